@@ -12,6 +12,7 @@ from classifeed_cleanweb.app.judge_text import TextJudge
 from classifeed_cleanweb.app.measure_queues import measure_queues
 from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.clients.receivers import Receivers
+from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_cleanweb.http.requests import request_routes
 from classifeed_cleanweb.jobs import callback
 from classifeed_cleanweb.jobs.callback import enqueue_callback, register_callback
@@ -49,6 +50,12 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         pass_score=settings.pass_score,
         kept_s=settings.kept_reviews_s,
     )
+    terms = ReviewTerms(
+        lease_s=settings.lease_s,
+        deadline_s=settings.review_deadline_s,
+        opinion_cost=settings.opinion_cost,
+        time_zone=settings.time_zone,
+    )
     tasks = Registry()
     register_callback(tasks, database, receivers, give_up_s=settings.give_up_s)
     jobs = ServiceJobs(
@@ -58,7 +65,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
-    measured = Watch(partial(measure_queues, database), period_s=_MEASURE_S)
+    measured = Watch(partial(measure_queues, database, deadline_s=settings.review_deadline_s), period_s=_MEASURE_S)
 
     async def watch(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -89,7 +96,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(
                 add_CleanwebServiceServicer_to_server,
-                CleanwebService(database, judge, receivers, enqueue, lease_s=settings.lease_s),
+                CleanwebService(database, judge, receivers, enqueue, terms),
             ),
             jobs.servicer(),
         ],

@@ -20,6 +20,18 @@ REVIEWED: Final = METRICS.counter(
     unit="reviews",
     labels={"project": "name of the project"},
 )
+OPINIONS: Final = METRICS.counter(
+    "classifeed_cleanweb_opinions_total",
+    "Opinions that reviewers have given, by project.",
+    unit="opinions",
+    labels={"project": "name of the project"},
+)
+COST: Final = METRICS.counter(
+    "classifeed_cleanweb_opinions_cost_total",
+    "What these opinions cost by CLASSIFEED_CLEANWEB_OPINION_COST, by project.",
+    unit="currency of the accounts",
+    labels={"project": "name of the project"},
+)
 WAITING: Final = METRICS.gauge(
     "classifeed_cleanweb_waiting_reviews",
     "Reviews that wait for opinions, by project.",
@@ -30,6 +42,12 @@ OLDEST: Final = METRICS.gauge(
     "classifeed_cleanweb_oldest_review_seconds",
     "Age of the oldest review that waits, by project.",
     unit="seconds",
+    labels={"project": "name of the project"},
+)
+LATE: Final = METRICS.gauge(
+    "classifeed_cleanweb_late_reviews",
+    "Reviews that wait for longer than CLASSIFEED_CLEANWEB_REVIEW_DEADLINE_S, by project.",
+    unit="reviews",
     labels={"project": "name of the project"},
 )
 REVIEWERS: Final = METRICS.gauge(

@@ -53,6 +53,14 @@ class CleanwebSettings(ServiceJobSettings):
     lease_s: float = Field(
         default=300, gt=0, description="How long a reviewer has a text before somebody else may get it, in seconds."
     )
+    review_deadline_s: float = Field(
+        default=3600, gt=0, description="Age from which a review that waits is shown as late, in seconds."
+    )
+    opinion_cost: float = Field(
+        default=0,
+        ge=0,
+        description="What an opinion of a reviewer costs, in the currency of your accounts; 0: no costs are shown.",
+    )
     give_up_s: float = Field(
         default=72 * 3600, gt=0, description="How long a callback is tried before it is given up, in seconds."
     )

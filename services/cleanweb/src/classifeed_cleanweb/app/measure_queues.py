@@ -6,6 +6,7 @@ from classifeed_cleanweb.domain.projects import PROJECTS
 from classifeed_cleanweb.metrics import (
     CALLBACKS_GIVEN_UP,
     CALLBACKS_WAITING,
+    LATE,
     OLDEST,
     OLDEST_CALLBACK,
     REVIEWERS,
@@ -15,15 +16,20 @@ from classifeed_cleanweb.store import callbacks, reviews
 from classifeed_common.db import Database
 
 
-async def measure_queues(database: Database) -> dict[str, str]:
-    """Set the gauges; return which callbacks were given up, for readiness."""
+async def measure_queues(database: Database, *, deadline_s: float) -> dict[str, str]:
+    """Set the gauges; return which callbacks were given up, for readiness.
+
+    Args:
+        deadline_s: age from which a review is late.
+    """
     async with database.connection() as connection:
-        found = {figures.project: figures for figures in await reviews.count_queues(connection)}
+        found = await reviews.count_queues(connection, deadline_s=deadline_s)
         waiting, given_up, oldest_s = await callbacks.count_callbacks(connection)
     for name in PROJECTS:
         figures = found.get(name)
         WAITING.labels(name).set(figures.waiting if figures is not None else 0)
         OLDEST.labels(name).set(figures.oldest_s if figures is not None else 0)
+        LATE.labels(name).set(figures.late if figures is not None else 0)
         REVIEWERS.labels(name).set(figures.reviewers if figures is not None else 0)
     CALLBACKS_WAITING.set(waiting)
     CALLBACKS_GIVEN_UP.set(given_up)

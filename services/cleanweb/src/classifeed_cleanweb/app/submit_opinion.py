@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Collection
 from typing import TypeAlias
 
 from classifeed_cleanweb.domain.projects import PROJECTS, agree
-from classifeed_cleanweb.metrics import REVIEWED
+from classifeed_cleanweb.metrics import COST, OPINIONS, REVIEWED
 from classifeed_cleanweb.store import callbacks, reviews
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
@@ -16,13 +16,20 @@ EnqueueCallback: TypeAlias = Callable[[Tx, int, str, str, str], Awaitable[None]]
 
 
 async def submit_opinion(
-    database: Database, enqueue: EnqueueCallback, *, review_id: int, reviewer: str, verdicts: Collection[str]
+    database: Database,
+    enqueue: EnqueueCallback,
+    *,
+    review_id: int,
+    reviewer: str,
+    verdicts: Collection[str],
+    cost: float,
 ) -> bool:
     """Store an opinion; return whether the review has ended. The same reviewer's first opinion counts.
 
     Args:
         enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number,
             service, environment and key.
+        cost: what an opinion costs.
 
     Raises:
         NotFound: there is no such review.
@@ -40,17 +47,26 @@ async def submit_opinion(
             raise InvalidArgument("VERDICT_UNKNOWN", what, violations=[FieldViolation("verdicts", what)])
         if review.is_leased and review.leased_by != reviewer:
             raise FailedPrecondition("REVIEW_LEASED", f"Somebody else has review {review_id} now. Claim another one.")
-        await reviews.put_opinion(tx, review_id, reviewer, verdicts)
+        is_first = await reviews.put_opinion(tx, review_id, reviewer, verdicts)
         agreed = agree(await reviews.list_opinions(tx, review_id))
-        if agreed is None:
-            return False
-        request = await reviews.lock_request(tx, review.request_id)
-        await reviews.end_review(tx, review_id, agreed)
-        together = await reviews.verdicts_of(tx, review.request_id)
-        if together is not None:
-            await reviews.end_request(tx, review.request_id, request.cache_key, together)
-            names = (request.service, request.environment, request.key)
-            callback_id = await callbacks.add_callback(tx, *names, together)
-            await enqueue(tx, callback_id, *names)
-    REVIEWED.labels(review.project).inc()
-    return True
+        if agreed is not None:
+            await _end_review(tx, enqueue, review_id, review.request_id, agreed)
+    if is_first:
+        OPINIONS.labels(review.project).inc()
+        COST.labels(review.project).inc(cost)
+    if agreed is not None:
+        REVIEWED.labels(review.project).inc()
+    return agreed is not None
+
+
+async def _end_review(
+    tx: Tx, enqueue: EnqueueCallback, review_id: int, request_id: int, agreed: Collection[str]
+) -> None:
+    request = await reviews.lock_request(tx, request_id)
+    await reviews.end_review(tx, review_id, agreed)
+    together = await reviews.verdicts_of(tx, request_id)
+    if together is not None:
+        await reviews.end_request(tx, request_id, request.cache_key, together)
+        names = (request.service, request.environment, request.key)
+        callback_id = await callbacks.add_callback(tx, *names, together)
+        await enqueue(tx, callback_id, *names)

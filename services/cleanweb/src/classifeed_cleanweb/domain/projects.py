@@ -30,9 +30,16 @@ _ROAD_TEXT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """What reviewers of a project look for."""
+    """What reviewers of a project look for.
+
+    Attributes:
+        title: for people.
+        choices: verdicts that may be given.
+        instructions: what they look for in a few sentences; the whole page of instructions is a file of its own.
+    """
 
     name: str
+    title: str
     choices: tuple[str, ...]
     instructions: str
 
@@ -40,10 +47,10 @@ class Project:
 PROJECTS: Final = {
     project.name: project
     for project in (
-        Project("common_toloka", _VIOLATIONS, _VIOLATIONS_TEXT),
-        Project("common_tur_toloka", _VIOLATIONS, _VIOLATIONS_TEXT),
-        Project("custom_map_talks_toloka", _ROAD, _ROAD_TEXT),
-        Project("custom_map_talks_tur_toloka_new", _ROAD, _ROAD_TEXT),
+        Project("common_toloka", "Violations, all countries but Turkey", _VIOLATIONS, _VIOLATIONS_TEXT),
+        Project("common_tur_toloka", "Violations, Turkey", _VIOLATIONS, _VIOLATIONS_TEXT),
+        Project("custom_map_talks_toloka", "On the road, all countries but Turkey", _ROAD, _ROAD_TEXT),
+        Project("custom_map_talks_tur_toloka_new", "On the road, Turkey", _ROAD, _ROAD_TEXT),
     )
 }
 

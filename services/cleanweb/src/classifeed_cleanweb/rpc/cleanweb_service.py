@@ -19,20 +19,24 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import (
     ResendCallbacksRequest,
     ResendCallbacksResponse,
     Review,
+    ReviewDay,
     SubmitOpinionRequest,
     SubmitOpinionResponse,
 )
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceServicer
 from classifeed.moderation.v1.subject_pb2 import Span, Verdict
+from classifeed_cleanweb.app.claim_review import claim_review
+from classifeed_cleanweb.app.describe_queues import describe_queues
 from classifeed_cleanweb.app.judge_text import TextJudge, TextRequest
 from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
-from classifeed_cleanweb.domain.projects import PROJECTS
 from classifeed_cleanweb.domain.protocol import END
-from classifeed_cleanweb.store import callbacks, reviews
+from classifeed_cleanweb.domain.review_terms import ReviewTerms
+from classifeed_cleanweb.store import callbacks
+from classifeed_common.auth.team_tokens import TEAM_PREFIX
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
-from classifeed_common.rpc.call import remaining_s
+from classifeed_common.errors import FailedPrecondition, NotFound, PermissionDenied
+from classifeed_common.rpc.call import current_call, remaining_s
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_CALLBACKS: Final = 100
@@ -42,13 +46,13 @@ class CleanwebService(CleanwebServiceServicer):
     """Judges texts, hands them to reviewers, and says which callbacks wait."""
 
     def __init__(
-        self, database: Database, judge: TextJudge, receivers: Receivers, enqueue: EnqueueCallback, *, lease_s: float
+        self, database: Database, judge: TextJudge, receivers: Receivers, enqueue: EnqueueCallback, terms: ReviewTerms
     ) -> None:
         self._database = database
         self._judge = judge
         self._receivers = receivers
         self._enqueue = enqueue
-        self._lease_s = lease_s
+        self._terms = terms
 
     async def JudgeText(self, request: JudgeTextRequest, context: Context) -> JudgeTextResponse:
         """Judge a text.
@@ -82,13 +86,12 @@ class CleanwebService(CleanwebServiceServicer):
         Raises:
             InvalidArgument: there is no such project.
             NotFound: none waits for this reviewer.
+            PermissionDenied: the token is another reviewer's.
         """
-        project = PROJECTS.get(request.project)
-        if project is None:
-            what = f"must be one of {', '.join(PROJECTS)}"
-            raise InvalidArgument("PROJECT_UNKNOWN", what, violations=[FieldViolation("project", what)])
-        async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            claimed = await reviews.claim_review(tx, project.name, request.reviewer, lease_s=self._lease_s)
+        _check_reviewer(request.reviewer)
+        project, claimed = await claim_review(
+            self._database, request.project, request.reviewer, lease_s=self._terms.lease_s
+        )
         if claimed is None:
             raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {request.reviewer}.")
         review = Review(
@@ -108,22 +111,25 @@ class CleanwebService(CleanwebServiceServicer):
             NotFound: there is no such review.
             InvalidArgument: a verdict is none of the project's.
             FailedPrecondition: somebody else has the text now.
+            PermissionDenied: the token is another reviewer's.
         """
+        _check_reviewer(request.reviewer)
         ended = await submit_opinion(
             self._database,
             self._enqueue,
             review_id=request.review_id,
             reviewer=request.reviewer,
             verdicts=request.verdicts,
+            cost=self._terms.opinion_cost,
         )
         return SubmitOpinionResponse(ended=ended)
 
     async def GetQueues(self, request: GetQueuesRequest, context: Context) -> GetQueuesResponse:
-        """Return what waits in each project."""
-        async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            found = {figures.project: figures for figures in await reviews.count_queues(tx)}
+        """Return what waits in each project, and what reviewers have done by day."""
+        found = await describe_queues(self._database, self._terms)
         return GetQueuesResponse(
-            queues=[Queue(**found[name]._asdict()) if name in found else Queue(project=name) for name in PROJECTS]
+            queues=[Queue(**figures._asdict()) for figures in found.projects],
+            days=[ReviewDay(**{**figures._asdict(), "day": figures.day.isoformat()}) for figures in found.days],
         )
 
     async def ListCallbacks(self, request: ListCallbacksRequest, context: Context) -> ListCallbacksResponse:
@@ -144,6 +150,17 @@ class CleanwebService(CleanwebServiceServicer):
             for row in rows:
                 await self._enqueue(tx, row.callback_id, row.service, row.environment, row.key)
         return ResendCallbacksResponse(callbacks=len(rows))
+
+
+def _check_reviewer(reviewer: str) -> None:
+    """Pass where the caller may review under a name: whoever has a token of their own, under its name only.
+
+    Raises:
+        PermissionDenied: it is another one's, so that one person would agree with themselves.
+    """
+    call = current_call()
+    if call is not None and call.caller.startswith(TEAM_PREFIX) and reviewer != call.caller:
+        raise PermissionDenied("REVIEWER_OF_ANOTHER", f"The token of {call.caller} reviews as {call.caller} only.")
 
 
 def _callback(row: Any) -> Callback:

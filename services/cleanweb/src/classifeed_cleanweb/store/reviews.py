@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
@@ -39,6 +39,15 @@ class QueueFigures(NamedTuple):
     waiting: int
     oldest_s: float
     reviewers: int
+    late: int
+
+
+class DayFigures(NamedTuple):
+    """Opinions that were given in a project on a day."""
+
+    day: date
+    project: str
+    opinions: int
 
 
 async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, tuple[str, ...]]:
@@ -57,9 +66,9 @@ async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> 
     return True
 
 
-async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float) -> ClaimedReview | None:
-    """Lease the oldest text of a project to a reviewer, or return None."""
-    parameters = {"project": project, "reviewer": reviewer, "lease_s": lease_s}
+async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, after: int = 0) -> ClaimedReview | None:
+    """Lease the oldest text of a project behind the review `after` to a reviewer, or return None."""
+    parameters = {"project": project, "reviewer": reviewer, "lease_s": lease_s, "after": after}
     row = await (await tx.execute(SQL["claim_review"], parameters)).fetchone()
     return ClaimedReview(*row) if row is not None else None
 
@@ -70,11 +79,17 @@ async def lock_review(tx: Tx, review_id: int) -> Any:
     return rows[0] if rows else None
 
 
-async def put_opinion(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> None:
-    """Store an opinion; the reviewer's first one counts."""
+async def give_back(tx: Tx, review_id: int, reviewer: str) -> bool:
+    """End the lease of a reviewer; return False where they have none."""
+    return (await tx.execute(SQL["give_back"], {"review_id": review_id, "reviewer": reviewer})).rowcount > 0
+
+
+async def put_opinion(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> bool:
+    """Store an opinion; the reviewer's first one counts. Return whether this is it."""
     parameters = {"review_id": review_id, "reviewer": reviewer, "verdicts": sorted(verdicts)}
-    await tx.execute(SQL["put_opinion"], parameters)
+    is_first = (await tx.execute(SQL["put_opinion"], parameters)).rowcount > 0
     await tx.execute(SQL["free_review"], {"review_id": review_id})
+    return is_first
 
 
 async def list_opinions(tx: Tx, review_id: int) -> list[frozenset[str]]:
@@ -108,6 +123,13 @@ async def end_request(tx: Tx, request_id: int, cache_key: bytes, verdicts: Seque
     await tx.execute(SQL["keep_verdicts"], {"cache_key": cache_key, "verdicts": list(verdicts)})
 
 
-async def count_queues(tx: Tx) -> list[QueueFigures]:
-    """Return what waits in each project that has something."""
-    return [QueueFigures(*row) for row in await (await tx.execute(SQL["count_queues"])).fetchall()]
+async def count_queues(tx: Tx, *, deadline_s: float) -> dict[str, QueueFigures]:
+    """Return what waits in each project that has something; late is what is older than `deadline_s`."""
+    rows = await (await tx.execute(SQL["count_queues"], {"deadline_s": deadline_s})).fetchall()
+    return {row[0]: QueueFigures(*row) for row in rows}
+
+
+async def count_opinions(tx: Tx, *, days: int, time_zone: str) -> list[DayFigures]:
+    """Return the opinions of the last days, today's first, by project; days and projects without any are left out."""
+    rows = await (await tx.execute(SQL["count_opinions"], {"days": days, "time_zone": time_zone})).fetchall()
+    return [DayFigures(*row) for row in rows]

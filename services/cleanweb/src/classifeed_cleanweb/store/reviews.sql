@@ -15,12 +15,12 @@ RETURNING request_id
 INSERT INTO reviews (request_id, project) SELECT %(request_id)s, project FROM unnest(%(projects)s::text[]) AS p (project)
 
 -- name: claim_review
--- The oldest one that nobody has now, and that this reviewer has given no opinion about.
+-- The oldest one behind `after` that nobody has now, and that this reviewer has given no opinion about.
 UPDATE reviews v
 SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
 FROM (SELECT r.review_id
       FROM reviews r
-      WHERE r.project = %(project)s AND r.ended_at IS NULL
+      WHERE r.project = %(project)s AND r.review_id > %(after)s AND r.ended_at IS NULL
         AND (r.leased_until IS NULL OR r.leased_until < clock_timestamp() OR r.leased_by = %(reviewer)s)
         AND NOT EXISTS (SELECT FROM opinions a
                         WHERE a.review_id = r.review_id AND a.reviewer = %(reviewer)s)
@@ -47,6 +47,10 @@ SELECT reviewer, verdicts FROM opinions WHERE review_id = %(review_id)s ORDER BY
 -- name: free_review
 UPDATE reviews SET leased_by = NULL, leased_until = NULL WHERE review_id = %(review_id)s
 
+-- name: give_back
+UPDATE reviews SET leased_by = NULL, leased_until = NULL
+WHERE review_id = %(review_id)s AND leased_by = %(reviewer)s
+
 -- name: end_review
 UPDATE reviews
 SET verdicts = %(verdicts)s::text[], ended_at = clock_timestamp(), leased_by = NULL, leased_until = NULL
@@ -69,10 +73,21 @@ ON CONFLICT (cache_key) DO UPDATE SET verdicts = excluded.verdicts, stored_at = 
 -- name: count_queues
 SELECT project, count(*) AS waiting,
        coalesce(extract(epoch FROM clock_timestamp() - min(opened_at)), 0)::float8 AS oldest_s,
-       count(DISTINCT leased_by) FILTER (WHERE leased_until > clock_timestamp()) AS reviewers
+       count(DISTINCT leased_by) FILTER (WHERE leased_until > clock_timestamp()) AS reviewers,
+       count(*) FILTER (WHERE opened_at < clock_timestamp() - %(deadline_s)s * interval '1 second') AS late
 FROM reviews
 WHERE ended_at IS NULL
 GROUP BY project
+
+-- name: count_opinions
+-- By day of a time zone and project, today's first.
+SELECT (o.given_at AT TIME ZONE %(time_zone)s)::date AS day, v.project, count(*) AS opinions
+FROM opinions o
+JOIN reviews v ON v.review_id = o.review_id
+WHERE o.given_at >= (date_trunc('day', clock_timestamp() AT TIME ZONE %(time_zone)s) - %(days)s * interval '1 day'
+                     + interval '1 day') AT TIME ZONE %(time_zone)s
+GROUP BY day, v.project
+ORDER BY day DESC, v.project
 
 -- name: delete_requests
 DELETE FROM requests

@@ -75,6 +75,8 @@ opinions = Table(
     Column("given_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 
+Index("opinions_given", opinions.c.given_at)
+
 # What people have found about texts, for equal ones.
 kept_verdicts = Table(
     "kept_verdicts",

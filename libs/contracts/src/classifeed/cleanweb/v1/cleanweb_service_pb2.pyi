@@ -78,22 +78,38 @@ class GetQueuesRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetQueuesResponse(_message.Message):
-    __slots__ = ("queues",)
+    __slots__ = ("queues", "days")
     QUEUES_FIELD_NUMBER: _ClassVar[int]
+    DAYS_FIELD_NUMBER: _ClassVar[int]
     queues: _containers.RepeatedCompositeFieldContainer[Queue]
-    def __init__(self, queues: _Optional[_Iterable[_Union[Queue, _Mapping]]] = ...) -> None: ...
+    days: _containers.RepeatedCompositeFieldContainer[ReviewDay]
+    def __init__(self, queues: _Optional[_Iterable[_Union[Queue, _Mapping]]] = ..., days: _Optional[_Iterable[_Union[ReviewDay, _Mapping]]] = ...) -> None: ...
 
 class Queue(_message.Message):
-    __slots__ = ("project", "waiting", "oldest_s", "reviewers")
+    __slots__ = ("project", "waiting", "oldest_s", "reviewers", "late")
     PROJECT_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     OLDEST_S_FIELD_NUMBER: _ClassVar[int]
     REVIEWERS_FIELD_NUMBER: _ClassVar[int]
+    LATE_FIELD_NUMBER: _ClassVar[int]
     project: str
     waiting: int
     oldest_s: float
     reviewers: int
-    def __init__(self, project: _Optional[str] = ..., waiting: _Optional[int] = ..., oldest_s: _Optional[float] = ..., reviewers: _Optional[int] = ...) -> None: ...
+    late: int
+    def __init__(self, project: _Optional[str] = ..., waiting: _Optional[int] = ..., oldest_s: _Optional[float] = ..., reviewers: _Optional[int] = ..., late: _Optional[int] = ...) -> None: ...
+
+class ReviewDay(_message.Message):
+    __slots__ = ("day", "project", "opinions", "cost")
+    DAY_FIELD_NUMBER: _ClassVar[int]
+    PROJECT_FIELD_NUMBER: _ClassVar[int]
+    OPINIONS_FIELD_NUMBER: _ClassVar[int]
+    COST_FIELD_NUMBER: _ClassVar[int]
+    day: str
+    project: str
+    opinions: int
+    cost: float
+    def __init__(self, day: _Optional[str] = ..., project: _Optional[str] = ..., opinions: _Optional[int] = ..., cost: _Optional[float] = ...) -> None: ...
 
 class ListCallbacksRequest(_message.Message):
     __slots__ = ("given_up", "page_size", "after_callback_id")

@@ -93,7 +93,7 @@ class CleanwebServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetQueues(self, request, context):
-        """Returns what waits in each project.
+        """Returns what waits in each project, and what reviewers have done by day.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -1,0 +1,41 @@
+"""Lease a text to a reviewer."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from classifeed_cleanweb.domain.projects import PROJECTS, Project
+from classifeed_cleanweb.store import reviews
+from classifeed_cleanweb.store.reviews import ClaimedReview
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.call import remaining_s
+
+
+class Claim(NamedTuple):
+    """The project, and the text that the reviewer has now; None: none waits for them."""
+
+    project: Project
+    review: ClaimedReview | None
+
+
+async def claim_review(
+    database: Database, project_name: str, reviewer: str, *, lease_s: float, after: int = 0
+) -> Claim:
+    """Lease the oldest text of a project that nobody has and this reviewer has not seen.
+
+    Repeated, it is the same text, with the whole lease again.
+
+    Args:
+        lease_s: when somebody else may get the text.
+        after: only reviews with a higher number: the reviewer has given the others back.
+
+    Raises:
+        InvalidArgument: there is no such project.
+    """
+    project = PROJECTS.get(project_name)
+    if project is None:
+        what = f"must be one of {', '.join(PROJECTS)}"
+        raise InvalidArgument("PROJECT_UNKNOWN", what, violations=[FieldViolation("project", what)])
+    async with database.transaction(timeout_s=remaining_s()) as tx:
+        return Claim(project, await reviews.claim_review(tx, project.name, reviewer, lease_s=lease_s, after=after))
