@@ -96,6 +96,7 @@ class Cleanweb:
 
     http: httpx.AsyncClient
     rpc: CleanwebServiceStub
+    grpc_address: str
     keys: KeyStore
     rows: Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
@@ -158,7 +159,7 @@ async def start(cleanweb_database: Database, keys: KeyStore, inbox: Inbox) -> As
             await running
 
         closing.append(close)
-        return Cleanweb(http, CleanwebServiceStub(channel), keys, rows)
+        return Cleanweb(http, CleanwebServiceStub(channel), runner.grpc_address, keys, rows)
 
     yield make
     for close in closing:

@@ -14,6 +14,8 @@ from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_cleanweb.http.requests import request_routes
+from classifeed_cleanweb.http.reviews.operations import ReviewServices
+from classifeed_cleanweb.http.reviews.routes import review_routes
 from classifeed_cleanweb.jobs import callback
 from classifeed_cleanweb.jobs.callback import enqueue_callback, register_callback
 from classifeed_cleanweb.rpc.cleanweb_service import CleanwebService
@@ -85,6 +87,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         rules.close()
 
     enqueue = partial(enqueue_callback, jobs.store)
+    verifying = http_keys(settings, required_by="The verdict service")
     return ServiceRunner(
         settings,
         SERVICE,
@@ -100,14 +103,17 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
             ),
             jobs.servicer(),
         ],
-        routes=request_routes(
-            judge,
-            receivers,
-            audience=SERVICE,
-            keys=http_keys(settings, required_by="The verdict service"),
-            policy=POLICY,
-            requests_s=settings.requests_s,
-        ),
+        routes=[
+            *request_routes(
+                judge,
+                receivers,
+                audience=SERVICE,
+                keys=verifying,
+                policy=POLICY,
+                requests_s=settings.requests_s,
+            ),
+            *review_routes(ReviewServices(database, enqueue, terms), audience=SERVICE, keys=verifying, policy=POLICY),
+        ],
         readiness={"postgres": check_table(database, "requests")},
         on_start=start,
         on_stop=stop,

@@ -1,0 +1,94 @@
+"""What the pages send: opinions, and texts that are given back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel, Field
+
+from classifeed_cleanweb.app.give_back_review import give_back_review
+from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opinion
+from classifeed_cleanweb.domain.review_terms import ReviewTerms
+from classifeed_common.db import Database
+from classifeed_common.http.api.operations import ApiRequest, Operation
+
+_MAX_BODY_BYTES: Final = 16 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewServices:
+    """What the operations work with."""
+
+    database: Database
+    enqueue: EnqueueCallback
+    terms: ReviewTerms
+
+
+class Opinion(BaseModel):
+    """Verdicts about a text; none: nothing is wrong with it."""
+
+    review_id: int = Field(gt=0, lt=1 << 63)
+    verdicts: list[str] = Field(max_length=20)
+
+
+class OpinionStored(BaseModel):
+    """Whether the review has ended."""
+
+    ended: bool
+
+
+class GiveBack(BaseModel):
+    """Which text is given back."""
+
+    review_id: int = Field(gt=0, lt=1 << 63)
+
+
+class GivenBack(BaseModel):
+    """Whether the reviewer had it."""
+
+    given_back: bool
+
+
+async def send_opinion(services: ReviewServices, request: ApiRequest) -> OpinionStored:
+    """Store the opinion of whoever has signed in; a reviewer's first one about a text counts."""
+    opinion: Opinion = request.body
+    ended = await submit_opinion(
+        services.database,
+        services.enqueue,
+        review_id=opinion.review_id,
+        reviewer=request.by,
+        verdicts=set(opinion.verdicts),
+        cost=services.terms.opinion_cost,
+    )
+    return OpinionStored(ended=ended)
+
+
+async def give_back(services: ReviewServices, request: ApiRequest) -> GivenBack:
+    """End the lease of whoever has signed in, so that somebody else gets the text at once."""
+    given: GiveBack = request.body
+    return GivenBack(given_back=await give_back_review(services.database, given.review_id, request.by))
+
+
+OPERATIONS: Final[tuple[Operation[ReviewServices], ...]] = (
+    Operation(
+        "POST",
+        "/reviews/opinions",
+        "Send an opinion",
+        send_opinion,
+        OpinionStored,
+        rpc="SubmitOpinion",
+        body=Opinion,
+        max_body_bytes=_MAX_BODY_BYTES,
+    ),
+    Operation(
+        "POST",
+        "/reviews/given-back",
+        "Give a text back",
+        give_back,
+        GivenBack,
+        rpc="ClaimReview",
+        body=GiveBack,
+        max_body_bytes=_MAX_BODY_BYTES,
+    ),
+)

@@ -1,0 +1,54 @@
+"""Routes of the pages of reviewers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from starlette.routing import BaseRoute, Route
+
+from classifeed_cleanweb.http.reviews.operations import OPERATIONS, ReviewServices
+from classifeed_cleanweb.http.reviews.pages import API, ReviewPages, static
+from classifeed_cleanweb.http.reviews.sessions import PATH, REVIEWER_COOKIE
+from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.http.api.callers import CallerCheck
+from classifeed_common.http.api.middleware import ApiMiddleware
+from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
+from classifeed_common.http.api.routes import operation_routes
+
+# What a person does not reach, and a key that is held down does.
+_RATE: Final = RequestRate(per_s=20, burst=60)
+
+
+def review_routes(
+    services: ReviewServices, *, audience: str, keys: KeyStore | None, policy: Policy
+) -> Sequence[BaseRoute]:
+    """Return the routes below `/reviews`.
+
+    What changes something takes JSON from pages of this service only (`BrowserGuard`), with a cookie that no other site
+    can have sent.
+
+    Args:
+        services: what the pages work with.
+        audience: whom tokens must be for.
+        keys: verify tokens.
+        policy: who may review.
+    """
+    callers = CallerCheck(
+        keys=keys,
+        policy=policy,
+        grpc_service="classifeed.cleanweb.v1.CleanwebService",
+        audience=audience,
+        header=REVIEWER_COOKIE,
+        limits=RequestLimits(per_caller=_RATE),
+    )
+    pages = ReviewPages(services.database, callers, services.terms)
+    return [
+        *operation_routes(OPERATIONS, ApiMiddleware(API, "classifeed_cleanweb", services, callers=callers)),
+        Route(f"{PATH}/sign-in", pages.sign_in, methods=["POST"]),
+        Route(f"{PATH}/sign-out", pages.sign_out, methods=["POST"]),
+        Route(f"{PATH}/static/{{name}}", static),
+        Route(PATH, pages.guarded(pages.projects)),
+        Route(f"{PATH}/{{project}}", pages.guarded(pages.review)),
+        Route(f"{PATH}/{{project}}/instructions", pages.guarded(pages.instructions)),
+    ]
