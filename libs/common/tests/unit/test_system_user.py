@@ -27,14 +27,14 @@ class Accounts:
         self.free = deque(range(999, 900, -1))
         self._all_look = threading.Barrier(STARTERS)
         self._all_make = threading.Barrier(STARTERS)
-        self._looked = threading.local()
+        self._has_read = threading.local()
         monkeypatch.setattr(module.pwd, "getpwnam", self.getpwnam)
         monkeypatch.setattr(module.subprocess, "run", self.useradd)
 
     def getpwnam(self, name: str) -> Any:
         found = self.uids.get(name)
-        if not getattr(self._looked, "done", False):
-            self._looked.done = True
+        if not getattr(self._has_read, "done", False):
+            self._has_read.done = True
             self._all_look.wait(10)  # all of them have seen that there is no such user
         if found is None:
             raise KeyError(name)
