@@ -100,6 +100,14 @@ def test_a_forbidden_text_is_refused_with_its_reason_until_it_is_corrected(
     assert suite.errors(mended) == []
     assert set(titles_found(suite, seller)) == {"a", "b", "c"}
 
+    # A rejection long after the load has ended moves its count, however often it comes.
+    for _ in range(2):
+        suite.run("moderation", "apply", f"offer/{seller}/default/c", "text_toloka_spam")
+        suite.settle()
+        assert counts_of(task_of(suite, seller, mended)) == {"unchanged": 2, "rejected_moderation": 1}
+    assert [each["code"] for each in suite.errors(mended)] == ["TEXT_FORBIDDEN"]
+    assert set(titles_found(suite, seller)) == {"a", "b"}
+
 
 def test_while_the_verdict_service_is_silent_the_approved_text_is_found_with_the_new_price(
     suite: Suite, seller: str, tmp_path: Path

@@ -62,7 +62,7 @@ def waiting(key: str, kind: str, minutes: float) -> dict[str, Any]:
 
 def test_pending_lists_every_kind_and_says_that_there_are_more(api: Any, terminal: Any, snapshot: Any) -> None:
     pages = [
-        {"subjects": [waiting(POINT_ID, "SUBJECT_KIND_POINT", 3)]},
+        {"subjects": [waiting(POINT_ID, "SUBJECT_KIND_POINT", 63)]},
         {"subjects": []},
         {"subjects": [waiting(KEY, "SUBJECT_KIND_OFFER", 61)], "next_page_token": "more"},
     ]
@@ -100,6 +100,7 @@ def test_check_ends_with_1_unless_the_text_would_be_approved(api: Any, terminal:
 
 
 def test_apply_sends_verdicts_with_their_end_unless_more_come(api: Any, terminal: Any, snapshot: Any) -> None:
+    api.respond("GetSubject", subject_pb2.Subject(key=KEY, text_hash=bytes(range(16))))
     applied = {"decisions": [DECISION]}
     api.respond("ApplyVerdicts", ParseDict(applied, moderation_service_pb2.ApplyVerdictsResponse()))
     snapshot("moderation-apply", terminal("moderation", "apply", KEY, "text_auto_contacts"))
@@ -109,6 +110,10 @@ def test_apply_sends_verdicts_with_their_end_unless_more_come(api: Any, terminal
     assert [([verdict.name for verdict in text.verdicts], text.has_end) for text in sent] == [
         (["text_auto_contacts"], True), (["text_auto_contacts"], False), ([], True),
     ]  # fmt: skip
+    assert {text.key for text in sent} == {f"{KEY}~000102030405060708090a0b0c0d0e0f"}, "of the text as it is now"
+    for whole in ("0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", f"{KEY}~00"):
+        terminal("moderation", "apply", whole)
+        assert api.requests["ApplyVerdicts"][-1].texts[0].key == whole
     assert terminal("moderation", "apply", KEY, "--partial").exit_code == ExitCode.USAGE
     api.respond("ApplyVerdicts", moderation_service_pb2.ApplyVerdictsResponse(unknown_keys=[KEY]))
     ended = terminal("moderation", "apply", KEY, "--json")

@@ -36,12 +36,15 @@ def apply(
     ] = None,
     partial: Annotated[bool, typer.Option("--partial", help="More verdicts come: these are not all of them.")] = False,
 ) -> None:
-    """Apply verdicts to a text as the verdict service does, where that one cannot. Needs a token of services."""
+    """Apply verdicts to a text as it is now, as the verdict service does, where that one cannot.
+
+    Needs a token of services.
+    """
     out = session.out
     if partial and not verdicts:
         raise typer.BadParameter("--partial needs a verdict: nothing at all decides nothing")
     with session.moderation_client(as_service=True) as client:
-        applied = client.apply_verdicts(key, verdicts or [], has_end=not partial)
+        applied = client.apply_verdicts(_versioned(client, key), verdicts or [], has_end=not partial)
     if applied.unknown_keys:
         raise refused("TEXT_NOT_FOUND", f"There is no text with the key {key!r}.", key=key)
     for decision in applied.decisions:
@@ -72,6 +75,13 @@ def rejudge(
         done = _wait(client, begun, timeout)
     show_rejudgement(out, done)
     out.document(document_of(done))
+
+
+def _versioned(client: ModerationClient, key: str) -> str:
+    """Return the key with the hash of its present text where the text may change: without it, nothing is applied."""
+    if not key.startswith("offer/") or "~" in key:
+        return key
+    return f"{key}~{client.get_subject(key).text_hash.hex()}"
 
 
 def _begin(client: ModerationClient, kind: Kind | None, *, dry_run: bool) -> moderation_service_pb2.Rejudgement:
