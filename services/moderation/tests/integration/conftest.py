@@ -84,6 +84,12 @@ def environment() -> str:
 
 
 @pytest.fixture
+def options() -> dict[str, Any]:
+    """Return other settings, for tests to say."""
+    return {}
+
+
+@pytest.fixture
 def rules_file() -> Path | None:
     return None
 
@@ -96,6 +102,7 @@ async def service(
     stand_in: StandIn,
     environment: str,
     rules_file: Path | None,
+    options: dict[str, Any],
 ) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_moderation")
     settings = ModerationSettings(
@@ -107,6 +114,7 @@ async def service(
         rules_file=rules_file,
         check_interval_s=0.2,
         drain_notice_s=0,
+        **options,
     )
     await prepare(settings)
     runner = build(settings)
