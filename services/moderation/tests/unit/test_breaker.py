@@ -127,16 +127,16 @@ async def test_one_failure_while_it_comes_back_holds_all_back_again() -> None:
         await waiting
 
 
-@pytest.mark.parametrize("outcome", [True, None])
-async def test_what_succeeds_or_is_given_up_opens_nothing(outcome: bool | None) -> None:
+@pytest.mark.parametrize("succeeded", [True, None])
+async def test_what_succeeds_or_is_given_up_opens_nothing(succeeded: bool | None) -> None:
     breaker = Breaker(FakeClock(), failures=3, probe_s=1.0, most=1)
-    for succeeded in (False, False, outcome):
+    for each in (False, False, succeeded):
         await breaker.enter()
-        breaker.leave(succeeded=succeeded)
+        breaker.leave(succeeded=each)
     assert not breaker.is_open
     await breaker.enter()
     breaker.leave(succeeded=False)
-    assert breaker.is_open is (outcome is None), "a success ends the row, what was given up does not"
+    assert breaker.is_open is (succeeded is None), "a success ends the row, what was given up does not"
 
 
 async def test_a_worker_that_is_stopped_gives_its_turn_to_the_next() -> None:
