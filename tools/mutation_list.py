@@ -35,6 +35,7 @@ _CLEANWEB_TESTS: Final = "services/cleanweb/tests/unit/automatics"
 _MODERATION: Final = "services/moderation/src/classifeed_moderation"
 _MODERATION_TESTS: Final = "services/moderation/tests"
 _CALLBACK_TESTS: Final = f"{_MODERATION_TESTS}/integration/test_callback.py"
+_DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 _COMMON_TESTS: Final = "libs/common/tests/integration"
 _LEASE_SQL: Final = f"{_COMMON}/lease/queries.sql"
 _GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
@@ -1205,6 +1206,45 @@ _VERDICTS: Final = (
         before="self._issue_token(receiver.audience)",
         after='self._issue_token("cleanweb")',
         tests=("tests/contract/test_moderation_cleanweb.py::test_a_point_goes_to_people_and_comes_back_by_callback",),
+    ),
+    Mutation(
+        "breaker-never-opens",
+        "Verdicts",
+        "A verdict service that fails gets every request.",
+        f"{_MODERATION}/clients/breaker.py",
+        before="                self._limit = 0\n",
+        after="                pass\n",
+        tests=(f"{_MODERATION_TESTS}/unit/test_breaker.py::test_a_service_that_is_away_gets_one_request_a_second",),
+    ),
+    Mutation(
+        "claims-without-shares",
+        "Verdicts",
+        "A seller with many texts delays all others.",
+        f"{_MODERATION}/app/claim_texts.py",
+        before="if kind is Kind.OFFER else []",
+        after="if kind is Kind.POINT else []",
+        tests=(f"{_MODERATION_TESTS}/integration/test_correcting.py::test_a_seller_with_many_texts_delays_no_other",),
+    ),
+    Mutation(
+        "requests-repeated-with-old-versions",
+        "Verdicts",
+        "A text that a restore brought back is requested for ever, and never judged.",
+        "services/offers/src/classifeed_offers/store/judging.sql",
+        before="(extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version",
+        after="o.last_task_id AS content_version",
+        tests=(
+            "services/offers/tests/integration/test_texts.py"
+            "::test_versions_of_texts_grow_with_every_request_also_after_a_restore",
+        ),
+    ),
+    Mutation(
+        "callbacks-without-order",
+        "Verdicts",
+        "A verdict comes after a newer one of its key.",
+        f"{_CLEANWEB}/store/callbacks.sql",
+        before="c.callback_id <= last.callback_id",
+        after="c.callback_id = last.callback_id",
+        tests=(f"{_DELIVERY_TESTS}::test_a_verdict_never_comes_after_a_newer_one_of_its_key",),
     ),
 )
 
