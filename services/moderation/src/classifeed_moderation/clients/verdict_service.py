@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -22,6 +23,8 @@ _FIRST_ID: Final = 1
 _RESPONSE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 _PEOPLE: Final = frozenset({"clean-web", "clean_web"})
 _TIMEOUT: Final = "timeout"
+_SHOWN_ERRORS: Final = 3
+_CODE: Final = re.compile(r"[A-Za-z_-]{1,40}", re.ASCII)
 _OVERHEAD_S: Final = 1.0
 _EMPTY: Final = VerdictList()
 
@@ -153,7 +156,8 @@ def read_responses(content: bytes, count: int) -> list[Response]:
 
 def _read(found: dict[str, Any]) -> Response:
     if found.get("error") is not None:
-        return Response(Outcome.FAULT, fault=f"error {str(found['error'])[:100]}")
+        error = found["error"]
+        return Response(Outcome.FAULT, fault=f"error {_word(error.get('code') if isinstance(error, dict) else error)}")
     result = found.get("result")
     if not isinstance(result, dict):
         return Response(Outcome.FAULT, fault="no result")
@@ -169,4 +173,12 @@ def _read(found: dict[str, Any]) -> Response:
 def _read_errors(errors: Any) -> Response:
     if isinstance(errors, dict) and set(errors) <= _PEOPLE and set(map(str, errors.values())) == {_TIMEOUT}:
         return Response(Outcome.PEOPLE)
-    return Response(Outcome.FAULT, fault=f"errors {str(errors)[:100]}")
+    named = errors.items() if isinstance(errors, dict) else ()
+    words = ", ".join(f"{_word(name)}: {_word(value)}" for name, value in list(named)[:_SHOWN_ERRORS])
+    return Response(Outcome.FAULT, fault=f"errors {words or _word(errors)}")
+
+
+def _word(found: Any) -> str:
+    """Return a number or a code as it is, of anything else its type: it might quote the text, which no log may have."""
+    is_code = isinstance(found, int) or (isinstance(found, str) and _CODE.fullmatch(found) is not None)
+    return str(found) if is_code else type(found).__name__

@@ -37,7 +37,8 @@ from classifeed_moderation.store.subjects import StoredSubject
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_TEXTS: Final = 100
-_CHECKED_KEY: Final = "check"
+# Keys that no text has, of the form that says what it would belong to.
+_CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "offer/check"}
 
 
 class Texts:
@@ -112,7 +113,8 @@ class Texts:
             Unavailable: the verdict service gave no verdict.
         """
         regions = tuple(request.region_ids)
-        task = Task(_CHECKED_KEY, _kind(request.kind), request.text, hash_text(request.text), regions)
+        kind = _kind(request.kind)
+        task = Task(_CHECKED_KEYS[kind], kind, request.text, hash_text(request.text), regions)
         [response] = await self._judge.request([task])
         if response.outcome is Outcome.PEOPLE:
             return CheckTextResponse(status="MODERATION_STATUS_PENDING")
