@@ -23,7 +23,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_moderation.app.report_decisions import report_decisions
-from classifeed_moderation.domain.decisions import Decision, Maker
+from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement, Reason
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.rpc.messages import decision_message
@@ -95,8 +95,8 @@ class Appeals:
 
         Raises:
             NotFound: there is no such appeal.
-            PermissionDenied: the reviewer made the decision that it is about.
-            FailedPrecondition: it is decided, or the text was changed since.
+            PermissionDenied: the reviewer has decided about this text before.
+            FailedPrecondition: it is decided otherwise, or the text was changed or judged again since.
         """
         status = Status(ModerationStatus.Name(request.status).removeprefix("MODERATION_STATUS_"))
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
@@ -104,34 +104,60 @@ class Appeals:
             if not rows:
                 raise NotFound("APPEAL_NOT_FOUND", f"There is no appeal {request.appeal_id}.")
             [appeal] = rows
-            first = await decisions.find_decision(tx, appeal.decision_id)
-            if first.reviewer and first.reviewer == request.reviewer:
-                raise PermissionDenied(
-                    "REVIEWER_DECIDED_BEFORE",
-                    f"{request.reviewer} made the decision that appeal {appeal.appeal_id} is about. "
-                    "Somebody else has to decide it.",
-                )
+            if (known := await _find_outcome(tx, appeal, request, status)) is not None:
+                return known
             subject = (await subjects.lock_subjects(tx, [appeal.subject_key])).get(appeal.subject_key)
-            if subject is None or appeal.ended_at is not None or subject.decision_id != appeal.decision_id:
+            if (
+                subject is None
+                or appeal.ended_at is not None
+                or (subject.decision_id, subject.status) != (appeal.decision_id, Status.DISAPPROVED)
+            ):
                 raise FailedPrecondition(
                     "APPEAL_ENDED",
-                    f"Appeal {appeal.appeal_id} is decided, or its text was judged again since: nothing to decide.",
+                    f"Appeal {appeal.appeal_id} is decided, or its text was changed or judged again since: "
+                    "nothing to decide.",
+                )
+            if await _has_decided(tx, subject, request.reviewer):
+                raise PermissionDenied(
+                    "REVIEWER_DECIDED_BEFORE",
+                    f"{request.reviewer} has decided about the text of appeal {appeal.appeal_id} before. "
+                    "Somebody else has to decide it.",
                 )
             reason = Reason(request.rule) if status is Status.DISAPPROVED else None
             judgement = Judgement(status, request.rule, subject.tags, reason)
             recorded = await decisions.record(
                 tx,
-                [Decision(subject, judgement, subject.verdicts)],
+                [Decision(subject, judgement, subject.verdicts, is_automatic=False)],
                 rule_set="",
                 maker=Maker.REVIEWER,
                 reviewer=request.reviewer,
                 decided_at=self._clock.now(),
             )
             await tx.execute(_SQL["end_appeal"], {"appeal_id": appeal.appeal_id, "reviewer": request.reviewer})
-            await report_decisions(tx, self._outbox, recorded, rule_set="", maker=Maker.REVIEWER)
+            await report_decisions(tx, self._outbox, recorded)
             made = decision_message(await decisions.find_decision(tx, recorded[0].decision_id))
         self._outbox.wake()
         return made
+
+
+async def _find_outcome(tx: Tx, appeal: Any, request: DecideAppealRequest, status: Status) -> DecisionMessage | None:
+    """Return the decision that the same request has made before, or None."""
+    parameters = {
+        "subject_key": appeal.subject_key,
+        "decision_id": appeal.decision_id,
+        "reviewer": request.reviewer,
+    }
+    for row in await fetch_named(tx, _SQL["find_outcome"], parameters):
+        if (row.status, row.rule) == (status, request.rule):
+            return decision_message(await decisions.find_decision(tx, row.decision_id))
+    return None
+
+
+async def _has_decided(tx: Tx, subject: Subject, reviewer: str) -> bool:
+    parameters = {"subject_key": subject.key, "text_hash": subject.text_hash, "reviewer": reviewer}
+    row = await (await tx.execute(_SQL["has_decided"], parameters)).fetchone()
+    assert row is not None
+    return bool(row[0])
 
 
 async def _message(tx: Tx, row: Any) -> AppealRecord:
