@@ -20,12 +20,12 @@ VERDICT = {"name": "text_auto_contacts", "source": "contacts.phone", "entity": "
 DECISION = {
     "decision_id": 41, "key": KEY, "kind": "SUBJECT_KIND_OFFER", "content_version": 3,
     "status": "MODERATION_STATUS_DISAPPROVED", "verdicts": [VERDICT], "rule": "contacts", "rule_set": "3f2a90b1",
-    "maker": "DECISION_MAKER_RULE", "applied": True, "supersedes_id": 17,
+    "maker": "DECISION_MAKER_RULE", "automatic": True, "applied": True, "supersedes_id": 17,
     "decide_time": "2026-11-24T09:00:05Z", "record_time": "2026-11-24T09:00:06Z",
 }  # fmt: skip
 LATE = {
     **DECISION, "decision_id": 43, "status": "MODERATION_STATUS_APPROVED", "verdicts": [], "rule": "", "applied": False,
-    "not_applied_reason": "the text was changed since", "supersedes_id": 0, "maker": "DECISION_MAKER_REVIEWER",
+    "not_applied_reason": "the text was changed since", "supersedes_id": 0, "maker": "DECISION_MAKER_REVIEWER", "automatic": False,
     "reviewer": "ann",
 }  # fmt: skip
 SUBJECT = {
@@ -107,10 +107,12 @@ def test_apply_sends_verdicts_with_their_end_unless_more_come(api: Any, terminal
     terminal("moderation", "apply", KEY, "text_auto_contacts", "--partial")
     terminal("moderation", "apply", KEY)
     sent = [request.texts[0] for request in api.requests["ApplyVerdicts"]]
+    end = "clean_web_moderation_end"
     assert [([verdict.name for verdict in text.verdicts], text.has_end) for text in sent] == [
-        (["text_auto_contacts"], True), (["text_auto_contacts"], False), ([], True),
+        (["text_auto_contacts", end], True), (["text_auto_contacts"], False), ([end], True),
     ]  # fmt: skip
     assert {text.key for text in sent} == {f"{KEY}~000102030405060708090a0b0c0d0e0f"}, "of the text as it is now"
+    assert {verdict.source for text in sent for verdict in text.verdicts} == {"operator"}
     for whole in ("0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b", f"{KEY}~00"):
         terminal("moderation", "apply", whole)
         assert api.requests["ApplyVerdicts"][-1].texts[0].key == whole

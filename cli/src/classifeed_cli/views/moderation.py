@@ -162,7 +162,8 @@ def _kind(kind: subject_pb2.SubjectKind) -> str:
 def _maker(decision: subject_pb2.Decision) -> str:
     if decision.reviewer:
         return decision.reviewer
-    return enum_label(subject_pb2.DecisionMaker.DESCRIPTOR, decision.maker).lower()
+    maker = enum_label(subject_pb2.DecisionMaker.DESCRIPTOR, decision.maker).lower()
+    return maker if decision.automatic else f"{maker}, as people judged"
 
 
 def _ago_s(time: Timestamp) -> float:

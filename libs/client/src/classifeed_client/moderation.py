@@ -13,6 +13,7 @@ from classifeed.points.v1 import point_pb2, point_service_pb2
 from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
 from classifeed_client.connection import Caller
 
+_END = "clean_web_moderation_end"
 MODERATION_SERVICES = ("moderation", "cleanweb")
 """The services that these calls go to."""
 
@@ -47,7 +48,8 @@ class ModerationClient(Caller):
             names: of the verdicts; none: nothing is wrong with the text.
             has_end: whether these are all verdicts of it.
         """
-        verdicts = [subject_pb2.Verdict(name=name, source="operator", entity="text") for name in names]
+        all_names = [*names, _END] if has_end else names
+        verdicts = [subject_pb2.Verdict(name=name, source="operator", entity="text") for name in all_names]
         request = moderation_pb2.ApplyVerdictsRequest()
         request.texts.add(key=key, verdicts=verdicts, has_end=has_end)
         return self._call(self._moderation.ApplyVerdicts, request, moderation_pb2.ApplyVerdictsResponse)

@@ -7,6 +7,7 @@ from typing import Final
 from classifeed_common.telemetry.metric_set import MetricSet
 
 METRICS: Final = MetricSet()
+OTHER_VERDICT: Final = "other"
 _KINDS: Final = ("point", "comment", "offer")
 
 WAITING: Final = METRICS.gauge(
@@ -73,6 +74,12 @@ WAITED: Final = METRICS.histogram(
     "Time from the first storing of a text to its first decision.",
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600, 3600, 86400),
     labels={"kind": _KINDS},
+)
+VERDICTS: Final = METRICS.counter(
+    "classifeed_moderation_verdicts_total",
+    "Verdicts that were applied, by name; `other`: those that no rule names.",
+    unit="verdicts",
+    labels={"verdict": "name in the rules file, or other"},
 )
 UNKNOWN_VERDICTS: Final = METRICS.counter(
     "classifeed_moderation_unknown_verdicts_total",

@@ -24,8 +24,8 @@ FROM generate_series(1, 20000) n;
 INSERT INTO points (point_id, author_id, author_role, tags, latitude, longitude, version, published_version)
 SELECT md5(n::text)::uuid, 'a', 'USER', '{other}', n % 180 - 90, n % 360 - 180, n, n FROM generate_series(1, 40000) n;
 INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
-                       region_id, maker, is_applied, decided_at)
-SELECT md5(n::text)::uuid::text, 'POINT', 1, '', '{}', 'APPROVED', '[]', '', '', 0, 'RULE', true, now()
+                       region_id, maker, is_automatic, is_applied, decided_at)
+SELECT md5(n::text)::uuid::text, 'POINT', 1, '', '{}', 'APPROVED', '[]', '', '', 0, 'RULE', true, true, now()
 FROM generate_series(1, 40000) n;
 INSERT INTO verdict_cache SELECT decode(md5(n::text), 'hex'), '[]' FROM generate_series(1, 40000) n;
 """

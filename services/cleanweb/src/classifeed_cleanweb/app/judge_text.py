@@ -42,9 +42,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is known of a text now: all verdicts, or nothing while people have it."""
+    """What is known of a text now: all verdicts and who gave them, or nothing while people have it."""
 
     verdicts: tuple[Verdict, ...] = ()
+    source: str = AUTOMATIC
     with_people: bool = False
 
 
@@ -98,16 +99,17 @@ class TextJudge:
 
     async def _look_up(self, undecided: Sequence[_Undecided]) -> list[Judged]:
         judged: dict[int, Judged] = {}
+        ways: list[str] = []
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=self._kept_s)
             # In one order, so that two batches with the same texts wait for one another, and not each for the other.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if each.cache_key in kept:
-                    judged[each.place] = Judged(tuple(Verdict(name, PEOPLE) for name in kept[each.cache_key]))
-                    JUDGED.labels("kept").inc()
+                    judged[each.place] = Judged(tuple(Verdict(name, PEOPLE) for name in kept[each.cache_key]), PEOPLE)
+                    ways.append("kept")
                 elif self._auto_pass and each.score <= self._pass_score:
                     judged[each.place] = Judged()
-                    JUDGED.labels("passed").inc()
+                    ways.append("passed")
                 else:
                     text = each.text
                     new = NewRequest(
@@ -115,7 +117,9 @@ class TextJudge:
                     )
                     is_new = await reviews.open_request(tx, new, each.projects)
                     judged[each.place] = Judged(with_people=True)
-                    JUDGED.labels("opened" if is_new else "joined").inc()
+                    ways.append("opened" if is_new else "joined")
+        for way in ways:
+            JUDGED.labels(way).inc()
         return [judged[each.place] for each in undecided]
 
 

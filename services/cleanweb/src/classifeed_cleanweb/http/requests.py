@@ -125,7 +125,7 @@ def _result_of(key: str, judged: Judged) -> dict[str, Any]:
         }
         for verdict in judged.verdicts
     ]
-    verdicts.append({"name": END, "value": True, "entity": "text", "source": "cleanweb", "key": key})
+    verdicts.append({"name": END, "value": True, "entity": "text", "source": judged.source, "key": key})
     return {"verdicts": verdicts}
 
 

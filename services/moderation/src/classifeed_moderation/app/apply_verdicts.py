@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Final, TypeAlias
 
 import structlog
 
-from classifeed_common.db import Tx
+from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
 from classifeed_common.snapshot import Loaded
 from classifeed_moderation.app.report_decisions import report_decisions
-from classifeed_moderation.domain.decisions import Decision, Maker, Subject, decide
+from classifeed_moderation.domain.decisions import Decision, Maker, decide
 from classifeed_moderation.domain.rules import RuleSet
-from classifeed_moderation.domain.subjects import SentKey, Status, parse_sent_key
-from classifeed_moderation.domain.verdicts import Verdict, VerdictList
-from classifeed_moderation.metrics import ABNORMAL, DECISIONS, IGNORED, SHADOWED, UNKNOWN_VERDICTS, WAITED
+from classifeed_moderation.domain.subjects import SentKey, parse_sent_key
+from classifeed_moderation.domain.verdicts import VerdictList
+from classifeed_moderation.metrics import (
+    ABNORMAL,
+    IGNORED,
+    OTHER_VERDICT,
+    SHADOWED,
+    UNKNOWN_VERDICTS,
+    VERDICTS,
+    WAITED,
+)
 from classifeed_moderation.store import decisions as decisions_table
 from classifeed_moderation.store import subjects as subjects_table
 from classifeed_moderation.store.decisions import Recorded
@@ -101,10 +110,10 @@ async def _apply_each(
 ) -> None:
     subjects = await subjects_table.lock_subjects(tx, arrived.keys())
     decided: list[Decision] = []
-    kept: dict[bytes, Sequence[Verdict]] = {}
+    kept: dict[bytes, VerdictList] = {}
     for key, (sent, item) in arrived.items():
         subject = subjects.get(key)
-        _count(item, subject)
+        after_commit(tx, partial(_count, item, is_known=subject is not None))
         if subject is None:
             applied.unknown_keys.append(item.sent_key)
             _log.info("moderation.verdicts.unknown_key", key=key[:_LOGGED_KEY_CHARS])
@@ -115,7 +124,7 @@ async def _apply_each(
             continue
         decided.append(decision)
         if decision.is_applied and item.keeps and item.verdict_list.has_end:
-            kept[subject.cache_key] = decision.verdicts
+            kept[subject.cache_key] = item.verdict_list
     if not decided:
         return
     recorded = await decisions_table.record(
@@ -131,20 +140,20 @@ async def _apply_each(
     if kept:
         await decisions_table.keep_verdicts(tx, kept)
         applied.released += await subjects_table.release_same(tx, kept, [item.subject.key for item in decided])
-    await report_decisions(tx, outbox, recorded, rule_set=rules.version, maker=Maker.RULE)
+    await report_decisions(tx, outbox, recorded)
     applied.recorded += recorded
-    _measure(recorded, decided_at)
+    after_commit(tx, partial(_measure, recorded, decided_at, rules.value))
 
 
-def _count(item: Arrived, subject: Subject | None) -> None:
+def _count(item: Arrived, *, is_known: bool) -> None:
     if item.verdict_list.ignored:
         IGNORED.inc(item.verdict_list.ignored)
     if item.verdict_list.verdicts and not item.verdict_list.has_end:
         ABNORMAL.inc()
-        _log.warning("moderation.verdicts.no_end", key=item.sent_key[:_LOGGED_KEY_CHARS], is_known=subject is not None)
+        _log.warning("moderation.verdicts.no_end", key=item.sent_key[:_LOGGED_KEY_CHARS], is_known=is_known)
 
 
-def _measure(recorded: Sequence[Recorded], decided_at: datetime) -> None:
+def _measure(recorded: Sequence[Recorded], decided_at: datetime, rules: RuleSet) -> None:
     for item in recorded:
         subject, judgement = item.decision.subject, item.decision.judgement
         for name in judgement.unknown:
@@ -152,7 +161,9 @@ def _measure(recorded: Sequence[Recorded], decided_at: datetime) -> None:
             _log.warning("moderation.verdict.unknown", verdict=name, key=subject.key)
         if judgement.shadows:
             SHADOWED.labels(subject.kind.lower()).inc()
-        if item.decision.is_applied:
-            DECISIONS.labels(subject.kind.lower(), judgement.status.lower()).inc()
-            if subject.status is Status.PENDING:
-                WAITED.labels(subject.kind.lower()).observe(max((decided_at - subject.started).total_seconds(), 0))
+        if not item.decision.is_applied:
+            continue
+        for verdict in item.decision.verdicts:
+            VERDICTS.labels(verdict.name if verdict.name in rules.cases else OTHER_VERDICT).inc()
+        if item.decision.is_first:
+            WAITED.labels(subject.kind.lower()).observe(max((decided_at - subject.started).total_seconds(), 0))

@@ -14,7 +14,6 @@ from classifeed_moderation.app.claim_texts import ClaimTexts
 from classifeed_moderation.app.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.task_queue import TaskQueue
 from classifeed_moderation.domain.subjects import Kind, Task
-from classifeed_moderation.domain.verdicts import VerdictList
 from classifeed_moderation.metrics import OLDEST, SAVED, WAITING
 from classifeed_moderation.store import decisions, subjects
 
@@ -70,8 +69,7 @@ class PendingCorrector:
             firsts: dict[bytes, Task] = {}
             for text in due:
                 if text.cache_key in kept and not text.is_recheck:
-                    verdict_list = VerdictList(kept[text.cache_key], has_end=True)
-                    known.append(Arrived(text.task.sent_key, verdict_list, keeps=False))
+                    known.append(Arrived(text.task.sent_key, kept[text.cache_key], keeps=False))
                 else:
                     firsts.setdefault(text.cache_key, text.task)
             for task in firsts.values():

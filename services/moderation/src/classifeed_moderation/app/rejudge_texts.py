@@ -37,16 +37,12 @@ async def rejudge_slice(
     """
     keys = await rejudging.list_judged(tx, kind, after=after, limit=limit)
     locked = await subjects.lock_subjects(tx, keys)
-    changed = [
-        decision
-        for subject in locked.values()
-        if subject.decided_by is Maker.RULE and (decision := _rejudge(subject, rules.value)) is not None
-    ]
+    changed = [decision for subject in locked.values() if (decision := _rejudge(subject, rules.value)) is not None]
     if changed and not is_dry_run:
         recorded = await decisions.record(
             tx, changed, rule_set=rules.version, maker=Maker.RULE, decided_at=decided_at, request_ids={}
         )
-        await report_decisions(tx, outbox, recorded, rule_set=rules.version, maker=Maker.RULE)
+        await report_decisions(tx, outbox, recorded)
     counts = Counter(
         Change(item.subject.kind, item.judgement.region_id, item.judgement.rule, item.judgement.status)
         for item in changed
@@ -57,9 +53,12 @@ async def rejudge_slice(
 
 
 def _rejudge(subject: Subject, rules: RuleSet) -> Decision | None:
-    judgement = rules.judge(subject.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
-    if judgement.status is subject.status:
-        return None
+    if subject.status is Status.PENDING or subject.decided_by is not Maker.RULE:
+        return None  # it was changed, or is judged once more, since its key was read
     if subject.status is Status.DISAPPROVED and subject.kind is not Kind.OFFER:
         return None
-    return Decision(subject, judgement, subject.verdicts)
+    judgement = rules.judge(subject.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
+    if (judgement.status, set(judgement.tags)) == (subject.status, set(subject.tags)):
+        return None
+    is_automatic = not any(verdict.is_from_people for verdict in subject.verdicts)
+    return Decision(subject, judgement, subject.verdicts, is_automatic=is_automatic)

@@ -3,44 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-from google.protobuf.timestamp_pb2 import Timestamp
+from functools import partial
 
 from classifeed.moderation.v1.events_pb2 import ModerationEvent
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged
 from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
 from classifeed.moderation.v1.subject_pb2 import Span, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
-from classifeed_common.db import Tx
+from classifeed_common.db import Tx, after_commit
 from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
 from classifeed_moderation.domain.bans import ban_of
-from classifeed_moderation.domain.decisions import Maker
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import Verdict
-from classifeed_moderation.metrics import SHOWN
+from classifeed_moderation.metrics import DECISIONS, SHOWN
 from classifeed_moderation.store.decisions import Recorded
 
 _TEXTS_A_MESSAGE = 100
 _EVENTS = {Kind.POINT: "point_moderated", Kind.COMMENT: "comment_moderated", Kind.OFFER: "offer_moderated"}
 
 
-async def report_decisions(
-    tx: Tx, outbox: Outbox, recorded: Sequence[Recorded], *, rule_set: str, maker: Maker
-) -> None:
-    """Put events and outcomes of applied decisions into the outbox."""
+async def report_decisions(tx: Tx, outbox: Outbox, recorded: Sequence[Recorded]) -> None:
+    """Put events and outcomes of applied decisions into the outbox, and count them after the commit."""
     applied = [item for item in recorded if item.decision.is_applied]
-    for item in applied:
-        if item.decision.subject.author_role and item.decision.judgement.status is Status.APPROVED:
-            SHOWN.labels(item.decision.subject.author_role.lower()).inc()
-    messages = [_event_message(item, rule_set=rule_set, maker=maker) for item in applied]
+    messages = [_event_message(item) for item in applied]
     messages += outcome_messages(
-        (item.decision.subject.address, _judged(item, rule_set))
-        for item in applied
-        if item.decision.subject.address is not None
+        (item.decision.subject.address, _judged(item)) for item in applied if item.decision.subject.address is not None
     )
     await outbox.put(tx, messages)
+    after_commit(tx, partial(_count, applied))
 
 
 def outcome_messages(judged: Iterable[tuple[tuple[str, str, str], OfferTextJudged]]) -> list[Message]:
@@ -73,7 +65,16 @@ def verdict_messages(verdicts: Iterable[Verdict]) -> list[VerdictMessage]:
     ]
 
 
-def _judged(item: Recorded, rule_set: str) -> OfferTextJudged:
+def _count(applied: Sequence[Recorded]) -> None:
+    for item in applied:
+        subject, status = item.decision.subject, item.decision.judgement.status
+        DECISIONS.labels(subject.kind.lower(), status.lower()).inc()
+        is_shown_now = status is Status.APPROVED and (item.decision.is_first or subject.status is not status)
+        if subject.author_role and is_shown_now:
+            SHOWN.labels(subject.author_role.lower()).inc()
+
+
+def _judged(item: Recorded) -> OfferTextJudged:
     subject, judgement = item.decision.subject, item.decision.judgement
     assert subject.address is not None
     judged = OfferTextJudged(
@@ -84,14 +85,12 @@ def _judged(item: Recorded, rule_set: str) -> OfferTextJudged:
     )
     judged.decide_time.FromDatetime(item.recorded_at)
     if judgement.reason is not None:
-        judged.ban.CopyFrom(ban_of(subject.text, subject.title_chars, judgement.reason, rule_set))
+        judged.ban.CopyFrom(ban_of(subject.text, subject.title_chars, judgement.reason, item.rule_set))
     return judged
 
 
-def _event_message(item: Recorded, *, rule_set: str, maker: Maker) -> Message:
+def _event_message(item: Recorded) -> Message:
     decision, subject, judgement = item.decision, item.decision.subject, item.decision.judgement
-    recorded_at = Timestamp()
-    recorded_at.FromDatetime(item.recorded_at)
     value = DecisionMessage(
         decision_id=item.decision_id,
         key=subject.key,
@@ -100,13 +99,17 @@ def _event_message(item: Recorded, *, rule_set: str, maker: Maker) -> Message:
         status=f"MODERATION_STATUS_{judgement.status}",
         verdicts=verdict_messages(decision.verdicts),
         rule=judgement.rule,
-        rule_set=rule_set,
+        rule_set=item.rule_set,
         region_id=judgement.region_id,
-        maker=f"DECISION_MAKER_{maker}",
+        maker=f"DECISION_MAKER_{item.maker}",
+        reviewer=item.reviewer,
+        automatic=decision.is_automatic,
         applied=True,
         supersedes_id=subject.decision_id or 0,
-        record_time=recorded_at,
+        request_id=item.request_id,
     )
+    value.decide_time.FromDatetime(item.decided_at)
+    value.record_time.FromDatetime(item.recorded_at)
     if subject.kind is Kind.POINT:
         value.tags_before.CopyFrom(Tags(names=subject.tags))
         value.tags_after.CopyFrom(Tags(names=judgement.tags))

@@ -40,10 +40,11 @@ class TextStore:
             return
         locked = await subjects.lock_subjects(tx, exempt)
         made = [
-            Decision(subject, Judgement(Status.APPROVED, exemption, subject.tags), ()) for subject in locked.values()
+            Decision(subject, Judgement(Status.APPROVED, exemption, subject.tags), (), is_automatic=True)
+            for subject in locked.values()
         ]
         recorded = await decisions.record(tx, made, rule_set="", maker=Maker.EXEMPTION, decided_at=self._clock.now())
-        await report_decisions(tx, self._outbox, recorded, rule_set="", maker=Maker.EXEMPTION)
+        await report_decisions(tx, self._outbox, recorded)
 
     def enqueue(self, texts: Sequence[NewSubject]) -> None:
         """Hand texts to the workers of this process, without waiting; those that find no room are taken once due."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -61,11 +61,19 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is recorded about a text, and changed where it is applied."""
+    """What is recorded about a text, and changed where it is applied.
+
+    Attributes:
+        verdicts: the evidence.
+        is_automatic: whether no person has judged the text.
+        not_applied: why it changes nothing; None where it is applied.
+        is_recheck: whether the verdict service is asked once more.
+    """
 
     subject: Subject
     judgement: Judgement
     verdicts: tuple[Verdict, ...]
+    is_automatic: bool
     not_applied: NotApplied | None = None
     is_recheck: bool = False
 
@@ -73,6 +81,11 @@ class Decision:
     def is_applied(self) -> bool:
         """Whether it changes the text's state."""
         return self.not_applied is None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether nothing was decided about this text before."""
+        return self.subject.decided_by is None
 
 
 def decide(subject: Subject, sent: SentKey, verdict_list: VerdictList, rules: RuleSet) -> Decision | None:
@@ -82,11 +95,14 @@ def decide(subject: Subject, sent: SentKey, verdict_list: VerdictList, rules: Ru
     judgement = rules.judge(verdict_list.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
     forbids = judgement.status is Status.DISAPPROVED
     reason = _reason_not_to_apply(subject, sent, verdict_list, forbids=forbids)
+    decision = Decision(
+        subject, judgement, verdict_list.verdicts, is_automatic=not verdict_list.is_from_people, not_applied=reason
+    )
     if reason is NotApplied.KEY_WITHOUT_VERSION:
-        return Decision(subject, judgement, verdict_list.verdicts, reason, is_recheck=forbids)
+        return replace(decision, is_recheck=forbids)
     if reason is None and _is_repeated(subject, verdict_list.verdicts, judgement):
         return None
-    return Decision(subject, judgement, verdict_list.verdicts, reason)
+    return decision
 
 
 def _reason_not_to_apply(

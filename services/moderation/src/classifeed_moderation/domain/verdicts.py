@@ -9,6 +9,8 @@ from typing import Any, Final, TypeAlias
 
 END: Final = "clean_web_moderation_end"
 _TEXT: Final = "text"
+_PEOPLE: Final = frozenset({"people", "operator"})
+_NAMES_OF_PEOPLE: Final = "text_toloka_"
 _EXCERPT_LIMIT_CHARS: Final = 200
 _SPANS_LIMIT: Final = 20
 _NAME_LIMIT_CHARS: Final = 128
@@ -39,6 +41,11 @@ class Verdict:
     entity: str = _TEXT
     spans: tuple[Span, ...] = ()
 
+    @property
+    def is_from_people(self) -> bool:
+        """Whether people found it, as its source or its name says."""
+        return self.source in _PEOPLE or self.name.startswith(_NAMES_OF_PEOPLE)
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictList:
@@ -48,11 +55,18 @@ class VerdictList:
         verdicts: those that are applied, by name, each once.
         has_end: whether the end verdict was among them: nothing more will come.
         ignored: how many were about something else than the text.
+        is_ended_by_people: whether people said that nothing more will come.
     """
 
     verdicts: tuple[Verdict, ...] = ()
     has_end: bool = False
     ignored: int = 0
+    is_ended_by_people: bool = False
+
+    @property
+    def is_from_people(self) -> bool:
+        """Whether a person has judged the text."""
+        return self.is_ended_by_people or any(verdict.is_from_people for verdict in self.verdicts)
 
     @property
     def is_empty(self) -> bool:
@@ -65,6 +79,7 @@ class _Collected:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     has_end: bool = False
     ignored: int = 0
+    is_ended_by_people: bool = False
 
 
 def parse_verdicts(found: object) -> VerdictList:
@@ -119,13 +134,14 @@ def _collect(collected: _Collected, item: Json) -> None:
         collected.ignored += 1
     elif name == END:
         collected.has_end = True
+        collected.is_ended_by_people |= _text(item.get("source")) in _PEOPLE
     elif name not in collected.verdicts:
         collected.verdicts[name] = Verdict(name, _text(item.get("source")), _TEXT, _spans(item.get("spans")))
 
 
 def _verdict_list(collected: _Collected) -> VerdictList:
     verdicts = tuple(sorted(collected.verdicts.values(), key=lambda verdict: verdict.name))
-    return VerdictList(verdicts, collected.has_end, collected.ignored)
+    return VerdictList(verdicts, collected.has_end, collected.ignored, collected.is_ended_by_people)
 
 
 def _can_be_stored(found: str) -> bool:

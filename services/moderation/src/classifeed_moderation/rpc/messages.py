@@ -8,8 +8,8 @@ from typing import Any
 from classifeed.moderation.v1.subject_pb2 import Decision, Moderation, Span, Subject, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
 from classifeed_moderation.app.report_decisions import verdict_messages
+from classifeed_moderation.domain.verdicts import END, Verdict, VerdictList, from_json
 from classifeed_moderation.domain.verdicts import Span as VerdictSpan
-from classifeed_moderation.domain.verdicts import Verdict, from_json
 from classifeed_moderation.store.subjects import StoredSubject
 
 
@@ -56,6 +56,7 @@ def decision_message(row: Any) -> Decision:
         not_applied_reason=row.not_applied_reason,
         supersedes_id=row.supersedes_id or 0,
         request_id=row.request_id,
+        automatic=row.is_automatic,
     )
     message.decide_time.FromDatetime(row.decided_at)
     message.record_time.FromDatetime(row.recorded_at)
@@ -65,10 +66,16 @@ def decision_message(row: Any) -> Decision:
     return message
 
 
-def read_verdicts(messages: Sequence[VerdictMessage]) -> tuple[Verdict, ...]:
-    """Return verdicts out of messages, by name, each once."""
+def read_verdicts(messages: Sequence[VerdictMessage], *, has_end: bool) -> VerdictList:
+    """Return verdicts out of messages, by name, each once.
+
+    Args:
+        has_end: whether these are all, without an end verdict among them as well.
+    """
     found = {message.name: Verdict(message.name, message.source, spans=_spans(message.spans)) for message in messages}
-    return tuple(found[name] for name in sorted(found))
+    end = found.pop(END, None)
+    verdicts = tuple(found[name] for name in sorted(found))
+    return VerdictList(verdicts, has_end or end is not None, is_ended_by_people=end is not None and end.is_from_people)
 
 
 def _spans(spans: Sequence[Span]) -> tuple[VerdictSpan, ...]:

@@ -12,18 +12,23 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_moderation.domain.decisions import Decision, Maker
 from classifeed_moderation.domain.subjects import Kind
-from classifeed_moderation.domain.verdicts import Verdict, from_json, to_json
+from classifeed_moderation.domain.verdicts import VerdictList, from_json, to_json
 
 SQL: Final = load_queries(__package__, "decisions.sql")
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A decision with the number and the time that it was stored under."""
+    """A decision as it is stored: its number, when it was made and when stored, by whom, and by which rules."""
 
     decision: Decision
     decision_id: int
+    decided_at: datetime
     recorded_at: datetime
+    rule_set: str
+    maker: Maker
+    reviewer: str = ""
+    request_id: str = ""
 
 
 async def record(
@@ -46,26 +51,40 @@ async def record(
     parameters = {"decisions": json.dumps(rows), "decided_at": decided_at}
     stored = {row.subject_key: row for row in await fetch_named(tx, SQL["record"], parameters)}
     return [
-        Recorded(decision, found.decision_id, found.recorded_at)
+        Recorded(
+            decision,
+            found.decision_id,
+            decided_at,
+            found.recorded_at,
+            rule_set,
+            maker,
+            reviewer,
+            ids.get(decision.subject.key, ""),
+        )
         for decision in decisions
         for found in (stored[decision.subject.key],)
     ]
 
 
-async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, Sequence[Verdict]]) -> None:
+async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
     """Keep whole verdicts for equal texts."""
+    keys = sorted(verdicts)
     parameters = {
-        "cache_keys": sorted(verdicts),
-        "verdicts": [json.dumps(to_json(verdicts[key])) for key in sorted(verdicts)],
+        "cache_keys": keys,
+        "verdicts": [json.dumps(to_json(verdicts[key].verdicts)) for key in keys],
+        "are_from_people": [verdicts[key].is_from_people for key in keys],
     }
     await tx.execute(SQL["keep_verdicts"], parameters)
 
 
-async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, tuple[Verdict, ...]]:
+async def find_kept(tx: Tx, cache_keys: Collection[bytes], *, age_s: float) -> dict[bytes, VerdictList]:
     """Return verdicts that are kept for these texts and not older than `age_s`."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
     rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
-    return {key: from_json(verdicts) for key, verdicts in rows}
+    return {
+        key: VerdictList(from_json(verdicts), has_end=True, is_ended_by_people=is_from_people)
+        for key, verdicts, is_from_people in rows
+    }
 
 
 async def list_decisions(tx: Tx, *, after: int, limit: int, key: str | None = None) -> list[Any]:
@@ -95,10 +114,11 @@ def _row(decision: Decision, *, rule_set: str, maker: Maker, reviewer: str) -> d
         "region_id": judgement.region_id,
         "maker": maker,
         "reviewer": reviewer,
+        "is_automatic": decision.is_automatic,
         "is_applied": decision.is_applied,
         "not_applied_reason": decision.not_applied or "",
         "supersedes_id": subject.decision_id,
         "tags_before": list(subject.tags) if is_point else None,
         "tags_after": list(judgement.tags if decision.is_applied else subject.tags) if is_point else None,
-        "started": subject.started.isoformat(),
+        "started": subject.started.isoformat() if decision.is_applied and decision.is_first else None,
     }

@@ -9,17 +9,17 @@ SELECT point_id, tags, author_role FROM points WHERE point_id = ANY (%(point_ids
 WITH made AS (
     SELECT * FROM jsonb_to_recordset(%(decisions)s::jsonb) AS d (
         subject_key text, kind text, content_version bigint, text_hash text, region_ids integer[], status text,
-        verdicts jsonb, rule text, rule_set text, region_id integer, maker text, reviewer text, is_applied boolean,
-        not_applied_reason text, supersedes_id bigint, tags_before text[], tags_after text[], request_id text,
-        started timestamptz
+        verdicts jsonb, rule text, rule_set text, region_id integer, maker text, reviewer text, is_automatic boolean,
+        is_applied boolean, not_applied_reason text, supersedes_id bigint, tags_before text[], tags_after text[],
+        request_id text, started timestamptz
     )
 ), recorded AS (
     INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
-                           region_id, maker, reviewer, is_applied, not_applied_reason, supersedes_id, tags_before,
-                           tags_after, request_id, waited_s, decided_at)
+                           region_id, maker, reviewer, is_automatic, is_applied, not_applied_reason, supersedes_id,
+                           tags_before, tags_after, request_id, waited_s, decided_at)
     SELECT subject_key, kind, content_version, decode(text_hash, 'hex'), region_ids, status, verdicts, rule, rule_set,
-           region_id, maker, reviewer, is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id,
-           extract(epoch from clock_timestamp() - started), %(decided_at)s
+           region_id, maker, reviewer, is_automatic, is_applied, not_applied_reason, supersedes_id, tags_before, tags_after,
+           request_id, extract(epoch from clock_timestamp() - started), %(decided_at)s
     FROM made
     RETURNING decision_id, subject_key, status, verdicts, maker, is_applied, recorded_at
 ), applied AS (
@@ -38,18 +38,22 @@ WITH made AS (
 SELECT subject_key, decision_id, recorded_at FROM recorded
 
 -- name: keep_verdicts
-INSERT INTO verdict_cache (cache_key, verdicts)
-SELECT cache_key, verdicts FROM unnest(%(cache_keys)s::bytea[], %(verdicts)s::jsonb[]) AS k (cache_key, verdicts)
-ON CONFLICT (cache_key) DO UPDATE SET verdicts = excluded.verdicts, stored_at = clock_timestamp()
+INSERT INTO verdict_cache (cache_key, verdicts, is_from_people)
+SELECT cache_key, verdicts, is_from_people
+FROM unnest(%(cache_keys)s::bytea[], %(verdicts)s::jsonb[], %(are_from_people)s::boolean[])
+     AS k (cache_key, verdicts, is_from_people)
+ON CONFLICT (cache_key) DO UPDATE
+SET verdicts = excluded.verdicts, is_from_people = excluded.is_from_people, stored_at = clock_timestamp()
 
 -- name: find_kept
-SELECT cache_key, verdicts
+SELECT cache_key, verdicts, is_from_people
 FROM verdict_cache
 WHERE cache_key = ANY (%(cache_keys)s) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: list_decisions
 SELECT decision_id, subject_key, kind, content_version, status, verdicts, rule, rule_set, region_id, maker, reviewer,
-       is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at, recorded_at
+       is_automatic, is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at,
+       recorded_at
 FROM decisions
 WHERE decision_id > %(after)s AND (%(subject_key)s::text IS NULL OR subject_key = %(subject_key)s)
 ORDER BY decision_id
@@ -57,6 +61,7 @@ LIMIT %(limit)s
 
 -- name: find_decision
 SELECT decision_id, subject_key, kind, content_version, status, verdicts, rule, rule_set, region_id, maker, reviewer,
-       is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at, recorded_at
+       is_automatic, is_applied, not_applied_reason, supersedes_id, tags_before, tags_after, request_id, decided_at,
+       recorded_at
 FROM decisions
 WHERE decision_id = %(decision_id)s

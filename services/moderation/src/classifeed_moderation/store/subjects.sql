@@ -88,8 +88,8 @@ ORDER BY subject_key
 FOR NO KEY UPDATE
 
 -- name: recheck
--- These texts are requested once more, at once.
-UPDATE subjects SET status = 'PENDING', next_retry = clock_timestamp(), is_recheck = true
+-- These texts are requested once more, at once; they wait from now on.
+UPDATE subjects SET status = 'PENDING', started = clock_timestamp(), next_retry = clock_timestamp(), is_recheck = true
 WHERE subject_key = ANY (%(subject_keys)s)
 
 -- name: find_subject

@@ -89,6 +89,8 @@ decisions = Table(
     Column("region_id", Integer, nullable=False),
     Column("maker", Text, nullable=False),
     Column("reviewer", Text, nullable=False, server_default=text("''")),
+    # Whether no person has judged the text: neither a reviewer, nor people of the verdict service.
+    Column("is_automatic", Boolean, nullable=False),
     Column("is_applied", Boolean, nullable=False),
     Column("not_applied_reason", Text, nullable=False, server_default=text("''")),
     Column("supersedes_id", BigInteger),
@@ -97,7 +99,7 @@ decisions = Table(
     Column("tags_after", ARRAY(Text)),
     # X-Request-Id of the callback; empty for responses.
     Column("request_id", Text, nullable=False, server_default=text("''")),
-    # Seconds from the first storing of the text to this decision.
+    # Seconds from the storing of the text to its first decision; null for later ones.
     Column("waited_s", Double),
     Column("decided_at", DateTime(timezone=True), nullable=False),
     Column("recorded_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -111,6 +113,8 @@ verdict_cache = Table(
     metadata,
     Column("cache_key", LargeBinary, primary_key=True),
     Column("verdicts", JSONB, nullable=False),
+    # Whether a person has judged the text, which "nothing is wrong with it" alone does not say.
+    Column("is_from_people", Boolean, nullable=False, server_default=text("false")),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("verdict_cache_age", verdict_cache.c.stored_at)

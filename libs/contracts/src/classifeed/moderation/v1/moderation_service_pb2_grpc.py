@@ -160,14 +160,14 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListAppeals(self, request, context):
-        """Lists appeals that nobody has decided, oldest first.
+        """Lists appeals that nobody has decided and whose decision still holds, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DecideAppeal(self, request, context):
-        """Decides an appeal. PERMISSION_DENIED to the reviewer who made the decision that it is about.
+        """Decides an appeal. PERMISSION_DENIED to a reviewer who has decided about the text before.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -111,7 +111,7 @@ class Subject(_message.Message):
     def __init__(self, key: _Optional[str] = ..., kind: _Optional[_Union[SubjectKind, str]] = ..., text: _Optional[str] = ..., text_hash: _Optional[bytes] = ..., content_version: _Optional[int] = ..., region_ids: _Optional[_Iterable[int]] = ..., moderation: _Optional[_Union[Moderation, _Mapping]] = ..., decision: _Optional[_Union[Decision, _Mapping]] = ...) -> None: ...
 
 class Decision(_message.Message):
-    __slots__ = ("decision_id", "key", "kind", "content_version", "status", "verdicts", "rule", "rule_set", "region_id", "maker", "reviewer", "applied", "not_applied_reason", "supersedes_id", "decide_time", "record_time", "tags_before", "tags_after", "request_id")
+    __slots__ = ("decision_id", "key", "kind", "content_version", "status", "verdicts", "rule", "rule_set", "region_id", "maker", "reviewer", "applied", "not_applied_reason", "supersedes_id", "decide_time", "record_time", "tags_before", "tags_after", "request_id", "automatic")
     DECISION_ID_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
@@ -131,6 +131,7 @@ class Decision(_message.Message):
     TAGS_BEFORE_FIELD_NUMBER: _ClassVar[int]
     TAGS_AFTER_FIELD_NUMBER: _ClassVar[int]
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    AUTOMATIC_FIELD_NUMBER: _ClassVar[int]
     decision_id: int
     key: str
     kind: SubjectKind
@@ -150,7 +151,8 @@ class Decision(_message.Message):
     tags_before: Tags
     tags_after: Tags
     request_id: str
-    def __init__(self, decision_id: _Optional[int] = ..., key: _Optional[str] = ..., kind: _Optional[_Union[SubjectKind, str]] = ..., content_version: _Optional[int] = ..., status: _Optional[_Union[ModerationStatus, str]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, _Mapping]]] = ..., rule: _Optional[str] = ..., rule_set: _Optional[str] = ..., region_id: _Optional[int] = ..., maker: _Optional[_Union[DecisionMaker, str]] = ..., reviewer: _Optional[str] = ..., applied: _Optional[bool] = ..., not_applied_reason: _Optional[str] = ..., supersedes_id: _Optional[int] = ..., decide_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., record_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags_before: _Optional[_Union[Tags, _Mapping]] = ..., tags_after: _Optional[_Union[Tags, _Mapping]] = ..., request_id: _Optional[str] = ...) -> None: ...
+    automatic: bool
+    def __init__(self, decision_id: _Optional[int] = ..., key: _Optional[str] = ..., kind: _Optional[_Union[SubjectKind, str]] = ..., content_version: _Optional[int] = ..., status: _Optional[_Union[ModerationStatus, str]] = ..., verdicts: _Optional[_Iterable[_Union[Verdict, _Mapping]]] = ..., rule: _Optional[str] = ..., rule_set: _Optional[str] = ..., region_id: _Optional[int] = ..., maker: _Optional[_Union[DecisionMaker, str]] = ..., reviewer: _Optional[str] = ..., applied: _Optional[bool] = ..., not_applied_reason: _Optional[str] = ..., supersedes_id: _Optional[int] = ..., decide_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., record_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., tags_before: _Optional[_Union[Tags, _Mapping]] = ..., tags_after: _Optional[_Union[Tags, _Mapping]] = ..., request_id: _Optional[str] = ..., automatic: _Optional[bool] = ...) -> None: ...
 
 class Tags(_message.Message):
     __slots__ = ("names",)

@@ -58,6 +58,7 @@ def upgrade() -> None:
             region_id integer NOT NULL,
             maker text NOT NULL,
             reviewer text NOT NULL DEFAULT '',
+            is_automatic boolean NOT NULL,
             is_applied boolean NOT NULL,
             not_applied_reason text NOT NULL DEFAULT '',
             supersedes_id bigint,
@@ -78,6 +79,7 @@ def upgrade() -> None:
         CREATE TABLE verdict_cache (
             cache_key bytea NOT NULL,
             verdicts jsonb NOT NULL,
+            is_from_people boolean NOT NULL DEFAULT false,
             stored_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             PRIMARY KEY (cache_key)
         )

@@ -45,8 +45,10 @@ class Events:
 
     async def GetFigures(self, request: GetFiguresRequest, context: Context) -> Figures:
         """Return figures of the last hours or days."""
+        is_by_day = request.interval == FIGURE_INTERVAL_DAY
         parameters = {
-            "interval": "day" if request.interval == FIGURE_INTERVAL_DAY else "hour",
+            "interval": "day" if is_by_day else "hour",
+            "hours": 24 if is_by_day else 1,
             "intervals": request.intervals or _DEFAULT_INTERVALS,
         }
         async with self._database.transaction(timeout_s=remaining_s()) as tx:

@@ -13,7 +13,6 @@ from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
-from classifeed_moderation.domain.verdicts import END, VerdictList
 from classifeed_moderation.rpc.messages import decision_message, read_verdicts
 from classifeed_moderation.store import decisions
 
@@ -40,16 +39,7 @@ class Verdicts:
 
     async def ApplyVerdicts(self, request: ApplyVerdictsRequest, context: Context) -> ApplyVerdictsResponse:
         """Apply verdicts to the texts that they are about."""
-        arrived = [
-            Arrived(
-                text.key,
-                VerdictList(
-                    tuple(verdict for verdict in read_verdicts(text.verdicts) if verdict.name != END),
-                    text.has_end or any(verdict.name == END for verdict in text.verdicts),
-                ),
-            )
-            for text in request.texts
-        ]
+        arrived = [Arrived(text.key, read_verdicts(text.verdicts, has_end=text.has_end)) for text in request.texts]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             applied = await apply_verdicts(
                 tx, arrived, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
