@@ -25,8 +25,8 @@ DECISION = {
 }  # fmt: skip
 LATE = {
     **DECISION, "decision_id": 43, "status": "MODERATION_STATUS_APPROVED", "verdicts": [], "rule": "", "applied": False,
-    "not_applied_reason": "the text was changed since", "supersedes_id": 0, "maker": "DECISION_MAKER_REVIEWER", "automatic": False,
-    "reviewer": "ann",
+    "not_applied_reason": "the text was changed since", "supersedes_id": 0, "maker": "DECISION_MAKER_REVIEWER",
+    "automatic": False, "reviewer": "ann",
 }  # fmt: skip
 SUBJECT = {
     "key": KEY, "kind": "SUBJECT_KIND_OFFER", "text": "Oak bench\ncall 8 900 123 45 67", "content_version": 3,

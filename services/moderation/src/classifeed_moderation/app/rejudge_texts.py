@@ -33,7 +33,8 @@ async def rejudge_slice(
 ) -> tuple[str | None, int]:
     """Judge the next texts; return where the following slice begins (None: this was the last one), and how many.
 
-    A refused point or comment stays removed, whatever the rules say now. What a reviewer decided stays as it is.
+    A text changes where the rules give it another status, or a point other tags. A refused point or comment stays
+    removed, whatever the rules say now. What a reviewer decided stays as it is, and so does what waits.
     """
     keys = await rejudging.list_judged(tx, kind, after=after, limit=limit)
     locked = await subjects.lock_subjects(tx, keys)
@@ -58,7 +59,8 @@ def _rejudge(subject: Subject, rules: RuleSet) -> Decision | None:
     if subject.status is Status.DISAPPROVED and subject.kind is not Kind.OFFER:
         return None
     judgement = rules.judge(subject.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
-    if (judgement.status, set(judgement.tags)) == (subject.status, set(subject.tags)):
+    is_tagged_anew = subject.kind is Kind.POINT and set(judgement.tags) != set(subject.tags)
+    if judgement.status is subject.status and not is_tagged_anew:
         return None
     is_automatic = not any(verdict.is_from_people for verdict in subject.verdicts)
     return Decision(subject, judgement, subject.verdicts, is_automatic=is_automatic)

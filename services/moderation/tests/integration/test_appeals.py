@@ -1,0 +1,207 @@
+"""Appeals: who may make and decide them, what a decision changes and records, and what must not come of a late one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import UTC, timedelta
+
+import pytest
+
+from classifeed.moderation.v1.events_pb2 import ModerationEvent
+from classifeed.moderation.v1.moderation_service_pb2 import (
+    AppealRecord,
+    AppealRequest,
+    DecideAppealRequest,
+    ListAppealsRequest,
+)
+from classifeed.moderation.v1.subject_pb2 import (
+    DECISION_MAKER_REVIEWER,
+    MODERATION_STATUS_APPROVED,
+    MODERATION_STATUS_DISAPPROVED,
+    Decision,
+)
+from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied
+from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.rpc.moderation_service.appeals import Appeals
+
+from ..conftest import Moderation
+from .test_verdicts import KEY, outcomes, send
+
+BAD = "text_toloka_obscene"
+APPROVED, REFUSED = MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
+
+
+def appeals_of(moderation: Moderation) -> Appeals:
+    return Appeals(moderation.database, moderation.outbox, moderation.clock)
+
+
+async def appeal(moderation: Moderation, key: str, *, author: str = "author", reason: str = "no") -> AppealRecord:
+    return await appeals_of(moderation).Appeal(AppealRequest(key=key, author_id=author, reason=reason), None)
+
+
+async def decide(
+    moderation: Moderation, appeal_id: int, reviewer: str, status: int = APPROVED, *, rule: str = "a model"
+) -> Decision:
+    request = DecideAppealRequest(appeal_id=appeal_id, status=status, reviewer=reviewer, rule=rule)
+    return await appeals_of(moderation).DecideAppeal(request, None)
+
+
+async def open_appeals(moderation: Moderation) -> list[int]:
+    found = await appeals_of(moderation).ListAppeals(ListAppealsRequest(), None)
+    return [each.appeal_id for each in found.appeals]
+
+
+async def refuse_on_appeal(moderation: Moderation, reviewer: str) -> Decision:
+    """Have a point refused by a rule, and again by a reviewer; return the second decision."""
+    point_id = await moderation.create_point()
+    await moderation.apply(point_id, BAD)
+    first = await appeal(moderation, str(point_id))
+    return await decide(moderation, first.appeal_id, reviewer, REFUSED)
+
+
+async def test_an_appeal_names_the_decision_and_is_listed_until_it_is_decided(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY, author="seller", reason="It is a model.")
+    assert (made.key, made.author_id, made.reason) == (KEY, "seller", "It is a model.")
+    assert (made.decision.rule, made.decision.status) == (BAD, REFUSED)
+    assert await appeal(moderation, KEY, author="seller", reason="It is a model.") == made
+    with pytest.raises(AlreadyExists):
+        await appeal(moderation, KEY, author="seller", reason="another")
+    assert await open_appeals(moderation) == [made.appeal_id]
+    await decide(moderation, made.appeal_id, "ann")
+    assert await open_appeals(moderation) == []
+
+
+async def test_pages_of_appeals(moderation: Moderation) -> None:
+    made = []
+    for number in range(5):
+        point_id = await moderation.create_point(f"text {number}")
+        await moderation.apply(point_id, BAD)
+        made.append((await appeal(moderation, str(point_id))).appeal_id)
+    found, token = [], ""
+    while True:
+        request = ListAppealsRequest(page_size=2, page_token=token)
+        page = await appeals_of(moderation).ListAppeals(request, None)
+        found += [each.appeal_id for each in page.appeals]
+        token = page.next_page_token
+        if not token:
+            break
+    assert found == made
+
+
+async def test_a_decision_on_appeal_is_whole(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD, request_id="callback-1")
+    first = await appeal(moderation, KEY)
+    before = moderation.clock.now()
+    decision = await decide(moderation, first.appeal_id, "ann")
+    assert (decision.maker, decision.reviewer, decision.automatic) == (DECISION_MAKER_REVIEWER, "ann", False)
+    assert (decision.status, decision.rule, decision.rule_set) == (APPROVED, "a model", "")
+    assert (decision.content_version, decision.applied, decision.request_id) == (1, True, "")
+    assert decision.supersedes_id == first.decision.decision_id
+    assert [verdict.name for verdict in decision.verdicts] == [BAD]
+    for time in (decision.decide_time, decision.record_time):
+        assert before - timedelta(seconds=60) < time.ToDatetime(UTC) < before + timedelta(seconds=60)
+    assert (await moderation.subject(KEY)).status is Status.APPROVED
+    told = [message.texts[0] for message in await outcomes(moderation)]
+    assert [(text.status, text.decision_id) for text in told] == [
+        (REFUSED, first.decision.decision_id),
+        (APPROVED, decision.decision_id),
+    ]
+    [(value,)] = await moderation.rows(
+        "SELECT value FROM outbox WHERE topic = 'moderation.events.v1' ORDER BY id DESC LIMIT 1"
+    )
+    assert ModerationEvent.FromString(value).value == decision
+
+
+async def test_a_refusal_on_appeal_names_the_reviewers_rule(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    await decide(moderation, (await appeal(moderation, KEY)).appeal_id, "ann", REFUSED, rule=BAD)
+    assert (await moderation.subject(KEY)).status is Status.DISAPPROVED
+    assert (await outcomes(moderation))[-1].texts[0].ban.rule == BAD
+
+
+async def test_the_first_reviewer_is_refused(moderation: Moderation) -> None:
+    decided = await refuse_on_appeal(moderation, "ann")
+    second = await appeal(moderation, decided.key, reason="still not")
+    assert second.decision.decision_id == decided.decision_id
+    with pytest.raises(PermissionDenied, match="REVIEWER_DECIDED_BEFORE"):
+        await decide(moderation, second.appeal_id, "ann")
+    assert (await moderation.subject(decided.key)).status is Status.DISAPPROVED
+    again = await decide(moderation, second.appeal_id, "ben", REFUSED)
+    third = await appeal(moderation, decided.key, reason="please")
+    for reviewer in ("ann", "ben"):  # not only the one before
+        with pytest.raises(PermissionDenied):
+            await decide(moderation, third.appeal_id, reviewer)
+    approved = await decide(moderation, third.appeal_id, "cleo")
+    assert (approved.supersedes_id, again.supersedes_id) == (again.decision_id, decided.decision_id)
+    assert (await moderation.subject(decided.key)).status is Status.APPROVED
+
+
+async def test_the_same_decision_again_returns_it(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY)
+    decision = await decide(moderation, made.appeal_id, "ann")
+    assert await decide(moderation, made.appeal_id, "ann") == decision
+    for reviewer, status in (("ann", REFUSED), ("ben", APPROVED)):
+        with pytest.raises(FailedPrecondition, match="APPEAL_ENDED"):
+            await decide(moderation, made.appeal_id, reviewer, status)
+    assert await moderation.rows("SELECT count(*) FROM decisions") == [(2,)]
+
+
+async def test_two_reviewers_at_once_make_one_decision(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY)
+    found = await asyncio.gather(
+        *(decide(moderation, made.appeal_id, reviewer) for reviewer in ("ann", "ben")), return_exceptions=True
+    )
+    assert sorted(type(each).__name__ for each in found) == ["Decision", "FailedPrecondition"]
+
+
+async def edit(moderation: Moderation) -> None:
+    await send(moderation, "another text", version=2)
+
+
+async def recheck(moderation: Moderation) -> None:
+    await moderation.apply(KEY, "text_auto_obscene")
+
+
+async def edit_and_judge(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "another text", version=2), "text_auto_threat")
+
+
+@pytest.mark.parametrize("change", [edit, recheck, edit_and_judge])
+async def test_an_appeal_about_a_text_that_changed_since_decides_nothing(
+    moderation: Moderation, change: Callable[[Moderation], Awaitable[None]]
+) -> None:
+    """Fails where only the decision's number is compared: an edited text waits under the number of the old one."""
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY)
+    await change(moderation)
+    before = await moderation.subject(KEY)
+    assert await open_appeals(moderation) == []
+    with pytest.raises(FailedPrecondition, match="APPEAL_ENDED"):
+        await decide(moderation, made.appeal_id, "ann")
+    assert await moderation.subject(KEY) == before
+
+
+async def test_only_refused_texts_can_be_appealed_about(moderation: Moderation) -> None:
+    with pytest.raises(NotFound):
+        await appeal(moderation, "unknown")
+    with pytest.raises(NotFound):
+        await decide(moderation, 5, "ann")
+    point_id = await moderation.create_point()
+    for _ in range(2):
+        with pytest.raises(FailedPrecondition, match="TEXT_NOT_REFUSED"):
+            await appeal(moderation, str(point_id))
+        await moderation.apply(point_id)
+
+
+async def test_verdicts_after_a_reviewers_decision_are_kept_and_not_applied(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    decision = await decide(moderation, (await appeal(moderation, KEY)).appeal_id, "ann")
+    await moderation.apply(await send(moderation, "A lamp"), "text_auto_threat")
+    subject = await moderation.subject(KEY)
+    assert (subject.status, subject.decision_id) == (Status.APPROVED, decision.decision_id)
+    rows = await moderation.rows("SELECT not_applied_reason FROM decisions ORDER BY decision_id")
+    assert [reason for (reason,) in rows] == ["", "", "REVIEWED"]
