@@ -1,0 +1,161 @@
+"""A real browser without a window, used by keyboard alone: chromedriver's W3C protocol over plain HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.testing.recovery import until
+
+ENTER: Final = "\ue007"
+ESCAPE: Final = "\ue00c"
+SHIFT: Final = "\ue008"
+TAB: Final = "\ue004"
+SPACE: Final = " "
+_FLAGS: Final = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,800",
+)
+
+
+class Browser:
+    """A browser with a profile of its own. There is no method for a mouse."""
+
+    def __init__(self, driver: httpx.AsyncClient, session_id: str, process_id: int) -> None:
+        self._driver = driver
+        self._path = f"/session/{session_id}"
+        self._process_id = process_id
+
+    async def open(self, url: str) -> None:
+        """Type an address."""
+        await self._post("url", {"url": url})
+
+    async def press(self, *keys: str) -> None:
+        """Press and release keys one after another."""
+        await self._act([{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")])
+
+    async def press_with_shift(self, key: str) -> None:
+        """Press a key while Shift is down."""
+        steps = (("keyDown", SHIFT), ("keyDown", key), ("keyUp", key), ("keyUp", SHIFT))
+        await self._act([{"type": kind, "value": value} for kind, value in steps])
+
+    async def read(self, script: str) -> Any:
+        """Return what an expression of the page is."""
+        return await self._post("execute/sync", {"script": f"return {script}", "args": []})
+
+    async def shows(self, words: str) -> bool:
+        """Whether the page shows these words now; False also while it is loaded."""
+        try:
+            return words in str(await self.read("document.body ? document.body.innerText : ''"))
+        except httpx.HTTPStatusError:
+            return False
+
+    async def wait_for(self, words: str) -> None:
+        """Return once the page shows these words.
+
+        Raises:
+            TimeoutError: it does not.
+        """
+        await until(lambda: self.shows(words), within_s=60)
+
+    async def complaints(self) -> list[str]:
+        """Return what the browser has logged of scripts that failed and contents that it refused."""
+        entries = await self._post("se/log", {"type": "browser"})
+        lines = [entry["message"] for entry in entries]
+        return [line for line in lines if "Security Policy" in line or "Uncaught" in line]
+
+    async def resize(self, width: int, height: int) -> None:
+        """Make the window as large as this, in pixels."""
+        await self._post("window/rect", {"width": width, "height": height})
+
+    async def screenshot(self) -> bytes:
+        """Return a picture of the page as PNG."""
+        response = await self._driver.get(f"{self._path}/screenshot")
+        return base64.b64decode(response.raise_for_status().json()["value"])
+
+    def kill(self) -> None:
+        """Kill the browser; it can say goodbye to nobody."""
+        os.kill(self._process_id, signal.SIGKILL)
+
+    async def close(self) -> None:
+        """Close the browser, also one that was killed."""
+        await self._driver.delete(self._path)
+
+    async def _act(self, actions: list[dict[str, str]]) -> None:
+        await self._post("actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    async def _post(self, command: str, content: dict[str, Any]) -> Any:
+        response = await self._driver.post(f"{self._path}/{command}", json=content)
+        return response.raise_for_status().json()["value"]
+
+
+class Browsers:
+    """Opens browsers by a chromedriver that runs."""
+
+    def __init__(self, driver: httpx.AsyncClient, binary: str, folder: Path) -> None:
+        self._driver = driver
+        self._binary = binary
+        self._folder = folder
+        self._opened: list[Browser] = []
+
+    async def open(self) -> Browser:
+        """Return a new browser with an empty profile."""
+        profile = self._folder / f"profile-{len(self._opened)}"
+        options = {"binary": self._binary, "args": [*_FLAGS, f"--user-data-dir={profile}"]}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
+        response = await self._driver.post("/session", json={"capabilities": {"alwaysMatch": wanted}})
+        value = response.raise_for_status().json()["value"]
+        browser = Browser(self._driver, value["sessionId"], value["capabilities"]["goog:processID"])
+        self._opened.append(browser)
+        return browser
+
+    async def close(self) -> None:
+        """Close all."""
+        await asyncio.gather(*(browser.close() for browser in self._opened), return_exceptions=True)
+
+
+@asynccontextmanager
+async def run_browsers(chromedriver: str, binary: str, folder: Path) -> AsyncIterator[Browsers]:
+    """Yield a maker of browsers; all are closed at the end.
+
+    Args:
+        chromedriver: path of the program.
+        binary: path of the browser.
+        folder: for profiles.
+    """
+    port = pick_free_port()
+    command = [chromedriver, f"--port={port}", "--log-level=SEVERE", "--allowed-ips=127.0.0.1"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120, trust_env=False) as driver:
+
+            async def is_up() -> bool:
+                try:
+                    return bool((await driver.get("/status")).json()["value"]["ready"])
+                except httpx.TransportError:
+                    return False
+
+            browsers = Browsers(driver, binary, folder)
+            try:
+                await until(is_up, within_s=60)
+                yield browsers
+            finally:
+                await browsers.close()
+                process.terminate()
+                process.wait()
