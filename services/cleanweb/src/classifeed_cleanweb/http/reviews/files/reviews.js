@@ -7,6 +7,11 @@ const dialog = document.getElementById("instructions");
 let isBusy = false;
 
 function say(words, isWrong = false) {
+  const refused = document.getElementById("refused");
+  if (refused) {
+    refused.textContent = words;
+    return;
+  }
   statusLine.textContent = words;
   statusLine.classList.toggle("wrong", isWrong);
 }
@@ -121,7 +126,7 @@ function onClick(id, action) {
 
 onClick("skip", () => giveBack(review.dataset.skip, "Given back. This is the next text."));
 onClick("leave", () => giveBack("/reviews", "Given back."));
-onClick("show", () => { dialog.showModal(); dialog.scrollTop = 0; });
+onClick("show", () => { say(""); dialog.showModal(); dialog.scrollTop = 0; });
 onClick("hide", () => dialog.close());
 document.querySelectorAll("[data-sign-out]").forEach((button) => button.addEventListener("click", signOut));
 
