@@ -208,7 +208,7 @@ async def test_killed_as_a_review_ends_it_has_not_ended_and_ends_again(courier: 
         raise KilledError
 
     def submit(by: str, enqueue: Callable[..., Awaitable[None]]) -> Awaitable[bool]:
-        return submit_opinion(courier.database, enqueue, review_id=review_id, reviewer=by, verdicts=())
+        return submit_opinion(courier.database, enqueue, review_id=review_id, reviewer=by, verdicts=(), cost=0)
 
     assert await submit("anna", enqueue) is False
     with pytest.raises(KilledError):
