@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
 from datetime import datetime
 from typing import Final
 
@@ -11,10 +12,10 @@ from classifeed_common.outbox import Outbox
 from classifeed_moderation.app.apply_verdicts import Rules
 from classifeed_moderation.app.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
-from classifeed_moderation.domain.rules import RuleSet
+from classifeed_moderation.domain.rules import Judgement, RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.store import decisions, rejudging, subjects
-from classifeed_moderation.store.rejudging import Change
+from classifeed_moderation.store.rejudging import Change, JudgedText
 
 SLICE_TEXTS: Final = 1000
 
@@ -36,31 +37,44 @@ async def rejudge_slice(
     A text changes where the rules give it another status, or a point other tags. A refused point or comment stays
     removed, whatever the rules say now. What a reviewer decided stays as it is, and so does what waits.
     """
-    keys = await rejudging.list_judged(tx, kind, after=after, limit=limit)
-    locked = await subjects.lock_subjects(tx, keys)
-    changed = [decision for subject in locked.values() if (decision := _rejudge(subject, rules.value)) is not None]
-    if changed and not is_dry_run:
+    texts = await rejudging.list_judged(tx, kind, after=after, limit=limit)
+    found = {text.key: judgement for text in texts if (judgement := _judge(text, rules.value)) is not None}
+    if found and not is_dry_run:
+        found = await _change(tx, found, rules=rules, outbox=outbox, decided_at=decided_at)
+    kinds = {text.key: text.kind for text in texts}
+    counts = Counter(
+        Change(kinds[key], judgement.region_id, judgement.rule, judgement.status) for key, judgement in found.items()
+    )
+    is_last = len(texts) < limit
+    await rejudging.note_slice(tx, request_id, judged=len(texts), changes=counts, is_last=is_last)
+    return (None if is_last else texts[-1].key), len(texts)
+
+
+async def _change(
+    tx: Tx, keys: Collection[str], *, rules: Rules, outbox: Outbox, decided_at: datetime
+) -> dict[str, Judgement]:
+    """Lock texts, judge them as they are now, and record what changes; return it."""
+    changed = [
+        Decision(subject, judgement, subject.verdicts, is_automatic=_is_automatic(subject))
+        for subject in (await subjects.lock_subjects(tx, keys)).values()
+        if subject.decided_by is Maker.RULE and (judgement := _judge(subject, rules.value)) is not None
+    ]
+    if changed:
         recorded = await decisions.record(
             tx, changed, rule_set=rules.version, maker=Maker.RULE, decided_at=decided_at, request_ids={}
         )
         await report_decisions(tx, outbox, recorded)
-    counts = Counter(
-        Change(item.subject.kind, item.judgement.region_id, item.judgement.rule, item.judgement.status)
-        for item in changed
-    )
-    is_last = len(keys) < limit
-    await rejudging.note_slice(tx, request_id, judged=len(keys), changes=counts, is_last=is_last)
-    return (None if is_last else keys[-1]), len(keys)
+    return {decision.subject.key: decision.judgement for decision in changed}
 
 
-def _rejudge(subject: Subject, rules: RuleSet) -> Decision | None:
-    if subject.status is Status.PENDING or subject.decided_by is not Maker.RULE:
-        return None  # it was changed, or is judged once more, since its key was read
-    if subject.status is Status.DISAPPROVED and subject.kind is not Kind.OFFER:
+def _judge(text: JudgedText | Subject, rules: RuleSet) -> Judgement | None:
+    """Return what the rules make of a text now, or None where that changes nothing."""
+    if text.status is Status.PENDING or (text.status is Status.DISAPPROVED and text.kind is not Kind.OFFER):
         return None
-    judgement = rules.judge(subject.verdicts, kind=subject.kind, region_ids=subject.region_ids, tags=subject.tags)
-    is_tagged_anew = subject.kind is Kind.POINT and set(judgement.tags) != set(subject.tags)
-    if judgement.status is subject.status and not is_tagged_anew:
-        return None
-    is_automatic = not any(verdict.is_from_people for verdict in subject.verdicts)
-    return Decision(subject, judgement, subject.verdicts, is_automatic=is_automatic)
+    judgement = rules.judge(text.verdicts, kind=text.kind, region_ids=text.region_ids, tags=text.tags)
+    is_tagged_anew = text.kind is Kind.POINT and set(judgement.tags) != set(text.tags)
+    return judgement if judgement.status is not text.status or is_tagged_anew else None
+
+
+def _is_automatic(subject: Subject) -> bool:
+    return not any(verdict.is_from_people for verdict in subject.verdicts)

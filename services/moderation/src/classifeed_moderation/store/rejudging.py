@@ -9,8 +9,20 @@ from typing import Any, Final, NamedTuple
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_moderation.domain.subjects import Kind, Status
+from classifeed_moderation.domain.verdicts import Verdict, from_json
 
 SQL: Final = load_queries(__package__, "rejudging.sql")
+
+
+class JudgedText(NamedTuple):
+    """A text that is decided, as far as rules look at it."""
+
+    key: str
+    kind: Kind
+    region_ids: tuple[int, ...]
+    status: Status
+    verdicts: tuple[Verdict, ...]
+    tags: tuple[str, ...]
 
 
 class Change(NamedTuple):
@@ -34,10 +46,20 @@ async def find_rejudgement(tx: Tx, request_id: str) -> Any:
     return rows[0] if rows else None
 
 
-async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> Sequence[str]:
-    """Return keys of texts that a rule decided, behind a key."""
+async def list_judged(tx: Tx, kind: Kind | None, *, after: str, limit: int) -> Sequence[JudgedText]:
+    """Return texts that a rule decided, behind a key; they are not locked."""
     parameters = {"after": after, "kind": kind, "limit": limit}
-    return [key for (key,) in await (await tx.execute(SQL["list_judged"], parameters)).fetchall()]
+    return [
+        JudgedText(
+            row.subject_key,
+            Kind(row.kind),
+            tuple(row.region_ids),
+            Status(row.status),
+            from_json(row.verdicts),
+            tuple(row.tags or ()),
+        )
+        for row in await fetch_named(tx, SQL["list_judged"], parameters)
+    ]
 
 
 async def note_slice(tx: Tx, request_id: str, *, judged: int, changes: Mapping[Change, int], is_last: bool) -> None:
