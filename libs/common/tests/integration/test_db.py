@@ -227,3 +227,16 @@ async def test_what_tells_of_an_effect_is_told_after_the_commit_and_of_none_that
     async with database.transaction() as tx:  # on the same pooled connection
         pass
     assert calls == ["of anna", "inner"]
+
+
+async def test_nothing_is_called_after_a_rollback_that_raises_nothing(database: Database) -> None:
+    calls: list[str] = []
+    async with database.transaction() as tx:
+        after_commit(tx, lambda: calls.append("outer"))
+        async with tx.transaction(force_rollback=True):
+            after_commit(tx, lambda: calls.append("inner"))
+    assert calls == ["outer"]
+    async with database.transaction() as tx:
+        after_commit(tx, lambda: calls.append("rolled back"))
+        raise psycopg.Rollback
+    assert calls == ["outer"]

@@ -91,6 +91,8 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
         except BaseException:
             del self._after_commit[former:]
             raise
+        if transaction.status != psycopg.AsyncTransaction.Status.COMMITTED:  # `psycopg.Rollback` ends no block
+            del self._after_commit[former:]
         if is_outermost:
             calls, self._after_commit = self._after_commit, []
             for call in calls:
