@@ -8,6 +8,13 @@ from classifeed_common.telemetry.metric_set import MetricSet
 
 METRICS: Final = MetricSet()
 
+OTHER_SERVICE: Final = "other"
+REQUESTED: Final = METRICS.counter(
+    "classifeed_cleanweb_requested_texts_total",
+    "Texts that were to be judged, by the service that sent them; `other`: those that have no receiver of callbacks.",
+    unit="texts",
+    labels={"service": "service of the receivers in the settings, or other"},
+)
 JUDGED: Final = METRICS.counter(
     "classifeed_cleanweb_judged_texts_total",
     "Requests, by how they ended: found by a rule, kept from an earlier review, passed, a review opened or joined.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections import Counter
 from collections.abc import AsyncIterator
@@ -290,6 +291,8 @@ async def test_killed_and_continued_it_does_each_slice_once(
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(os.environ.get("CLASSIFEED_CAMPAIGN") != "long", reason="campaigns have it")
+@pytest.mark.timeout(1800)
 async def test_a_million_stored_decisions(moderation: Moderation) -> None:
     count = 1_000_000
     await seed(moderation, count)

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from classifeed_cleanweb.app.judge_text import Judged, TextJudge, TextRequest
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
+from classifeed_cleanweb.metrics import OTHER_SERVICE, REQUESTED
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.http.api.callers import CallerCheck, TokenHeader
 from classifeed_common.http.api.middleware import ApiMiddleware
@@ -88,6 +89,9 @@ async def process(services: RequestServices, request: ApiRequest) -> ProcessedBo
     body: Process | list[Process] = request.body.root
     batch = body if isinstance(body, list) else [body]
     known = [each for each in batch if services.receivers.knows(each.params.service, each.params.body.environment)]
+    REQUESTED.labels(OTHER_SERVICE).inc(len(batch) - len(known))
+    for each in known:
+        REQUESTED.labels(each.params.service).inc()
     judged = await services.judge([_text_of(each.params) for each in known])
     results = {id(each): _result_of(each.params.key, found) for each, found in zip(known, judged, strict=True)}
     processed = [_processed(each, results.get(id(each))) for each in batch]
