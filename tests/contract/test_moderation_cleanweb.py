@@ -149,7 +149,9 @@ async def test_an_unknown_environment_is_a_fault_for_each_text(start_cleanweb: S
     request = request_of(await start_cleanweb(), environment="stable")
     for tasks in ([offer(PLAIN)], [offer(PLAIN), offer(CONTACTS, 2)]):
         responses = await request(*tasks)
-        assert [(response.outcome, response.fault) for response in responses] == [(Outcome.FAULT, "error -32602")] * len(tasks)
+        assert [(response.outcome, response.fault) for response in responses] == [
+            (Outcome.FAULT, "error -32602")
+        ] * len(tasks)
 
 
 @pytest.mark.parametrize(

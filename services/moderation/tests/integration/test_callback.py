@@ -143,7 +143,9 @@ async def flood(service: Service) -> tuple[list[httpx.Response], float]:
     """Send callbacks without a token, 50 at a time; return the responses and how long it took, in seconds."""
     limits = httpx.Limits(max_connections=50)
     began = time.monotonic()
-    async with httpx.AsyncClient(base_url=service.http.base_url, timeout=httpx.Timeout(60, pool=None), trust_env=False, limits=limits) as http:
+    async with httpx.AsyncClient(
+        base_url=service.http.base_url, timeout=httpx.Timeout(60, pool=None), trust_env=False, limits=limits
+    ) as http:
         sent = (
             http.post(PATH, json={"verdicts": [{**END, "key": "x"}]}, headers={"X-Forwarded-For": f"10.0.0.{number}"})
             for number in range(FLOOD)
