@@ -211,7 +211,7 @@ def test_point_arguments_that_cannot_be_used(api: Any, terminal: Any, arguments:
 
 
 def test_reviews_are_counted_claimed_and_ended(api: Any, terminal: Any, snapshot: Any) -> None:
-    queues = [{"project": "common_toloka", "waiting": 12, "oldest_s": 4000.0, "reviewers": 2},
+    queues = [{"project": "common_toloka", "waiting": 12, "oldest_s": 4000.0, "late": 3, "reviewers": 2},
               {"project": "custom_map_talks_toloka"}]  # fmt: skip
     api.respond("GetQueues", ParseDict({"queues": queues}, cleanweb_service_pb2.GetQueuesResponse()))
     review = {"review_id": 12, "project": "common_toloka", "text": "Oak bench, you fool",

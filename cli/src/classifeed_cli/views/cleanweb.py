@@ -13,11 +13,12 @@ from classifeed_cli.views.amounts import duration_words, time_words
 def show_queues(out: Output, queues: Sequence[cleanweb_service_pb2.Queue]) -> None:
     """Print a line for each project."""
     out.table(
-        ("waiting", "oldest", "reviewers", "project"),
+        ("waiting", "oldest", "late", "reviewers", "project"),
         (
             (
                 queue.waiting,
                 duration_words(queue.oldest_s) if queue.waiting else "",
+                queue.late,
                 queue.reviewers,
                 queue.project,
             )
