@@ -47,6 +47,7 @@ async def test_what_rules_find_is_told_at_once_with_its_place(start: Start) -> N
     [span] = verdicts[0]["spans"]
     assert "Call me: +7 912 345-67-89"[span["start"] : span["end"]] == span["excerpt"]
     assert {item["key"] for item in verdicts} == {OFFER}
+    assert {item["source"] for item in verdicts} == {"automatic"}
 
 
 async def test_auto_pass_approves_what_nothing_is_found_in(start: Start) -> None:
@@ -72,6 +73,7 @@ async def test_a_review_ends_with_two_that_agree_and_is_called_back(start: Start
     ]
     kept = await cleanweb.process("a  wooden LAMP", key="offer/another~00")
     assert [item["name"] for item in kept["result"]["verdicts"]] == ["text_toloka_spam", "clean_web_moderation_end"]
+    assert {item["source"] for item in kept["result"]["verdicts"]} == {"people"}
 
 
 async def test_nothing_is_sent_before_every_contour_has_ended(start: Start, inbox: Inbox) -> None:

@@ -194,6 +194,15 @@ async def test_one_person_among_automatic_verdicts_makes_it_a_persons(moderation
     assert [each.automatic for each in await logged(moderation)] == [False]
 
 
+async def test_a_verdict_of_people_counts_whoever_says_the_end(moderation: Moderation) -> None:
+    point_id = str(await moderation.create_point())
+    found = parse_callback(
+        [verdict("police", key=point_id, source="people"), {**END, "key": point_id, "source": "automatic"}]
+    )
+    await moderation.recorder.record([Arrived(point_id, found[point_id])])
+    assert [each.automatic for each in await logged(moderation)] == [False]
+
+
 async def test_an_operators_verdicts_are_a_persons(moderation: Moderation) -> None:
     for name in ("police", "clean_web_moderation_end"):
         read = read_verdicts([VerdictMessage(name=name, source="operator")], has_end=True)

@@ -11,6 +11,7 @@ from classifeed.moderation.v1.moderation_service_pb2 import CheckTextRequest, Ge
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.moderation.v1.subject_pb2 import (
     MODERATION_STATUS_DISAPPROVED,
+    SUBJECT_KIND_OFFER,
     SUBJECT_KIND_POINT,
 )
 from classifeed.points.v1.point_pb2 import Author, Location
@@ -78,7 +79,11 @@ async def test_check_stores_nothing(service: Service) -> None:
     service.stand_in.content = result(verdict(BAD), END)
     checked = await service.moderation.CheckText(CheckTextRequest(text="bad", kind=SUBJECT_KIND_POINT))
     assert (checked.status, checked.ban.rule) == (MODERATION_STATUS_DISAPPROVED, BAD)
-    assert await service.rows("SELECT count(*) FROM subjects") == [(0,)]
+    for table in ("subjects", "decisions", "outbox", "verdict_cache"):
+        assert await service.rows(f"SELECT count(*) FROM {table}") == [(0,)]
+    assert [request.params["key"].partition("~")[0] for request in service.stand_in.requests] == ["check"]
+    await service.moderation.CheckText(CheckTextRequest(text="bad", kind=SUBJECT_KIND_OFFER))
+    assert service.stand_in.requests[-1].params["key"].startswith("offer/")  # so that it is judged as one
 
 
 async def test_texts_of_offers_come_back_judged(service: Service) -> None:
