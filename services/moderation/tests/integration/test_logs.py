@@ -24,7 +24,8 @@ from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import MODERATION_REQUESTS
 
 from ..conftest import END, PEOPLE, Moderation, errors, result, verdict
-from .test_service import Producer, Service, environment, service  # noqa: F401 - fixtures
+from .conftest import Service
+from .test_service import Producer
 
 SECRET = "zebrafish"
 TEXT = f"call the {SECRET} now"
@@ -90,7 +91,7 @@ async def test_of_a_text_of_another_key(moderation: Moderation, lines: StringIO)
 
 
 @pytest.mark.kafka
-async def test_of_the_running_service(lines: StringIO, service: Service) -> None:  # noqa: F811 - the fixture
+async def test_of_the_running_service(lines: StringIO, service: Service) -> None:
     """Stored, judged, refused, commented, checked, submitted, appealed against, called back, and what is wrong."""
     service.stand_in.respond = lambda _: result(verdict(BAD, spans=SPANS), END)
     key = (await service.create(TEXT)).removeprefix("points/")

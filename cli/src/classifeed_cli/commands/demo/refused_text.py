@@ -7,11 +7,13 @@ from typing import Any, Final
 
 from classifeed.offers.v1 import offer_pb2
 from classifeed_cli.commands.demo.price_lists import ENGLISH, NEW_BENCH, write_with_new_bench
-from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Story, failed, load
+from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Story, check_loaded, failed
+from classifeed_cli.commands.feed.loading import load_file
 from classifeed_cli.commands.search import find_offers, hit_document, show_hits
 from classifeed_cli.messages import document_of
 from classifeed_cli.platform.settle import wait_settled
 from classifeed_cli.views.explanation import show_explanation
+from classifeed_cli.views.task import show_task
 from classifeed_client import offer_name
 
 _NAMESPACE: Final = "default"
@@ -28,8 +30,7 @@ def refuse_text(story: Story) -> dict[str, Any]:
     """
     out = story.out
     name = offer_name(SELLER, _NAMESPACE, NEW_BENCH)
-    load(story, write_with_new_bench(story.folder / ENGLISH, _REFUSED), _NAMESPACE)
-    _settle(story)
+    _load_judged(story, _REFUSED)
     out.say(f"\n> classifeed offer explain {SELLER} {_NAMESPACE} {NEW_BENCH}")
     explanation = story.client.explain_offer(name)
     show_explanation(out, explanation)
@@ -37,8 +38,7 @@ def refuse_text(story: Story) -> dict[str, Any]:
         raise failed(f"The text of {NEW_BENCH} was not refused.")
 
     out.say("\nWithout the number:")
-    load(story, write_with_new_bench(story.folder / ENGLISH, _CORRECTED), _NAMESPACE)
-    _settle(story)
+    _load_judged(story, _CORRECTED)
     out.say(f"\n> {_QUERY}")
     found = find_offers(story.client, _QUERY, seller=SELLER, conditions=[f"namespace:{_NAMESPACE}"], limit=3)
     show_hits(out, found)
@@ -47,5 +47,11 @@ def refuse_text(story: Story) -> dict[str, Any]:
     return {"refused": document_of(explanation), "corrected": document_of(story.client.get_offer(name))}
 
 
-def _settle(story: Story) -> None:
+def _load_judged(story: Story, text: str) -> None:
+    """Load the bench with a text, and show the load once the verdict has come: its counts are final then."""
+    file = write_with_new_bench(story.folder / ENGLISH, text)
+    task = load_file(story.client, story.out, file, seller_id=SELLER, namespace=_NAMESPACE)
+    check_loaded(task)
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))
+    story.out.say("")
+    show_task(story.out, story.client.get_task(task.name))
