@@ -48,12 +48,29 @@ def test_cases_hold_by_kind_and_region(kind: Kind, regions: tuple[int, ...], sta
     assert (judged.status, judged.region_id) == (status, region)
 
 
+def packaged() -> RuleSet:
+    """Return the rules that come with the service."""
+    file = Path(__file__).parents[2] / "src/classifeed_moderation/rules/rules.yaml"
+    return RuleSet.of(yaml.safe_load(file.read_text("utf-8")))
+
+
 def test_the_example_of_tags() -> None:
-    content = yaml.safe_load(
-        (Path(__file__).parents[2] / "src/classifeed_moderation/rules/rules.yaml").read_text("utf-8")
-    )
-    judged = judge(RuleSet.of(content), "request", "police")
+    judged = judge(packaged(), "request", "police")
     assert (judged.status, judged.tags) == (Status.APPROVED, ("police", "speed_control"))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_a_light_threat_and_an_insult_of_two_contours_are_one_decision(kind: Kind) -> None:
+    """The example of verdicts that come together: one answer is enough to decide."""
+    judged = judge(packaged(), "text_auto_light_threat", INSULT, "police", kind=kind)
+    assert (judged.status, judged.rule, judged.tags) == (Status.DISAPPROVED, "text_auto_light_threat", ("other",))
+    assert (judged.unknown, judged.reason.message) == ((), "The text threatens somebody.")
+
+
+def test_what_was_allowed_last_year_is_forbidden_by_the_rules_of_this_one() -> None:
+    """The same stored verdicts, judged by two versions."""
+    last, this = rules({"allowed": True}), rules({"allowed": False})
+    assert [judge(each, INSULT).status for each in (last, this)] == [Status.APPROVED, Status.DISAPPROVED]
 
 
 def test_one_forbidden_verdict_is_enough_and_leaves_the_tags() -> None:
