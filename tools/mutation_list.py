@@ -1162,7 +1162,7 @@ _VERDICTS: Final = (
     Mutation(
         "callback-with-nul",
         "Verdicts",
-        "A key that the database cannot take is a fault of ours, and the sender tries it for 72 hours.",
+        "A key that the database cannot take gets as far as the database, and its refusal is counted nowhere.",
         f"{_MODERATION}/domain/verdicts.py",
         before="not key or not _can_be_stored(key):",
         after="not key:",
