@@ -6,15 +6,18 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.db import load_queries
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import explain, scanned_tables
-from classifeed_moderation.store import decisions, subjects
+from classifeed_moderation.store import decisions, rejudging, subjects
 from classifeed_moderation.store.tables import metadata
 
 SEED = """
-INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry)
+INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, status, next_retry,
+                      decided_by)
 SELECT md5(n::text)::uuid::text, 'POINT', 'text', decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), '{}',
-       CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'APPROVED' END, CASE WHEN n % 1000 = 0 THEN now() END
+       CASE WHEN n % 1000 = 0 THEN 'PENDING' ELSE 'APPROVED' END, CASE WHEN n % 1000 = 0 THEN now() END,
+       CASE WHEN n % 1000 > 0 THEN 'RULE' END
 FROM generate_series(1, 40000) n;
 INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace, external_id,
                       status, next_retry)
@@ -40,6 +43,7 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
     database = await migrated_database("classifeed_moderation")
     key = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
     hash_ = bytes.fromhex("c4ca4238a0b923820dcc509a6f75849b")
+    appeals = load_queries("classifeed_moderation.store", "appeals.sql")
     hot = {
         subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
         subjects.SQL["list_sellers"]: {"after": "seller1", "limit": 50},
@@ -53,6 +57,9 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
         decisions.SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},
         decisions.SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
         decisions.SQL["find_decision"]: {"decision_id": 1},
+        rejudging.SQL["list_judged"]: {"after": key, "kind": None, "limit": 100},
+        appeals["has_decided"]: {"subject_key": key, "text_hash": hash_, "reviewer": "ann"},
+        appeals["find_outcome"]: {"subject_key": key, "decision_id": 1, "reviewer": "ann"},
     }
     async with database.connection() as connection:
         await connection.execute(SEED)
