@@ -1,0 +1,158 @@
+"""The speed of moderation itself: texts a second, users' requests meanwhile, callbacks, and a comment in a backlog."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any, Final
+from uuid import uuid4
+
+import httpx
+
+from bench.moderation.instance import Instance, running
+from classifeed.points.v1.point_pb2 import Author, Location
+from classifeed.points.v1.point_service_pb2 import AddCommentRequest, CreatePointRequest, GetPointRequest
+from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
+from classifeed_common.auth import KeyStore
+from classifeed_common.rpc.client import open_channel
+
+_USERS: Final = 4
+_BACKLOG: Final = 1_000_000
+_COMMENTS: Final = 30
+_CALLBACKS_IN_FLIGHT: Final = 16
+_PATH: Final = "/v2/apply_moderation_verdicts"
+
+
+def measure_rate(count: int, **settings: object) -> float:
+    """Return texts a second, between a tenth and nine tenths of a backlog of `count`."""
+    with running(TESTING_REQUESTS_S=100_000, **settings) as instance:
+        instance.add_texts("rate", count)
+        instance.until(lambda: instance.waiting() <= count * 0.9)
+        began, first = time.perf_counter(), instance.waiting()
+        instance.until(lambda: instance.waiting() <= count * 0.1)
+        return (first - instance.waiting()) / (time.perf_counter() - began)
+
+
+def measure_users(rounds: int, requests: int) -> list[dict[str, float]]:
+    """Return p50 and p99 of CreatePoint in seconds, quiet, and with the verdict service away and a full queue."""
+    found = []
+    with running(TESTING_REQUESTS_S=100_000) as instance:
+        asyncio.run(_create_points(instance, requests))  # the first ones open connections and plan queries
+        for number in range(rounds):
+            instance.until(lambda: instance.waiting() == 0)
+            quiet = asyncio.run(_create_points(instance, requests))
+            instance.until(lambda: instance.waiting() == 0)
+            instance.verdicts.become("away")
+            instance.add_texts(f"away{number}", 30_000)
+            instance.until(lambda: instance.suite.metric("moderation", "classifeed_moderation_queued_texts") >= 9_000)
+            away = asyncio.run(_create_points(instance, requests))
+            instance.forget()
+            instance.verdicts.become("verdicts")
+            found.append({"quiet_p50": _at(quiet, 0.5), "quiet_p99": _at(quiet, 0.99),
+                          "away_p50": _at(away, 0.5), "away_p99": _at(away, 0.99)})  # fmt: skip
+    return found
+
+
+def measure_callbacks(keys_each: int, count: int) -> float:
+    """Return verdicts a second by callbacks of so many keys each."""
+    with running(CALLBACKS_S=100_000) as instance:
+        instance.add_texts("calls", count, due_s=3600)
+        token = KeyStore(instance.keys).issue("cleanweb", "moderation")
+        rows = instance.suite.query("moderation", "SELECT subject_key || '~' || encode(text_hash, 'hex') FROM subjects")
+        took_s = asyncio.run(_call_back(instance, token, _bodies([key for (key,) in rows], keys_each)))
+        if instance.waiting():
+            raise RuntimeError(f"{instance.waiting()} texts still wait")
+    return count / took_s
+
+
+def measure_comments() -> dict[str, list[float]]:
+    """Return seconds from AddComment to the decision about it, quiet and beside a million texts of offers."""
+    with running(TESTING_REQUESTS_S=100_000, VERDICT_BATCH=50) as instance:
+        quiet = asyncio.run(_comment(instance))
+        instance.add_texts("backlog", _BACKLOG)
+        instance.until(lambda: instance.waiting() <= _BACKLOG - 5_000)
+        beside = asyncio.run(_comment(instance))
+        if not instance.waiting():
+            raise RuntimeError("the backlog was drained before the comments were written")
+    return {"quiet": quiet, "beside": beside}
+
+
+async def _create_points(instance: Instance, requests: int) -> list[float]:
+    took: list[float] = []
+    async with _points(instance) as stub:
+
+        async def create(count: int) -> None:
+            for _ in range(count):
+                began = time.perf_counter()
+                await stub.CreatePoint(_new_point())
+                took.append(time.perf_counter() - began)
+
+        await asyncio.gather(*(create(requests // _USERS) for _ in range(_USERS)))
+    return took
+
+
+async def _comment(instance: Instance) -> list[float]:
+    took = []
+    async with _points(instance) as stub:
+        point = await stub.CreatePoint(_new_point(role="AUTHOR_ROLE_PARTNER"))
+        for number in range(_COMMENTS):
+            began = time.perf_counter()
+            await stub.AddComment(
+                AddCommentRequest(
+                    parent=point.name, author=Author(author_id="bench"), text=f"Still there {number} {uuid4()}",
+                    request_id=str(number),
+                )
+            )  # fmt: skip
+            shown = GetPointRequest(name=point.name)
+            while len((await stub.GetPoint(shown)).comments) <= number:  # noqa: ASYNC110 - as its users see it
+                await asyncio.sleep(0.005)
+            took.append(time.perf_counter() - began)
+    return took
+
+
+def _bodies(keys: list[str], keys_each: int) -> list[str]:
+    end = {"name": "clean_web_moderation_end", "subsource": "tmu", "value": True, "entity": "text", "source": "bench"}
+    return [
+        json.dumps({"verdicts": [{**end, "key": key} for key in keys[at : at + keys_each]]})
+        for at in range(0, len(keys), keys_each)
+    ]
+
+
+async def _call_back(instance: Instance, token: str, bodies: list[str]) -> float:
+    """Send callbacks, some of them at a time, and return how many seconds that took."""
+    left = iter(bodies)
+    headers = {"Content-Type": "application/json", "X-Ya-Service-Ticket": token}
+    async with httpx.AsyncClient(base_url=instance.http, headers=headers, timeout=60, trust_env=False) as http:
+
+        async def send() -> None:
+            for body in left:
+                (await http.post(_PATH, content=body)).raise_for_status()
+
+        began = time.perf_counter()
+        await asyncio.gather(*(send() for _ in range(_CALLBACKS_IN_FLIGHT)))
+        return time.perf_counter() - began
+
+
+@asynccontextmanager
+async def _points(instance: Instance) -> AsyncIterator[PointServiceStub]:
+    keys = KeyStore(instance.keys)
+    channel = open_channel(instance.grpc, caller="operator", audience="moderation", keys=keys)
+    try:
+        yield PointServiceStub(channel)
+    finally:
+        await channel.close()
+
+
+def _new_point(role: Any = "AUTHOR_ROLE_USER") -> CreatePointRequest:
+    point_id = str(uuid4())
+    return CreatePointRequest(
+        point_id=point_id, author=Author(author_id="bench", role=role), tags=["other"], region_ids=[225],
+        description=f"Lorry across the road {point_id}", location=Location(latitude=55.75, longitude=37.62),
+    )  # fmt: skip
+
+
+def _at(values: list[float], share: float) -> float:
+    return sorted(values)[int(len(values) * share)]

@@ -1,0 +1,121 @@
+"""One instance of moderation as it is shipped, on real PostgreSQL and Kafka, before a verdict service of the bench."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, TextIO, cast
+
+import psycopg
+from tests.e2e.suite import Suite
+
+VERDICT_MS: Final = 200
+_ADD_TEXTS: Final = """
+INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace, external_id,
+                      status, next_retry)
+SELECT 'offer/bench/' || %(batch)s || '/' || n, 'OFFER', %(batch)s || ' bench of oak, number ' || n,
+       decode(md5(%(batch)s || n), 'hex'), decode(md5(%(batch)s || n), 'hex'), '{225}', 'bench', %(batch)s, n::text,
+       'PENDING', clock_timestamp() + %(due_s)s * interval '1 second'
+FROM generate_series(1, %(count)s) AS n
+"""
+
+
+class VerdictService:
+    """The stand-in, in a process of its own, so that its work is not taken for ours."""
+
+    def __init__(self, delay_ms: int) -> None:
+        command = [sys.executable, "-m", "bench.moderation.stand_in", str(delay_ms)]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._output = cast(TextIO, self._process.stdout)
+        self._input = cast(TextIO, self._process.stdin)
+        self.url = f"http://127.0.0.1:{int(self._output.readline())}"
+
+    def become(self, state: str) -> None:
+        """Have it respond with `verdicts`, `people`, or be `away`."""
+        self._input.write(f"{state}\n")
+        self._input.flush()
+        self._output.readline()
+
+    def stop(self) -> None:
+        """End the process."""
+        self._input.close()
+        self._process.wait()
+
+
+class Instance:
+    """A running moderation."""
+
+    def __init__(self, suite: Suite, verdicts: VerdictService) -> None:
+        self.suite = suite
+        self.verdicts = verdicts
+        status = suite.status()
+        self.grpc = str(status["services"]["moderation"]["grpc"])
+        self.http = str(status["services"]["moderation"]["http"])
+        self.keys = suite.data / "keys"
+        self._connection = psycopg.connect(
+            status["postgres"]["moderation"], options="-c search_path=moderation", autocommit=True
+        )
+
+    def close(self) -> None:
+        """Close the connection to the tables."""
+        self._connection.close()
+
+    def add_texts(self, batch: str, count: int, *, due_s: float = 0) -> None:
+        """Store texts of offers that wait, due in so many seconds."""
+        self._connection.execute(_ADD_TEXTS, {"batch": batch, "count": count, "due_s": due_s})
+        self._connection.execute("ANALYZE subjects")
+
+    def count(self, condition: str) -> int:
+        """Return how many texts meet a condition."""
+        row = self._connection.execute(f"SELECT count(*) FROM subjects WHERE {condition}").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    def waiting(self) -> int:
+        """Return how many texts wait for a verdict."""
+        return self.count("status = 'PENDING'")
+
+    def forget(self) -> None:
+        """Remove the texts that wait."""
+        self._connection.execute("DELETE FROM subjects WHERE status = 'PENDING'")
+
+    def until(self, condition: Callable[[], bool], limit_s: float = 600) -> None:
+        """Wait for a condition.
+
+        Raises:
+            RuntimeError: it did not come true in time.
+        """
+        ends_at = time.monotonic() + limit_s
+        while not condition():
+            if time.monotonic() > ends_at:
+                raise RuntimeError(f"not within {limit_s} s; {self.waiting()} texts wait")
+            time.sleep(0.02)
+
+
+@contextmanager
+def running(**settings: object) -> Iterator[Instance]:
+    """Give an instance with some settings of CLASSIFEED_MODERATION_…; nothing of it is left at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
+    verdicts = VerdictService(VERDICT_MS)
+    given = {"VERDICT_URL": verdicts.url, "CHECK_INTERVAL_S": 1, "VERDICT_BATCH": 1, **settings}
+    suite = Suite(folder, {f"CLASSIFEED_MODERATION_{name}": str(value) for name, value in given.items()})
+    try:
+        started = suite.run_process("up", "--detach", "--only", "moderation", "--timeout", "300")
+        if started.exit_code:
+            raise RuntimeError(json.dumps(started.document))
+        instance = Instance(suite, verdicts)
+        try:
+            yield instance
+        finally:
+            instance.close()
+    finally:
+        suite.down()
+        verdicts.stop()
+        shutil.rmtree(folder, ignore_errors=True)
