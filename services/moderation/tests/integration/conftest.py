@@ -114,7 +114,8 @@ async def service(
         rules_file=rules_file,
         check_interval_s=0.2,
         drain_notice_s=0,
-        **options,
+        # A busy machine fails no request.
+        **({"connect_s": 60, "answer_s": 60} | options),
     )
     await prepare(settings)
     runner = build(settings)
