@@ -55,8 +55,12 @@ async def test_texts_by_service_and_by_how_they_were_judged(start: Start) -> Non
 
 
 async def test_reviews_that_wait_their_age_and_who_has_them(start: Start) -> None:
-    ended = growth("reviews_total", project=COMMON)
-    cleanweb = await start()
+    ended, opinions, cost = (
+        growth("reviews_total", project=COMMON),
+        growth("opinions_total", project=COMMON),
+        growth("opinions_cost_total", project=COMMON),
+    )
+    cleanweb = await start(review_deadline_s=1800, opinion_cost=0.5)
     for number in range(3):
         await cleanweb.process(f"lamp {number}", key=f"offer/s/n/{number}~00")
     await cleanweb.rows("UPDATE reviews SET opened_at = opened_at - interval '1 hour' RETURNING 1")
@@ -65,14 +69,16 @@ async def test_reviews_that_wait_their_age_and_who_has_them(start: Start) -> Non
     await until(lambda: value("waiting_reviews", project=COMMON) == 3)
     await until(lambda: value("active_reviewers", project=COMMON) == 2)
     await until(lambda: 3600 <= value("oldest_review_seconds", project=COMMON) < 7200)
+    await until(lambda: value("late_reviews", project=COMMON) == 3)
     assert value("waiting_reviews", project="custom_map_talks_toloka") == 0
     await cleanweb.rows("UPDATE reviews SET leased_until = NULL, leased_by = NULL RETURNING 1")
     for _ in range(3):
         for reviewer in ("cleo", "dan"):
             await review_as(cleanweb, reviewer)
-    assert ended() == 3
+    assert (ended(), opinions(), cost()) == (3, 6, 3)
     await until(lambda: value("waiting_reviews", project=COMMON) == 0)
     await until(lambda: value("oldest_review_seconds", project=COMMON) == 0)
+    await until(lambda: value("late_reviews", project=COMMON) == 0)
 
 
 async def test_callbacks_by_outcome_and_those_that_wait(start: Start, inbox: Inbox) -> None:

@@ -215,7 +215,7 @@ async def test_verdicts_by_name_of_the_rules_file(moderation: Moderation) -> Non
 
 
 async def test_abnormal_answers_and_ignored_verdicts(moderation: Moderation) -> None:
-    abnormal, ignored = growth("abnormal_answers_total"), growth("ignored_verdicts_total")
+    abnormal, ignored = growth("abnormal_responses_total"), growth("ignored_verdicts_total")
     moderation.stand_in.content = result(verdict("police"), verdict(BAD, entity="picture"))
     moderation.start()
     await moderation.create_point()
@@ -262,7 +262,7 @@ async def test_what_is_rolled_back_is_not_counted(moderation: Moderation) -> Non
         growth("decisions_total", kind="point", status="disapproved"),
         growth("verdicts_total", verdict="other"),
         growth("unknown_verdicts_total"),
-        growth("abnormal_answers_total"),
+        growth("abnormal_responses_total"),
         growth("decisions_total", kind="comment", status="approved"),
         growth("wait_seconds_count", kind="point"),
     ]

@@ -38,7 +38,7 @@ from classifeed_moderation.store.subjects import StoredSubject
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_TEXTS: Final = 100
 # Keys that no text has, of the form that says what it would belong to.
-_CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "check"}
+_CHECKED_KEYS: Final = {Kind.POINT: "check", Kind.COMMENT: "check/0", Kind.OFFER: "offer/check"}
 
 
 class Texts:
