@@ -1085,8 +1085,8 @@ _VERDICTS: Final = (
         "Verdicts",
         "The end verdict is taken for a verdict: it is stored, and judged as one that no rule names.",
         f"{_MODERATION}/domain/verdicts.py",
-        before="        collected.has_end = True\n    elif name not in",
-        after="        collected.has_end = True\n    if name not in",
+        before="    elif name not in collected.verdicts:",
+        after="    if name not in collected.verdicts and entity == _TEXT:",
         tests=(
             f"{_MODERATION_TESTS}/integration/test_requests.py::test_verdicts_at_once_are_applied",
             f"{_CALLBACK_TESTS}::test_the_end_alone_approves_and_a_verdict_without_a_rule_forbids",
