@@ -76,9 +76,7 @@ class ScriptedOwner:
     async def run(self, stop: asyncio.Event) -> None:
         producer = KafkaProducer(self.bootstrap, client_id="owner")
         await producer.start()
-        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "owner", "enable.auto.commit": False})
-        partitions = consumer.list_topics(self.requests, 60).topics[self.requests].partitions
-        consumer.assign([TopicPartition(self.requests, number, OFFSET_BEGINNING) for number in partitions])
+        consumer = self._consumer()
         try:
             while not stop.is_set():
                 if self.paused.is_set():
@@ -99,6 +97,30 @@ class ScriptedOwner:
         finally:
             consumer.close()
             await producer.close()
+
+    def _consumer(self) -> Consumer:
+        consumer = Consumer({"bootstrap.servers": self.bootstrap, "group.id": "owner", "enable.auto.commit": False})
+        partitions = consumer.list_topics(self.requests, 60).topics[self.requests].partitions
+        consumer.assign([TopicPartition(self.requests, number, OFFSET_BEGINNING) for number in partitions])
+        return consumer
+
+    def count_requests(self) -> int:
+        """Requests of the seller that are on the topic, taken or not."""
+        consumer = self._consumer()
+        try:
+            last = {p: consumer.get_watermark_offsets(p, 60)[1] for p in consumer.assignment()}
+            left = {p.partition for p, end in last.items() if end > 0}
+            ends = {p.partition: end for p, end in last.items()}
+            count = 0
+            while left:
+                for message in consumer.consume(1000, 1):
+                    assert message.error() is None
+                    count += message.key() == self.seller.encode()
+                    if message.offset() + 1 >= ends[message.partition()]:
+                        left.discard(message.partition())
+            return count
+        finally:
+            consumer.close()
 
     def take(self, request: Request) -> Reply | None:
         self.log.append(request)

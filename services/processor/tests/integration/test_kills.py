@@ -23,6 +23,7 @@ from classifeed_processor.settings import ProcessorSettings
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 OFFERS = 3000
+WINDOW_BATCHES = 8
 
 
 @pytest.fixture
@@ -41,7 +42,7 @@ async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[
         "S3_SECRET_KEY": s3.secret_key,
         "S3_BUCKET": "processor-test",
         "SPOOL_DIR": str(tmp_path / "spool"),
-        "WINDOW_BATCHES": "8",
+        "WINDOW_BATCHES": str(WINDOW_BATCHES),
         "HEARTBEAT_S": "0.5",
         "JOBS_LEASE_S": "600",
         "DRAIN_GRACE_S": "3",
@@ -73,16 +74,19 @@ async def begin(processor, yml, offer, tmp_path):
     return await processor.create(await processor.put(content, tmp_path), secrets.token_hex(4))
 
 
-async def sent_batches(processor) -> int:
-    async with processor.database.transaction() as tx:
-        row = await (await tx.execute("SELECT count(*) FROM offer_batches")).fetchone()
-    return row[0]
-
-
 async def until(condition, limit_s: float = 150) -> None:
     async with asyncio.timeout(limit_s):
         while not await condition():
             await asyncio.sleep(0.05)
+
+
+async def until_window_is_full(processor) -> None:
+    """Batches are in the table before they leave; whoever is killed in between has sent nothing."""
+
+    async def is_full() -> bool:
+        return await asyncio.to_thread(processor.owner.count_requests) == WINDOW_BATCHES
+
+    await until(is_full)
 
 
 async def lose_lease(processor, process: subprocess.Popen[bytes]) -> None:
@@ -112,11 +116,7 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, 
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)
     first = start()
-
-    async def window_is_full() -> bool:
-        return await sent_batches(processor) == 8
-
-    await until(window_is_full)
+    await until_window_is_full(processor)
     first.kill()
     await asyncio.to_thread(first.wait, 120)
     await lose_lease(processor, first)
@@ -148,11 +148,7 @@ async def test_asked_to_stop_it_hands_the_task_back(processes, yml, offer, tmp_p
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)
     first = start()
-
-    async def window_is_full() -> bool:
-        return await sent_batches(processor) == 8
-
-    await until(window_is_full)
+    await until_window_is_full(processor)
     first.terminate()
     assert await asyncio.to_thread(first.wait, 120) == 0
     assert list((tmp_path / "spool").iterdir()) == []
@@ -166,11 +162,7 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processe
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)
     first = start()
-
-    async def window_is_full() -> bool:
-        return await sent_batches(processor) == 8
-
-    await until(window_is_full)
+    await until_window_is_full(processor)
     os.kill(first.pid, signal.SIGSTOP)
     await lose_lease(processor, first)
     start()
