@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from bench.moderation.feed_way import measure_feed_way
 from bench.moderation.flow import measure_callbacks, measure_comments, measure_rate, measure_users
+from classifeed_moderation.settings import ModerationSettings
 
 _SEED_TEXTS: Final = 300
 _TEXTS: Final = 30_000
@@ -25,9 +26,10 @@ def _show_rate() -> dict[str, float]:
     seed = [measure_rate(_SEED_TEXTS, WORKERS=4)]
     single = [measure_rate(_TEXTS) for _ in range(_ROUNDS)]
     batches = [measure_rate(_TEXTS, VERDICT_BATCH=50) for _ in range(_ROUNDS)]
+    workers = ModerationSettings.model_fields["workers"].default
     print("\ntexts/s of an instance, verdicts after 200 ms")
-    for words, found in (("4 workers, one text a request", seed), ("256 workers, one text a request", single),
-                         ("256 workers, 50 texts a request", batches)):  # fmt: skip
+    for words, found in (("4 workers, one text a request", seed), (f"{workers} workers, one text a request", single),
+                         (f"{workers} workers, 50 texts a request", batches)):  # fmt: skip
         print(f"  {words:<34} {statistics.median(found):>8,.0f} ({min(found):,.0f}–{max(found):,.0f})")
     ratio = statistics.median(single) / seed[0]
     print(f"  ratio of the second to the first: {ratio:.0f}")

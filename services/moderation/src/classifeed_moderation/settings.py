@@ -25,7 +25,7 @@ class ModerationSettings(ServiceJobSettings):
     )
     check_interval_s: float = Field(default=10, gt=0, description="How often due texts are sought, in seconds.")
     workers: int = Field(
-        default=256, ge=1, le=2000, description="Texts that the verdict service has at a time, at most."
+        default=512, ge=1, le=2000, description="Texts that the verdict service has at a time, at most."
     )
     offers_share_percent: int = Field(
         default=95,

@@ -6,9 +6,13 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
+from typing import Final
 
 import uvicorn
 from starlette.applications import Starlette
+
+# A client with hundreds of connections makes them all at once.
+_BACKLOG: Final = 1024
 
 
 class HttpServer:
@@ -56,7 +60,7 @@ def bind(address: str) -> socket.socket:
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((host, int(port)))
-        listening.listen(128)
+        listening.listen(_BACKLOG)
         listening.setblocking(False)
     except OSError:
         listening.close()
