@@ -37,7 +37,7 @@ _PROCESSES: Final = 2  # most of what they do is to wait for their servers
 _LIMIT_S: Final = 600.0
 _HEAD: Final = """# Mutations
 
-Made from `tools/mutation_list.py`; a test keeps the two the same, and finds a mutation that no longer fits its file.
+Made from `tools/mutation_list/`; a test keeps the two the same, and finds a mutation that no longer fits its file.
 
 Each of these changes breaks one promise of a mechanism, and the tests named beside it fail for it. `make mutants`
 applies each to a copy of the code and runs those tests, after it has seen them pass without any mutation; it ends with

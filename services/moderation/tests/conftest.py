@@ -18,13 +18,13 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.snapshot import Loaded
-from classifeed_moderation.app.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
-from classifeed_moderation.app.correct_pending import PendingCorrector
-from classifeed_moderation.app.create_point import create_point
-from classifeed_moderation.app.judge_texts import TextJudge
-from classifeed_moderation.app.record_verdicts import VerdictRecorder
-from classifeed_moderation.app.store_texts import TextStore
-from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.judging.correct_pending import PendingCorrector
+from classifeed_moderation.app.judging.judge_texts import TextJudge
+from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.judging.task_queue import TaskQueue
+from classifeed_moderation.app.points.create_point import create_point
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.verdict_service import HttpVerdictService
 from classifeed_moderation.domain.points import Author, AuthorRole

@@ -22,14 +22,14 @@ from classifeed_domain.publishing import ReceiverClient
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
 from classifeed_jobs import Registry
 from classifeed_jobs.service import ServiceJobs
-from classifeed_moderation.app.apply_verdicts import Rules
 from classifeed_moderation.app.clean_up import moderation_clean_up
-from classifeed_moderation.app.correct_pending import PendingCorrector
-from classifeed_moderation.app.judge_texts import TextJudge
-from classifeed_moderation.app.point_publication import PointPublication
-from classifeed_moderation.app.record_verdicts import VerdictRecorder
-from classifeed_moderation.app.store_texts import TextStore
-from classifeed_moderation.app.task_queue import TaskQueue
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.judging.correct_pending import PendingCorrector
+from classifeed_moderation.app.judging.judge_texts import TextJudge
+from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.judging.task_queue import TaskQueue
+from classifeed_moderation.app.points.point_publication import PointPublication
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
 from classifeed_moderation.clients.pacer import Pacer

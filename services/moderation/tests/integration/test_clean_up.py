@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from classifeed_moderation.app.clean_up import _SQL
-from classifeed_moderation.app.comment_point import comment_point
-from classifeed_moderation.app.remove_point import remove_point
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.points.comment_point import comment_point
+from classifeed_moderation.app.points.remove_point import remove_point
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 
 from ..conftest import Moderation

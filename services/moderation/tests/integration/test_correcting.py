@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app.apply_verdicts import Arrived
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictList
 

@@ -22,8 +22,8 @@ from classifeed.moderation.v1.subject_pb2 import (
     Decision,
 )
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
-from classifeed_moderation.app.apply_verdicts import Arrived
-from classifeed_moderation.app.comment_point import comment_point
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived
+from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.domain.verdicts import VerdictList, parse_callback

@@ -9,9 +9,9 @@ from hashlib import blake2b
 import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
-from classifeed_moderation.app.rejudge_texts import rejudge_slice
-from classifeed_moderation.app.take_offer_texts import take_offer_texts
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
+from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import rejudging
 

@@ -14,8 +14,8 @@ from psycopg.conninfo import make_conninfo
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app import apply_verdicts as applying
-from classifeed_moderation.app import record_verdicts as recording
+from classifeed_moderation.app.decisions import apply_verdicts as applying
+from classifeed_moderation.app.decisions import record_verdicts as recording
 from classifeed_moderation.store import decisions, subjects
 
 from ..conftest import RETRY_S, Moderation, StandIn, refused_if_bad

@@ -19,9 +19,9 @@ from classifeed_common.lease import Leases
 from classifeed_common.testing.recovery import until
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_jobs import JobStore, Registry, Worker
-from classifeed_moderation.app.point_publication import PointPublication
-from classifeed_moderation.app.remove_point import remove_point
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.points.point_publication import PointPublication
+from classifeed_moderation.app.points.remove_point import remove_point
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.documents import schema
 from classifeed_moderation.domain.points import AuthorRole
 from classifeed_moderation.jobs.republish import QUEUE, enqueue_republish, register_republish

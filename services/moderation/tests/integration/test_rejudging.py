@@ -29,10 +29,10 @@ from classifeed_common.snapshot import Loaded
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore, Registry, Worker
-from classifeed_moderation.app import rejudge_texts
-from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
-from classifeed_moderation.app.rejudge_texts import rejudge_slice
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.decisions import rejudge_texts
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.domain.verdicts import Verdict, VerdictList

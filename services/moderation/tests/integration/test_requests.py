@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_common.clock import SystemClock
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app.comment_point import comment_point
+from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.bootstrap import verdict_service_of
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, request_body

@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_common.errors import AlreadyExists
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app.comment_point import comment_point
+from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.metrics import DROPPED

@@ -9,7 +9,7 @@ import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback, parse_verdicts
 from classifeed_moderation.metrics import ABNORMAL, UNKNOWN_VERDICTS

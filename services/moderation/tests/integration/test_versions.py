@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from classifeed_common.errors import Aborted, NotFound
-from classifeed_moderation.app.change_point import change_point
-from classifeed_moderation.app.remove_point import remove_point
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.points.change_point import change_point
+from classifeed_moderation.app.points.remove_point import remove_point
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import decisions, points
 

@@ -1,7 +1,8 @@
 """Connections to one address, kept between requests.
 
 The pool of httpcore looks through all connections and all waiting requests at each step: with hundreds of them that
-takes longer than the requests. Whoever calls bounds the number of requests here, so that a stack of idle ones is enough.
+takes longer than the requests. Whoever calls bounds the number of requests here, so that a stack of idle ones is
+enough.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from typing import Final
 from classifeed_common.db import Tx
 from classifeed_common.kafka import Record, decode_all
 from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.consumers.decode import decode_texts
 
 GROUP: Final = "moderation"

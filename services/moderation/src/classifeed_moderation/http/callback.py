@@ -18,8 +18,8 @@ from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.rpc.call import current_call
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
-from classifeed_moderation.app.apply_verdicts import Arrived
-from classifeed_moderation.app.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived
+from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.clients.verdict_service import TOKEN_HEADER
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback
 

@@ -11,8 +11,8 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Slice, SliceJob
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.rejudge_texts import rejudge_slice
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.domain.subjects import Kind
 
 QUEUE: Final = "moderation.rejudge"

@@ -7,7 +7,7 @@ from typing import Any
 
 from classifeed.moderation.v1.subject_pb2 import Decision, Moderation, Span, Subject, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
-from classifeed_moderation.app.report_decisions import verdict_messages
+from classifeed_moderation.app.decisions.report_decisions import verdict_messages
 from classifeed_moderation.domain.verdicts import END, Verdict, VerdictList, from_json
 from classifeed_moderation.domain.verdicts import Span as VerdictSpan
 from classifeed_moderation.store.subjects import StoredSubject

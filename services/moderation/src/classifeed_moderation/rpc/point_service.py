@@ -30,13 +30,13 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.change_point import point_not_found
-from classifeed_moderation.app.comment_point import comment_point
-from classifeed_moderation.app.create_point import create_point
-from classifeed_moderation.app.remove_point import remove_point
-from classifeed_moderation.app.store_texts import TextStore
-from classifeed_moderation.app.vote_point import vote_point
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.points.change_point import point_not_found
+from classifeed_moderation.app.points.comment_point import comment_point
+from classifeed_moderation.app.points.create_point import create_point
+from classifeed_moderation.app.points.remove_point import remove_point
+from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole, Point
 from classifeed_moderation.domain.subjects import Status, comment_key, point_key
 from classifeed_moderation.rpc.messages import moderation_message

@@ -22,7 +22,7 @@ from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
-from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement, Reason
 from classifeed_moderation.domain.subjects import Status

@@ -10,8 +10,8 @@ from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.judge_texts import TextJudge
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 from classifeed_moderation.rpc.moderation_service.events import Events
 from classifeed_moderation.rpc.moderation_service.rejudging import Rejudging

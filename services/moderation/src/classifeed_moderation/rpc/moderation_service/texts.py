@@ -23,10 +23,10 @@ from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound, 
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.judge_texts import TextJudge
-from classifeed_moderation.app.report_decisions import verdict_messages
-from classifeed_moderation.app.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.report_decisions import verdict_messages
+from classifeed_moderation.app.judging.judge_texts import TextJudge
+from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.clients.verdict_service import Outcome
 from classifeed_moderation.consumers.decode import fault_of_texts
 from classifeed_moderation.domain.bans import ban_of

@@ -12,7 +12,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
-from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.rpc.messages import decision_message, read_verdicts
 from classifeed_moderation.store import decisions
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import NotFound
-from classifeed_moderation.app.change_point import change_point
+from classifeed_moderation.app.points.change_point import change_point
 from classifeed_moderation.domain.points import Point
 
 

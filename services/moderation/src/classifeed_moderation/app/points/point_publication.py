@@ -10,7 +10,7 @@ from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_domain.publishing import DocumentPublisher, Documents, put_schema
 from classifeed_domain.publishing.publisher import Begin
-from classifeed_moderation.app.publish_points import PublishPoints
+from classifeed_moderation.app.points.publish_points import PublishPoints
 from classifeed_moderation.domain.documents import schema
 from classifeed_moderation.store import publishing
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
 from classifeed_common.rpc.call import remaining_s
-from classifeed_moderation.app.store_texts import TextStore
+from classifeed_moderation.app.judging.store_texts import TextStore
 from classifeed_moderation.domain.points import Author, exemption_of
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status, point_key

@@ -9,8 +9,8 @@ from typing import Final
 
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement, RuleSet
 from classifeed_moderation.domain.subjects import Kind, Status

@@ -13,7 +13,7 @@ import structlog
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
 from classifeed_common.snapshot import Loaded
-from classifeed_moderation.app.report_decisions import report_decisions
+from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, decide
 from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.domain.subjects import SentKey, parse_sent_key

@@ -6,7 +6,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from classifeed_common.db import Database, Tx
-from classifeed_moderation.app.change_point import change_point, point_not_found
+from classifeed_moderation.app.points.change_point import change_point, point_not_found
 from classifeed_moderation.domain.points import Point
 from classifeed_moderation.domain.subjects import Status, point_key
 from classifeed_moderation.store import points, subjects

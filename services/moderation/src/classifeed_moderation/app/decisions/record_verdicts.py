@@ -14,7 +14,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database, is_passing_fault
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_moderation.app.apply_verdicts import Arrived, Rules, apply_verdicts
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.store import subjects
 

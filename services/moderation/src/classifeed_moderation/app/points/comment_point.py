@@ -6,8 +6,8 @@ from dataclasses import replace
 from uuid import UUID
 
 from classifeed_common.db import Database, Tx
-from classifeed_moderation.app.change_point import change_point
-from classifeed_moderation.app.store_texts import TextStore
+from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.points.change_point import change_point
 from classifeed_moderation.domain.points import Author, Point
 from classifeed_moderation.domain.subjects import Kind, Status, comment_key, point_key
 from classifeed_moderation.store import points, subjects

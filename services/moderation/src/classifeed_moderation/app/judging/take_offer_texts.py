@@ -10,8 +10,8 @@ import structlog
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsToJudge
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.apply_verdicts import Rules
-from classifeed_moderation.app.report_decisions import outcome_messages
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.report_decisions import outcome_messages
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Status, offer_key
 from classifeed_moderation.domain.verdicts import from_json

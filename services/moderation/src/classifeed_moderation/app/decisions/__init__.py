@@ -1,0 +1,1 @@
+"""From verdicts to decisions: applied, recorded, reported, and judged again."""

@@ -1,0 +1,1 @@
+"""Points, their comments and votes, and their publication to the search."""

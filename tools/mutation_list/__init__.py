@@ -1,0 +1,44 @@
+"""The mutations, as data for tools/mutations.py: a file for each mechanism, in the order of the page."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list import (
+    automatics,
+    blobs,
+    http_apis,
+    indexing,
+    jobs,
+    kafka,
+    leases,
+    loads,
+    offers,
+    price_guard,
+    publish_marks,
+    removal_guard,
+    reviews,
+    snapshots,
+    verdicts,
+)
+from tools.mutation_list.mutation import Mutation
+
+__all__ = ["MUTATIONS", "Mutation"]
+
+MUTATIONS: Final[tuple[Mutation, ...]] = (
+    *leases.MUTATIONS,
+    *kafka.MUTATIONS,
+    *publish_marks.MUTATIONS,
+    *jobs.MUTATIONS,
+    *loads.MUTATIONS,
+    *offers.MUTATIONS,
+    *removal_guard.MUTATIONS,
+    *price_guard.MUTATIONS,
+    *indexing.MUTATIONS,
+    *http_apis.MUTATIONS,
+    *blobs.MUTATIONS,
+    *snapshots.MUTATIONS,
+    *automatics.MUTATIONS,
+    *verdicts.MUTATIONS,
+    *reviews.MUTATIONS,
+)

@@ -1,0 +1,120 @@
+"""Registry and index."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+
+_RECEIVER: Final = "services/receiver/src/classifeed_receiver"
+_RECEIVER_TESTS: Final = "services/receiver/tests/integration"
+_INDEXER: Final = "services/indexer/src/classifeed_indexer"
+_INDEXER_TESTS: Final = "services/indexer/tests/integration"
+_SEARCHER: Final = "services/searcher/src/classifeed_searcher"
+_SEARCHER_TESTS: Final = "services/searcher/tests"
+
+MUTATIONS: Final = (
+    Mutation(
+        "older-document-wins",
+        "Registry and index",
+        "A document that comes late replaces a fresher one.",
+        f"{_RECEIVER}/store/registry.sql",
+        before="(d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version,",
+        after="(d.epoch, d.modify_timestamp) <= (excluded.epoch,",
+        tests=(f"{_RECEIVER_TESTS}/test_push.py::test_fresher_wins_in_every_order",),
+    ),
+    Mutation(
+        "epochs-not-locked",
+        "Registry and index",
+        "Two schemas of a client are put at the same time, each compared with what was there before.",
+        f"{_RECEIVER}/store/schemas.sql",
+        before="SELECT pg_advisory_xact_lock(hashtextextended('schemas/' || %(client)s, 0))",
+        after="SELECT hashtextextended('schemas/' || %(client)s, 0)",
+        tests=(f"{_RECEIVER_TESTS}/test_epoch_lock.py::test_a_schema_waits_for_the_one_before_of_its_client",),
+    ),
+    Mutation(
+        "cursor-runs-back",
+        "Registry and index",
+        "A report that comes late moves the cursor of its group back.",
+        f"{_RECEIVER}/store/queues.sql",
+        before="SET idx = greatest(p.idx, excluded.idx)",
+        after="SET idx = excluded.idx",
+        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+    ),
+    Mutation(
+        "trimmed-past-a-living-group",
+        "Registry and index",
+        "A queue is trimmed past a group that has not read it yet.",
+        f"{_RECEIVER}/store/queues.sql",
+        before="JOIN living l USING (client)",
+        after='JOIN (SELECT DISTINCT ON (client) * FROM living ORDER BY client, "group" DESC) l USING (client)',
+        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+    ),
+    Mutation(
+        "leases-not-held-by-offsets",
+        "Registry and index",
+        "A shard is taken over while its offsets are being moved.",
+        f"{_INDEXER}/store/queries.sql",
+        before="\n   FOR KEY SHARE OF l",
+        after="",
+        tests=(f"{_INDEXER_TESTS}/test_takeover.py::test_nobody_takes_a_shard_over_while_its_offsets_are_being_moved",),
+    ),
+    Mutation(
+        "offset-not-compared",
+        "Registry and index",
+        "An offset that somebody else has moved is moved from where it does not stand.",
+        f"{_INDEXER}/store/queries.sql",
+        before="   AND o.idx = n.expected AND n.idx > n.expected\n",
+        after="   AND n.idx > n.expected\n",
+        tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_offsets_of_a_lost_lease_stay",),
+    ),
+    Mutation(
+        "state-before-the-index",
+        "Registry and index",
+        "The searcher's file says that documents were taken in before the index is committed: a crash loses them.",
+        f"{_SEARCHER}/store/generation.py",
+        before="""            if write.is_touched:
+                self.index.commit()
+            state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
+            write_state(self.state_path, state)
+""",
+        after="""            state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
+            write_state(self.state_path, state)
+            if write.is_touched:
+                self.index.commit()
+""",
+        tests=(f"{_SEARCHER_TESTS}/integration/test_sink.py::test_crash_before_the_index_is_committed_loses_nothing",),
+    ),
+    Mutation(
+        "sender-without-the-lease-heard",
+        "Registry and index",
+        "An element of a sender that lost the shard is applied, and the newer one is dropped as a repetition.",
+        f"{_SEARCHER}/domain/watermarks.py",
+        before="if fence < mark.fence:",
+        after="if fence < 0:",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/test_watermarks.py"
+            "::test_sender_that_lost_the_lease_is_refused_even_for_what_nobody_sent_yet",
+        ),
+    ),
+    Mutation(
+        "index-of-other-words-searched",
+        "Registry and index",
+        "An index that a release before filled with other words is searched, and misses what it holds.",
+        f"{_SEARCHER}/store/state_file.py",
+        before='if stored.get("analysis", 1) != ANALYSIS:',
+        after="if False:",
+        tests=(f"{_SEARCHER_TESTS}/unit/test_generations.py::test_unusable_index_says_why",),
+    ),
+    Mutation(
+        "documents-of-another-client",
+        "Registry and index",
+        "A service writes and deletes the documents of another one.",
+        f"{_RECEIVER}/rpc/receiver_service.py",
+        before="PushBatchRequest) -> pb.PushBatchResponse:\n        require_own(request.client)\n",
+        after="PushBatchRequest) -> pb.PushBatchResponse:\n",
+        tests=(
+            f"{_RECEIVER_TESTS}/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
+        ),
+    ),
+)

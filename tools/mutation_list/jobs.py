@@ -1,0 +1,74 @@
+"""Jobs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import JOBS, JOBS_TESTS
+
+MUTATIONS: Final = (
+    Mutation(
+        "claim-guard-without-fence",
+        "Jobs",
+        "An effect is committed under a claim that was given to another run.",
+        f"{JOBS}/claim/guard.sql",
+        before="AND j.claim_no = %(claim_no)s AND j.status = 'running'\nFOR KEY SHARE OF j",
+        after="AND j.status = 'running'\nFOR KEY SHARE OF j",
+        tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+    ),
+    Mutation(
+        "claim-guard-without-lock",
+        "Jobs",
+        "A claim is taken back between its guard and the commit of the effect.",
+        f"{JOBS}/claim/guard.sql",
+        before="\nFOR KEY SHARE OF j",
+        after="",
+        tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_guard_holds_off_the_reaper_until_the_effect_is_in",),
+    ),
+    Mutation(
+        "checkpoint-of-a-lost-claim",
+        "Jobs",
+        "Slices of a run that lost its claim are committed beside those of its successor.",
+        f"{JOBS}/claim/guard.py",
+        before="    await guard_claim(tx, job_id, claim_no)\n",
+        after="",
+        tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
+    ),
+    Mutation(
+        "reaper-takes-from-the-living",
+        "Jobs",
+        "Jobs are taken from a process that has renewed its lease in time.",
+        f"{JOBS}/maintenance/reaper.sql",
+        before="      AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer\n",
+        after="",
+        tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_reaper_returns_fails_or_cancels_what_is_lost",),
+    ),
+    Mutation(
+        "idempotency-key-taken-over",
+        "Jobs",
+        "A request that is repeated makes a second job.",
+        f"{JOBS}/enqueue/jobs.sql",
+        before="        WHERE k.expires_at <= clock_timestamp()\n    RETURNING job_id",
+        after="    RETURNING job_id",
+        tests=(f"{JOBS_TESTS}/worker/test_worker.py::test_idempotency_key_gives_the_first_job_and_names_what_differs",),
+    ),
+    Mutation(
+        "wake-of-a-running-job-lost",
+        "Jobs",
+        "A job that is made due while it runs sleeps all the same.",
+        f"{JOBS}/enqueue/jobs.sql",
+        before=" OR j.status = 'running')\n",
+        after=")\n",
+        tests=(f"{JOBS_TESTS}/enqueue/test_make_due.py::test_job_made_due_while_it_runs_does_not_sleep",),
+    ),
+    Mutation(
+        "drain-uses-up-an-attempt",
+        "Jobs",
+        "A job that a stopping process hands back has one attempt less.",
+        f"{JOBS}/claim/finish.sql",
+        before="WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1",
+        after="WHEN f.outcome IN ('snoozed') THEN j.attempt - 1",
+        tests=(f"{JOBS_TESTS}/worker/test_worker.py::test_drain_hands_back_without_using_the_attempt",),
+    ),
+)

@@ -1,0 +1,80 @@
+"""Ordered consumer, Outbox and relay."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import COMMON, COMMON_TESTS
+
+_OUTBOX_TESTS: Final = f"{COMMON_TESTS}/kafka/test_outbox.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "position-moved-by-a-zombie",
+        "Ordered consumer",
+        "A consumer that lost its partition commits its effect although another one has moved the position.",
+        f"{COMMON}/kafka/table_positions.py",
+        before="if cursor.rowcount != len(expected):",
+        after="if cursor.rowcount > len(expected):",
+        tests=(f"{COMMON_TESTS}/kafka/test_ordered_consumer.py::test_two_owners_of_one_partition[True-None]",),
+    ),
+    Mutation(
+        "poison-passed-over-without-a-letter",
+        "Ordered consumer",
+        "A record with a lasting fault is passed over, and no dead letter says so.",
+        f"{COMMON}/kafka/effects.py",
+        before="            await self._dead_letters.put(self._group, record, reason)\n",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/kafka/test_ordered_consumer_faults.py::test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place",
+        ),
+    ),
+    Mutation(
+        "poison-not-answered",
+        "Ordered consumer",
+        "The sender of a record that went to the dead letters never hears of it.",
+        f"{COMMON}/kafka/effects.py",
+        before="if self._refuse is not None:",
+        after="if False:",
+        tests=(
+            f"{COMMON_TESTS}/kafka/test_ordered_consumer_faults.py::test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place",
+        ),
+    ),
+    Mutation(
+        "outbox-removes-what-it-did-not-send",
+        "Outbox and relay",
+        "A message whose transaction commits while later ones are being sent is removed with them.",
+        f"{COMMON}/outbox/queries.sql",
+        before="id = ANY(%(ids)s)",
+        after="id <= (SELECT max(i) FROM unnest(%(ids)s) AS i)",
+        tests=(f"{_OUTBOX_TESTS}::test_a_commit_between_sending_and_removal_is_not_removed_unsent",),
+    ),
+    Mutation(
+        "outbox-out-of-order",
+        "Outbox and relay",
+        "Messages are sent in another order than their ids have.",
+        f"{COMMON}/outbox/queries.sql",
+        before="ORDER BY id\n",
+        after="ORDER BY id DESC\n",
+        tests=(f"{_OUTBOX_TESTS}::test_order_within_and_between_puts",),
+    ),
+    Mutation(
+        "relay-without-its-lease",
+        "Outbox and relay",
+        "A relay reads and sends although another one holds the lease of the shard.",
+        f"{COMMON}/outbox/relay.py",
+        before="            await self._leases.guard(tx, lease)\n",
+        after="",
+        tests=(f"{_OUTBOX_TESTS}::test_relay_that_lost_its_lease_stops_sending",),
+    ),
+    Mutation(
+        "relay-removes-before-acknowledgement",
+        "Outbox and relay",
+        "Messages are removed before Kafka has acknowledged them.",
+        f"{COMMON}/outbox/relay.py",
+        before="        await self._producer.send([_message(row) for row in rows], limit_s=None)\n",
+        after="        asyncio.ensure_future(self._producer.send([_message(row) for row in rows], limit_s=None))\n",
+        tests=(f"{_OUTBOX_TESTS}::test_death_between_acknowledgement_and_removal_sends_again",),
+    ),
+)

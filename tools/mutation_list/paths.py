@@ -1,0 +1,17 @@
+"""Folders and files that mutations of more than one mechanism name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+COMMON: Final = "libs/common/src/classifeed_common"
+CLEANWEB: Final = "services/cleanweb/src/classifeed_cleanweb"
+COMMON_TESTS: Final = "libs/common/tests/integration"
+JOBS: Final = "libs/jobs/src/classifeed_jobs"
+JOBS_TESTS: Final = "libs/jobs/tests"
+API: Final = "services/api/src/classifeed_api"
+API_TESTS: Final = "services/api/tests/integration"
+PROCESSOR: Final = "services/processor/src/classifeed_processor"
+PROCESSOR_TESTS: Final = "services/processor/tests/integration"
+OFFERS: Final = "services/offers/src/classifeed_offers"
+OFFERS_TESTS: Final = "services/offers/tests/integration"

@@ -1,0 +1,59 @@
+"""Publish mark."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import API, API_TESTS, COMMON, COMMON_TESTS, OFFERS, OFFERS_TESTS
+
+MUTATIONS: Final = (
+    Mutation(
+        "mark-moved-without-the-lease",
+        "Publish mark",
+        "A pusher that was revoked for a full push marks rows as known that the other side has lost.",
+        f"{COMMON}/publish_mark/pusher.py",
+        before="                await self._leases.guard(tx, lease)\n",
+        after="",
+        tests=(f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_a_full_push_again_reaches_what_was_under_way",),
+    ),
+    Mutation(
+        "mark-of-offers-falls",
+        "Publish mark",
+        "A late pusher moves the mark of an offer back.",
+        f"{OFFERS}/store/publishing.sql",
+        before=" AND o.published_version < n.version",
+        after="",
+        tests=(f"{OFFERS_TESTS}/test_published_versions.py::test_the_mark_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "mark-of-feeds-falls",
+        "Publish mark",
+        "A late pusher moves the mark of a feed back.",
+        f"{API}/store/feeds.sql",
+        before=" AND f.published_version < d.version",
+        after="",
+        tests=(f"{API_TESTS}/test_push_sources.py::test_mark_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "mark-of-uploads-falls",
+        "Publish mark",
+        "A late pusher moves the mark of an upload back.",
+        f"{API}/store/task_line.sql",
+        before=" AND u.published_version < d.version",
+        after="",
+        tests=(f"{API_TESTS}/test_task_line.py::test_mark_of_an_upload_moves_by_version_and_never_falls",),
+    ),
+    Mutation(
+        "version-of-an-offer-falls",
+        "Publish mark",
+        "After the clock stepped back a change gets a lower version than the one before, and is never published.",
+        f"{OFFERS}/store/applying.sql",
+        before="greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
+        after="(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
+        tests=(
+            f"{OFFERS_TESTS}/test_published_versions.py"
+            "::test_a_version_is_above_the_one_before_when_the_clock_steps_back[updated]",
+        ),
+    ),
+)
