@@ -251,5 +251,6 @@ async def test_a_point_goes_to_people_and_comes_back_by_callback(
             (first, kept), (second, others) = await rows.fetchall()
         assert (first.rstrip("0123456789"), second.rstrip("0123456789")) == ("callback-", "callback-")
         assert {item["source"] for item in kept + others} == {"people"}
+        assert {len(item["reviewers"]) for item in kept + others} == {2}
         assert [item["name"] for item in kept] == ["police", "request"]
         assert [item["name"] for item in others] == ["road_accident", "text_toloka_insult"]

@@ -7,6 +7,7 @@ from typing import Final
 from tools.mutation_list import (
     automatics,
     blobs,
+    decisions,
     http_apis,
     indexing,
     jobs,
@@ -40,5 +41,6 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *snapshots.MUTATIONS,
     *automatics.MUTATIONS,
     *verdicts.MUTATIONS,
+    *decisions.MUTATIONS,
     *reviews.MUTATIONS,
 )

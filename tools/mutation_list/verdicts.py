@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import CLEANWEB
+from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 
-_MODERATION: Final = "services/moderation/src/classifeed_moderation"
-_MODERATION_TESTS: Final = "services/moderation/tests"
-_CALLBACK_TESTS: Final = f"{_MODERATION_TESTS}/integration/test_callback.py"
+_CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 
 MUTATIONS: Final = (
@@ -17,34 +15,33 @@ MUTATIONS: Final = (
         "verdict-applied-by-key-alone",
         "Verdicts",
         "A verdict about an earlier text of an offer decides about the present one.",
-        f"{_MODERATION}/domain/decisions.py",
+        f"{MODERATION}/domain/decisions.py",
         before="if sent.text_hash is not None and sent.text_hash != subject.text_hash:",
         after="if sent.text_hash is not None and not subject.text_hash:",
         tests=(
-            f"{_MODERATION_TESTS}/integration/test_verdicts.py"
-            "::test_verdict_for_a_changed_text_is_kept_and_not_applied",
+            f"{MODERATION_TESTS}/integration/test_verdicts.py::test_verdict_for_a_changed_text_is_kept_and_not_applied",
         ),
     ),
     Mutation(
         "verdict-without-a-new-version",
         "Verdicts",
         "A vote that was read before a verdict is written over what the verdict changed.",
-        f"{_MODERATION}/store/decisions.sql",
+        f"{MODERATION}/store/decisions.sql",
         before="version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
         after="version = p.version",
         tests=(
-            f"{_MODERATION_TESTS}/integration/test_versions.py::test_vote_that_read_before_a_verdict_is_not_written",
+            f"{MODERATION_TESTS}/integration/test_versions.py::test_vote_that_read_before_a_verdict_is_not_written",
         ),
     ),
     Mutation(
         "end-verdict-stored",
         "Verdicts",
         "The end verdict is taken for a verdict: it is stored, and judged as one that no rule names.",
-        f"{_MODERATION}/domain/verdicts.py",
+        f"{MODERATION}/domain/verdicts.py",
         before="    elif name not in collected.verdicts:",
         after="    if name not in collected.verdicts and entity == _TEXT:",
         tests=(
-            f"{_MODERATION_TESTS}/integration/test_requests.py::test_verdicts_at_once_are_applied",
+            f"{MODERATION_TESTS}/integration/test_requests.py::test_verdicts_at_once_are_applied",
             f"{_CALLBACK_TESTS}::test_the_end_alone_approves_and_a_verdict_without_a_rule_forbids",
         ),
     ),
@@ -52,7 +49,7 @@ MUTATIONS: Final = (
         "verdicts-judged-one-by-one",
         "Verdicts",
         "A forbidden text is shown, with changed tags, until the last of its verdicts is judged.",
-        f"{_MODERATION}/http/callback.py",
+        f"{MODERATION}/http/callback.py",
         before="[Arrived(key, found, request_id) for key, found in by_key.items()]",
         after="[Arrived(key, type(found)((each,), found.has_end), request_id)"
         " for key, found in by_key.items() for each in found.verdicts]",
@@ -62,7 +59,7 @@ MUTATIONS: Final = (
         "callback-in-memory",
         "Verdicts",
         "A callback is confirmed before it is stored, and lost with the process.",
-        f"{_MODERATION}/app/decisions/record_verdicts.py",
+        f"{MODERATION}/app/decisions/record_verdicts.py",
         before="faults = await asyncio.shield(batch.written)",
         after="faults = batch.written.result() if batch.written.done() else {}",
         tests=(
@@ -74,7 +71,7 @@ MUTATIONS: Final = (
         "callback-confirmed-though-refused",
         "Verdicts",
         "The sender of a verdict that cannot be stored is told that it is.",
-        f"{_MODERATION}/app/decisions/record_verdicts.py",
+        f"{MODERATION}/app/decisions/record_verdicts.py",
         before="faults[place] = fault",
         after="pass",
         tests=(f"{_CALLBACK_TESTS}::test_what_cannot_be_stored_is_not_confirmed_and_holds_up_no_other",),
@@ -83,7 +80,7 @@ MUTATIONS: Final = (
         "callback-of-anybody",
         "Verdicts",
         "Whoever sends no token is let in, in every environment and as often as they like.",
-        f"{_MODERATION}/http/callback.py",
+        f"{MODERATION}/http/callback.py",
         before="anonymous=_ANONYMOUS\n        ),\n        takes_anonymous=takes_anonymous,",
         after="),\n        takes_anonymous=True,",
         tests=(f"{_CALLBACK_TESTS}::test_votes_work_while_a_thousand_callbacks_without_a_token_are_refused",),
@@ -101,7 +98,7 @@ MUTATIONS: Final = (
         "callback-without-keys-on-the-loopback",
         "Verdicts",
         "A moderation without keys starts on the loopback and takes verdicts from whoever reaches it.",
-        f"{_MODERATION}/bootstrap.py",
+        f"{MODERATION}/bootstrap.py",
         before='http_keys(settings, required_by="The callback of the verdict service")',
         after="http_keys(settings)",
         tests=(f"{_CALLBACK_TESTS}::test_without_keys_it_does_not_start_on_the_loopback_either",),
@@ -110,7 +107,7 @@ MUTATIONS: Final = (
         "callback-refused-uncounted",
         "Verdicts",
         "Callbacks that are JSON and hold no verdicts are refused without a trace in the metrics.",
-        f"{_MODERATION}/http/callback.py",
+        f"{MODERATION}/http/callback.py",
         before='        HTTP_REFUSALS.labels(_NAME, "VERDICTS_INVALID").inc()\n',
         after="",
         tests=(f"{_CALLBACK_TESTS}::test_wrong_bodies_are_refused_and_counted",),
@@ -119,7 +116,7 @@ MUTATIONS: Final = (
         "callback-with-nul",
         "Verdicts",
         "A key that the database cannot take gets as far as the database, and its refusal is counted nowhere.",
-        f"{_MODERATION}/domain/verdicts.py",
+        f"{MODERATION}/domain/verdicts.py",
         before="not key or not _can_be_stored(key):",
         after="not key:",
         tests=(f"{_CALLBACK_TESTS}::test_wrong_bodies_are_refused_and_counted",),
@@ -128,10 +125,10 @@ MUTATIONS: Final = (
         "rules-never-looked-at-again",
         "Verdicts",
         "A change of the rules file is in force after a restart only.",
-        f"{_MODERATION}/bootstrap.py",
+        f"{MODERATION}/bootstrap.py",
         before="            group.create_task(rules.watch(stop))\n",
         after="",
-        tests=(f"{_MODERATION_TESTS}/integration/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",),
+        tests=(f"{MODERATION_TESTS}/integration/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",),
     ),
     Mutation(
         "terms-never-looked-at-again",
@@ -167,19 +164,19 @@ MUTATIONS: Final = (
         "breaker-never-opens",
         "Verdicts",
         "A verdict service that fails gets every request.",
-        f"{_MODERATION}/clients/breaker.py",
+        f"{MODERATION}/clients/breaker.py",
         before="                self._limit = 0\n",
         after="                pass\n",
-        tests=(f"{_MODERATION_TESTS}/unit/test_breaker.py::test_a_service_that_is_away_gets_one_request_a_second",),
+        tests=(f"{MODERATION_TESTS}/unit/test_breaker.py::test_a_service_that_is_away_gets_one_request_a_second",),
     ),
     Mutation(
         "claims-without-shares",
         "Verdicts",
         "A seller with many texts delays all others.",
-        f"{_MODERATION}/app/judging/claim_texts.py",
+        f"{MODERATION}/app/judging/claim_texts.py",
         before="if kind is Kind.OFFER else []",
         after="if kind is Kind.POINT else []",
-        tests=(f"{_MODERATION_TESTS}/integration/test_correcting.py::test_a_seller_with_many_texts_delays_no_other",),
+        tests=(f"{MODERATION_TESTS}/integration/test_correcting.py::test_a_seller_with_many_texts_delays_no_other",),
     ),
     Mutation(
         "requests-repeated-with-old-versions",

@@ -72,6 +72,9 @@ def test_pending_lists_every_kind_and_says_that_there_are_more(api: Any, termina
     only = terminal("moderation", "pending", "--kind", "offer", "--limit", "1", "--json").document
     assert [subject["key"] for subject in only["subjects"]] == [KEY]
     api.respond("ListPending", moderation_service_pb2.ListPendingResponse())
+    terminal("moderation", "pending", "--kind", "point", "--region", "225", "--verdict", "text_toloka_ad")
+    request = api.requests["ListPending"][-1]
+    assert (request.region_id, request.verdict) == (225, "text_toloka_ad")
     assert terminal("moderation", "pending").out == "no text waits for a verdict\n"
 
 

@@ -17,9 +17,10 @@ REQUESTED: Final = METRICS.counter(
 )
 JUDGED: Final = METRICS.counter(
     "classifeed_cleanweb_judged_texts_total",
-    "Requests, by how they ended: found by a rule, kept from an earlier review, passed, a review opened or joined.",
+    "Requests, by how they ended: found by a rule, kept from an earlier review, passed, a review opened or joined, "
+    "checked without a review.",
     unit="texts",
-    labels={"by": ("automatic", "kept", "passed", "opened", "joined")},
+    labels={"by": ("automatic", "kept", "passed", "opened", "joined", "checked")},
 )
 REVIEWED: Final = METRICS.counter(
     "classifeed_cleanweb_reviews_total",

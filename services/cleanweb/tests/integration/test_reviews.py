@@ -71,9 +71,20 @@ async def test_a_review_ends_with_two_that_agree_and_is_called_back(start: Start
         ("text_toloka_spam", OFFER, True),
         ("clean_web_moderation_end", OFFER, True),
     ]
+    assert {tuple(item["reviewers"]) for item in body["verdicts"]} == {("anna", "ben")}
     kept = await cleanweb.process("a  wooden LAMP", key="offer/another~00")
+    assert kept["result"]["verdicts"][0]["reviewers"] == ["anna", "ben"]
     assert [item["name"] for item in kept["result"]["verdicts"]] == ["text_toloka_spam", "clean_web_moderation_end"]
     assert {item["source"] for item in kept["result"]["verdicts"]} == {"people"}
+
+
+async def test_a_text_that_is_only_checked_opens_no_review(start: Start) -> None:
+    cleanweb = await start()
+    body = {"text": "A wooden lamp", "environment": "testing", "dry_run": True}
+    assert (await cleanweb.process("", key="offer/check", body=body))["result"] == TIMEOUT
+    assert await cleanweb.rows("SELECT count(*) FROM requests") == [(0,)]
+    assert (await cleanweb.process("A wooden lamp", key=OFFER))["result"] == TIMEOUT
+    assert await cleanweb.rows("SELECT count(*) FROM requests") == [(1,)]
 
 
 async def test_nothing_is_sent_before_every_contour_has_ended(start: Start, inbox: Inbox) -> None:

@@ -174,6 +174,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
                 judge=judge,
                 jobs=jobs.store,
                 on_due=corrector.wake,
+                max_open_appeals=settings.max_open_appeals_per_author,
             ),
             Servicer.of(
                 add_PointServiceServicer_to_server,

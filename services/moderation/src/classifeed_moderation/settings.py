@@ -101,6 +101,7 @@ class ModerationSettings(ServiceJobSettings):
     callbacks_s: float = Field(
         default=1000, gt=0, description="Callbacks a second of the verdict service, at most; more get 429."
     )
+    max_open_appeals_per_author: int = Field(default=100, ge=1, description="Open appeals of an author, at most.")
     decisions_days: int = Field(
         default=400,
         ge=1,

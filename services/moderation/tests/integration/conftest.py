@@ -51,7 +51,7 @@ class Service:
         content = options.pop("content", json.dumps({"verdicts": verdicts}))
         return await self.http.post(PATH, content=content, headers=headers)
 
-    async def create(self, description: str = "text") -> str:
+    async def create(self, description: str = "text", *, regions: tuple[int, ...] = (1,)) -> str:
         point = await self.points.CreatePoint(
             CreatePointRequest(
                 point_id=str(uuid4()),
@@ -59,7 +59,7 @@ class Service:
                 tags=["other"],
                 description=description,
                 location=Location(latitude=1, longitude=2),
-                region_ids=[1],
+                region_ids=regions,
             )
         )
         return str(point.name)

@@ -21,8 +21,10 @@ from classifeed.moderation.v1.subject_pb2 import (
     MODERATION_STATUS_DISAPPROVED,
     Decision,
 )
-from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied
+from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.domain.verdicts import END, parse_callback
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 
 from ..conftest import Moderation
@@ -33,7 +35,7 @@ APPROVED, REFUSED = MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
 
 
 def appeals_of(moderation: Moderation) -> Appeals:
-    return Appeals(moderation.database, moderation.outbox, moderation.clock)
+    return Appeals(moderation.database, moderation.outbox, moderation.clock, max_open_per_author=3)
 
 
 async def appeal(moderation: Moderation, key: str, *, author: str = "author", reason: str = "no") -> AppealRecord:
@@ -136,6 +138,33 @@ async def test_the_first_reviewer_is_refused(moderation: Moderation) -> None:
     approved = await decide(moderation, third.appeal_id, "cleo")
     assert (approved.supersedes_id, again.supersedes_id) == (again.decision_id, decided.decision_id)
     assert (await moderation.subject(decided.key)).status is Status.APPROVED
+
+
+async def test_a_reviewer_of_the_verdict_service_is_refused(moderation: Moderation) -> None:
+    point_id = await moderation.create_point()
+    item = {"name": BAD, "source": "people", "reviewers": ["ann", "ben"], "key": str(point_id)}
+    [(key, found)] = parse_callback([item, {**item, "name": END}]).items()
+    await moderation.recorder.record([Arrived(key, found)])
+    made = await appeal(moderation, str(point_id))
+    assert list(made.decision.verdicts[0].reviewers) == ["ann", "ben"]
+    for reviewer in ("ann", "ben"):
+        with pytest.raises(PermissionDenied, match="REVIEWER_DECIDED_BEFORE"):
+            await decide(moderation, made.appeal_id, reviewer)
+    assert (await decide(moderation, made.appeal_id, "cleo")).status == APPROVED
+
+
+async def test_an_author_has_so_many_open_appeals(moderation: Moderation) -> None:
+    keys = [str(await moderation.create_point(f"pothole {number}")) for number in range(5)]
+    for key in keys:
+        await moderation.apply(key, BAD)
+    made = [await appeal(moderation, key) for key in keys[:3]]
+    with pytest.raises(ResourceExhausted, match="APPEALS_TOO_MANY"):
+        await appeal(moderation, keys[3])
+    assert await appeal(moderation, keys[0]) == made[0]
+    await appeal(moderation, keys[3], author="another")
+    assert len(await open_appeals(moderation)) == 4
+    await decide(moderation, made[0].appeal_id, "ann")
+    await appeal(moderation, keys[4])
 
 
 async def test_the_same_decision_again_returns_it(moderation: Moderation) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from typing import Any
 from uuid import uuid4
 
 import grpc
@@ -25,6 +27,7 @@ from classifeed.points.v1.point_service_pb2 import (
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import MODERATION_REQUESTS
+from classifeed_moderation.domain.verdicts import Verdict, to_json
 
 from ..conftest import END, PEOPLE, result, verdict
 from .conftest import Service
@@ -75,6 +78,25 @@ async def test_refused_and_waiting_points_are_not_served(service: Service) -> No
     assert [f"points/{subject.key}" for subject in pending.subjects] == [waiting]
 
 
+async def test_what_waits_is_listed_by_region_and_by_verdict(service: Service) -> None:
+    service.stand_in.content = PEOPLE
+    keys = [await service.create(f"wait {region}", regions=(region, 225)) for region in (1, 2)]
+    await service.rows(
+        "UPDATE subjects SET verdicts = %s WHERE text = 'wait 2' RETURNING 1",
+        json.dumps(to_json([Verdict(BAD)])),
+    )
+
+    async def listed(**changes: Any) -> list[str]:
+        request = ListPendingRequest(kind=SUBJECT_KIND_POINT, **changes)
+        return [f"points/{subject.key}" for subject in (await service.moderation.ListPending(request)).subjects]
+
+    assert sorted(await listed(region_id=225)) == sorted(keys)
+    assert await listed(region_id=1) == keys[:1]
+    assert await listed(region_id=3) == []
+    assert await listed(verdict=BAD) == keys[1:]
+    assert await listed(verdict=BAD, region_id=1) == []
+
+
 async def test_check_stores_nothing(service: Service) -> None:
     service.stand_in.content = result(verdict(BAD), END)
     checked = await service.moderation.CheckText(CheckTextRequest(text="bad", kind=SUBJECT_KIND_POINT))
@@ -82,6 +104,7 @@ async def test_check_stores_nothing(service: Service) -> None:
     for table in ("subjects", "decisions", "outbox", "verdict_cache"):
         assert await service.rows(f"SELECT count(*) FROM {table}") == [(0,)]
     assert [request.params["key"].partition("~")[0] for request in service.stand_in.requests] == ["check"]
+    assert service.stand_in.requests[-1].params["body"]["dry_run"] is True  # nobody shall review it
     await service.moderation.CheckText(CheckTextRequest(text="bad", kind=SUBJECT_KIND_OFFER))
     assert service.stand_in.requests[-1].params["key"].startswith("offer/")  # so that it is judged as one
 

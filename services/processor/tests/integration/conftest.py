@@ -105,7 +105,7 @@ class ScriptedOwner:
         return consumer
 
     def count_requests(self) -> int:
-        """Requests of the seller that are on the topic, taken or not."""
+        """Return how many requests of the seller are on the topic, taken or not."""
         consumer = self._consumer()
         try:
             last = {p: consumer.get_watermark_offsets(p, 60)[1] for p in consumer.assignment()}

@@ -46,12 +46,17 @@ def register(group: typer.Typer) -> None:
 def pending(
     session: Session,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
+    region: Annotated[int, typer.Option(min=1, help="Only texts of this region.", show_default=False)] = 0,
+    verdict: Annotated[
+        str, typer.Option(help="Only texts that have this verdict and are judged once more.", show_default=False)
+    ] = "",
     limit: Annotated[int, typer.Option(min=1, help="Texts of each kind to print.")] = 20,
 ) -> None:
     """List the texts that wait for a verdict, those that are tried next first."""
     out = session.out
     with session.moderation_client() as client:
-        pages = {each: _list_pending(client, each, limit) for each in ([kind] if kind else Kind)}
+        wanted = moderation_service_pb2.ListPendingRequest(region_id=region, verdict=verdict)
+        pages = {each: _list_pending(client, wanted, each, limit) for each in ([kind] if kind else Kind)}
     found = [subject for page in pages.values() for subject in page.subjects]
     show_pending(out, found)
     for each, page in pages.items():
@@ -110,10 +115,12 @@ def figures(
     out.document(document_of(found))
 
 
-def _list_pending(client: ModerationClient, kind: Kind, limit: int) -> moderation_service_pb2.ListPendingResponse:
+def _list_pending(
+    client: ModerationClient, wanted: moderation_service_pb2.ListPendingRequest, kind: Kind, limit: int
+) -> moderation_service_pb2.ListPendingResponse:
     def ask(size: int, token: str) -> moderation_service_pb2.ListPendingResponse:
-        return client.list_pending(
-            moderation_service_pb2.ListPendingRequest(kind=kind.label, page_size=size, page_token=token)
-        )
+        request = moderation_service_pb2.ListPendingRequest(kind=kind.label, page_size=size, page_token=token)
+        request.MergeFrom(wanted)
+        return client.list_pending(request)
 
     return collect(ask, "subjects", limit)

@@ -22,22 +22,24 @@ _HASH_BYTES: Final = 16
 
 
 class TextRequest(NamedTuple):
-    """A text that is to be judged, and for whom."""
+    """A text that is to be judged, and for whom; one that is only checked opens no review."""
 
     service: str
     environment: str
     key: str
     text: str
     region_ids: tuple[int, ...]
+    is_check: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A verdict, and the findings that it rests on."""
+    """A verdict, and the findings or the reviewers that it rests on."""
 
     name: str
     source: str
     findings: tuple[Finding, ...] = ()
+    reviewers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,8 @@ class TextJudge:
         self._kept_s = kept_s
 
     async def __call__(self, texts: Sequence[TextRequest]) -> list[Judged]:
-        """Return the verdicts about each text; where there are none, a review is open when this returns.
+        """Return the verdicts about each text; where there are none, a review is open when this returns, except of a
+        text that is only checked.
 
         Requested again with the same key and text, it joins the review that is open.
         """
@@ -104,12 +107,17 @@ class TextJudge:
             kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=self._kept_s)
             # In one order, so that two batches with the same texts wait for one another, and not each for the other.
             for each in sorted(undecided, key=lambda each: each.text.key):
-                if each.cache_key in kept:
-                    judged[each.place] = Judged(tuple(Verdict(name, PEOPLE) for name in kept[each.cache_key]), PEOPLE)
+                if (found := kept.get(each.cache_key)) is not None:
+                    names = found.verdicts
+                    verdicts = tuple(Verdict(name, PEOPLE, reviewers=found.reviewers) for name in names)
+                    judged[each.place] = Judged(verdicts, PEOPLE)
                     ways.append("kept")
                 elif self._auto_pass and each.score <= self._pass_score:
                     judged[each.place] = Judged()
                     ways.append("passed")
+                elif each.text.is_check:
+                    judged[each.place] = Judged(with_people=True)
+                    ways.append("checked")
                 else:
                     text = each.text
                     new = NewRequest(

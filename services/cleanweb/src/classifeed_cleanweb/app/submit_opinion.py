@@ -64,9 +64,9 @@ async def _end_review(
 ) -> None:
     request = await reviews.lock_request(tx, request_id)
     await reviews.end_review(tx, review_id, agreed)
-    together = await reviews.verdicts_of(tx, request_id)
-    if together is not None:
-        await reviews.end_request(tx, request_id, request.cache_key, together)
+    reviewed = await reviews.read_reviewed(tx, request_id)
+    if reviewed is not None:
+        await reviews.end_request(tx, request_id, request.cache_key, reviewed)
         names = (request.service, request.environment, request.key)
-        callback_id = await callbacks.add_callback(tx, *names, together)
+        callback_id = await callbacks.add_callback(tx, *names, reviewed)
         await enqueue(tx, callback_id, *names)

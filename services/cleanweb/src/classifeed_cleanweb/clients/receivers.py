@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import httpcore
 
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
 from classifeed_cleanweb.settings import Receiver
+from classifeed_cleanweb.store.reviews import Reviewed
 from classifeed_common.errors import DomainError, Unavailable
 
 _CONNECTIONS: Final = 16
@@ -35,7 +36,7 @@ class Receivers:
         """Return whether callbacks of a service and environment have a receiver."""
         return f"{service}/{environment}" in self._receivers
 
-    async def send(self, service: str, environment: str, key: str, verdicts: Sequence[str], *, request_id: str) -> None:
+    async def send(self, service: str, environment: str, key: str, reviewed: Reviewed, *, request_id: str) -> None:
         """Deliver verdicts, the end verdict among them.
 
         Raises:
@@ -53,7 +54,7 @@ class Receivers:
                     "POST",
                     receiver.url,
                     headers=headers,
-                    content=callback_body(key, verdicts),
+                    content=callback_body(key, reviewed),
                     extensions={"timeout": _TIMEOUTS},
                 )
         except (httpcore.NetworkError, httpcore.TimeoutException, httpcore.ProtocolError, TimeoutError) as error:
@@ -68,9 +69,8 @@ class Receivers:
         await self._pool.aclose()
 
 
-def callback_body(key: str, verdicts: Sequence[str]) -> bytes:
+def callback_body(key: str, reviewed: Reviewed) -> bytes:
     """Return the bytes of a callback."""
-    items = [
-        {"name": name, "value": True, "entity": "text", "source": "people", "key": key} for name in (*verdicts, END)
-    ]
+    people = {"value": True, "entity": "text", "source": "people", "reviewers": reviewed.reviewers, "key": key}
+    items = [{"name": name, **people} for name in (*reviewed.verdicts, END)]
     return json.dumps({"verdicts": items}, ensure_ascii=False, separators=(",", ":")).encode()

@@ -30,6 +30,7 @@ class TextBody(BaseModel):
     text: str = Field(max_length=200_000)
     environment: str = Field(min_length=1, max_length=64)
     regions: list[int] = Field(default_factory=list, max_length=20)
+    dry_run: bool = Field(default=False, description="Whether no review is opened where people would have to judge.")
 
 
 class ProcessParams(BaseModel):
@@ -100,7 +101,12 @@ async def process(services: RequestServices, request: ApiRequest) -> ProcessedBo
 
 def _text_of(params: ProcessParams) -> TextRequest:
     return TextRequest(
-        params.service, params.body.environment, params.key, params.body.text, tuple(params.body.regions)
+        params.service,
+        params.body.environment,
+        params.key,
+        params.body.text,
+        tuple(params.body.regions),
+        params.body.dry_run,
     )
 
 
@@ -122,6 +128,7 @@ def _result_of(key: str, judged: Judged) -> dict[str, Any]:
             "entity": "text",
             "source": verdict.source,
             "key": key,
+            **({"reviewers": verdict.reviewers} if verdict.reviewers else {}),
             "spans": [
                 {"start": finding.start, "end": finding.end, "excerpt": finding.excerpt, "rule": finding.rule}
                 for finding in verdict.findings

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.metrics import CALLBACKS
 from classifeed_cleanweb.store import callbacks
+from classifeed_cleanweb.store.reviews import Reviewed
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
@@ -70,7 +71,7 @@ def register_callback(registry: Registry, database: Database, receivers: Receive
             callback.service,
             callback.environment,
             callback.key,
-            callback.verdicts,
+            Reviewed(callback.verdicts, callback.reviewers),
             request_id=f"callback-{callback.callback_id}",
         )
 

@@ -74,6 +74,7 @@ class CleanwebService(CleanwebServiceServicer):
                 name=verdict.name,
                 source=verdict.source,
                 entity="text",
+                reviewers=verdict.reviewers,
                 spans=[Span(start=it.start, end=it.end, excerpt=it.excerpt) for it in verdict.findings],
             )
             for verdict in judged.verdicts

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Final
 
+from classifeed_cleanweb.store.reviews import Reviewed
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 
 SQL: Final = load_queries(__package__, "callbacks.sql")
 
 
-async def add_callback(tx: Tx, service: str, environment: str, key: str, verdicts: Sequence[str]) -> int:
+async def add_callback(tx: Tx, service: str, environment: str, key: str, reviewed: Reviewed) -> int:
     """Store a callback and return its number."""
-    parameters = {"service": service, "environment": environment, "key": key, "verdicts": list(verdicts)}
+    parameters = {
+        "service": service,
+        "environment": environment,
+        "key": key,
+        "verdicts": list(reviewed.verdicts),
+        "reviewers": list(reviewed.reviewers),
+    }
     row = await (await tx.execute(SQL["add_callback"], parameters)).fetchone()
     assert row is not None
     return int(row[0])

@@ -23,6 +23,13 @@ class NewRequest(NamedTuple):
     cache_key: bytes
 
 
+class Reviewed(NamedTuple):
+    """What people have found about a text, and who has given an opinion about it."""
+
+    verdicts: tuple[str, ...]
+    reviewers: tuple[str, ...]
+
+
 class ClaimedReview(NamedTuple):
     """A text that a reviewer has until `leased_until`."""
 
@@ -50,11 +57,11 @@ class DayFigures(NamedTuple):
     opinions: int
 
 
-async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, tuple[str, ...]]:
+async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dict[bytes, Reviewed]:
     """Return what people have found about equal texts not longer than `age_s` ago."""
     parameters = {"cache_keys": list(cache_keys), "age_s": age_s}
     rows = await (await tx.execute(SQL["find_kept"], parameters)).fetchall()
-    return {cache_key: tuple(verdicts) for cache_key, verdicts in rows}
+    return {cache_key: Reviewed(tuple(verdicts), tuple(reviewers)) for cache_key, verdicts, reviewers in rows}
 
 
 async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> bool:
@@ -109,18 +116,25 @@ async def lock_request(tx: Tx, request_id: int) -> Any:
     return row
 
 
-async def verdicts_of(tx: Tx, request_id: int) -> list[str] | None:
+async def read_reviewed(tx: Tx, request_id: int) -> Reviewed | None:
     """Return what all reviews of a request ended with together; None while one has not ended."""
     rows = await (await tx.execute(SQL["list_ended"], {"request_id": request_id})).fetchall()
     if any(verdicts is None for (verdicts,) in rows):
         return None
-    return sorted({verdict for (verdicts,) in rows for verdict in verdicts})
+    reviewers = await (await tx.execute(SQL["list_reviewers"], {"request_id": request_id})).fetchall()
+    together = sorted({verdict for (verdicts,) in rows for verdict in verdicts})
+    return Reviewed(tuple(together), tuple(reviewer for (reviewer,) in reviewers))
 
 
-async def end_request(tx: Tx, request_id: int, cache_key: bytes, verdicts: Sequence[str]) -> None:
+async def end_request(tx: Tx, request_id: int, cache_key: bytes, reviewed: Reviewed) -> None:
     """End a request, and keep what was found for equal texts."""
     await tx.execute(SQL["end_request"], {"request_id": request_id})
-    await tx.execute(SQL["keep_verdicts"], {"cache_key": cache_key, "verdicts": list(verdicts)})
+    parameters = {
+        "cache_key": cache_key,
+        "verdicts": list(reviewed.verdicts),
+        "reviewers": list(reviewed.reviewers),
+    }
+    await tx.execute(SQL["keep_verdicts"], parameters)
 
 
 async def count_queues(tx: Tx, *, deadline_s: float) -> dict[str, QueueFigures]:

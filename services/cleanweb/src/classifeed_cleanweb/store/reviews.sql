@@ -1,7 +1,7 @@
 -- Texts that people review.
 
 -- name: find_kept
-SELECT cache_key, verdicts FROM kept_verdicts
+SELECT cache_key, verdicts, reviewers FROM kept_verdicts
 WHERE cache_key = ANY (%(cache_keys)s::bytea[]) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: open_request
@@ -63,12 +63,22 @@ SELECT service, environment, key, cache_key FROM requests WHERE request_id = %(r
 -- What each review of a request ended with; null while one has not.
 SELECT verdicts FROM reviews WHERE request_id = %(request_id)s
 
+-- name: list_reviewers
+-- Whoever has given an opinion about the text, whatever it was.
+SELECT DISTINCT o.reviewer
+FROM reviews v
+JOIN opinions o USING (review_id)
+WHERE v.request_id = %(request_id)s
+ORDER BY o.reviewer
+
 -- name: end_request
 UPDATE requests SET ended_at = clock_timestamp() WHERE request_id = %(request_id)s
 
 -- name: keep_verdicts
-INSERT INTO kept_verdicts (cache_key, verdicts) VALUES (%(cache_key)s, %(verdicts)s::text[])
-ON CONFLICT (cache_key) DO UPDATE SET verdicts = excluded.verdicts, stored_at = clock_timestamp()
+INSERT INTO kept_verdicts (cache_key, verdicts, reviewers)
+VALUES (%(cache_key)s, %(verdicts)s::text[], %(reviewers)s::text[])
+ON CONFLICT (cache_key) DO UPDATE
+SET verdicts = excluded.verdicts, reviewers = excluded.reviewers, stored_at = clock_timestamp()
 
 -- name: count_queues
 SELECT project, count(*) AS waiting,

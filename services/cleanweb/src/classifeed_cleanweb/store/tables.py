@@ -83,6 +83,8 @@ kept_verdicts = Table(
     metadata,
     Column("cache_key", LargeBinary, primary_key=True),
     Column("verdicts", ARRAY(Text), nullable=False),
+    # Whoever has given an opinion.
+    Column("reviewers", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("kept_verdicts_age", kept_verdicts.c.stored_at)
@@ -96,6 +98,7 @@ callbacks = Table(
     Column("environment", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("verdicts", ARRAY(Text), nullable=False),
+    Column("reviewers", ARRAY(Text), nullable=False, server_default=text("'{}'")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     # Since when it is tried: anew when somebody sends it again.
     Column("sent_from", DateTime(timezone=True), nullable=False, server_default=_NOW),

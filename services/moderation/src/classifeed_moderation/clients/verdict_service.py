@@ -126,7 +126,12 @@ def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> by
                 "service": service,
                 "type": "text",
                 "key": task.sent_key,
-                "body": {"text": task.text, "environment": environment, "regions": list(task.region_ids)},
+                "body": {
+                    "text": task.text,
+                    "environment": environment,
+                    "regions": list(task.region_ids),
+                    **({"dry_run": True} if task.is_check else {}),
+                },
             },
             "id": number,
         }

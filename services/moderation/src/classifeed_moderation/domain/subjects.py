@@ -40,6 +40,7 @@ class Task:
         text: in plain words.
         text_hash: 16 bytes; which text of the subject this is.
         region_ids: from the nearest to the country.
+        is_check: whether it is only checked, so that nobody shall review it.
     """
 
     key: str
@@ -47,6 +48,7 @@ class Task:
     text: str
     text_hash: bytes
     region_ids: tuple[int, ...]
+    is_check: bool = False
 
     @property
     def sent_key(self) -> str:

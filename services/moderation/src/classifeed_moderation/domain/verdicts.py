@@ -13,6 +13,7 @@ _PEOPLE: Final = frozenset({"people", "operator"})
 _NAMES_OF_PEOPLE: Final = "text_toloka_"
 _EXCERPT_LIMIT_CHARS: Final = 200
 _SPANS_LIMIT: Final = 20
+_REVIEWERS_LIMIT: Final = 20
 _NAME_LIMIT_CHARS: Final = 128
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 
@@ -34,12 +35,17 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """One verdict about a text."""
+    """One verdict about a text.
+
+    Attributes:
+        reviewers: who of the verdict service has reviewed the text, as far as it says.
+    """
 
     name: str
     source: str = ""
     entity: str = _TEXT
     spans: tuple[Span, ...] = ()
+    reviewers: tuple[str, ...] = ()
 
     @property
     def is_from_people(self) -> bool:
@@ -136,7 +142,9 @@ def _collect(collected: _Collected, item: Json) -> None:
         collected.has_end = True
         collected.is_ended_by_people |= _text(item.get("source")) in _PEOPLE
     elif name not in collected.verdicts:
-        collected.verdicts[name] = Verdict(name, _text(item.get("source")), _TEXT, _spans(item.get("spans")))
+        collected.verdicts[name] = Verdict(
+            name, _text(item.get("source")), _TEXT, _spans(item.get("spans")), _reviewers(item.get("reviewers"))
+        )
 
 
 def _verdict_list(collected: _Collected) -> VerdictList:
@@ -166,6 +174,11 @@ def _spans(found: object) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+def _reviewers(found: object) -> tuple[str, ...]:
+    names = found[:_REVIEWERS_LIMIT] if isinstance(found, list) else ()
+    return tuple(_text(name) for name in names if isinstance(name, str))
+
+
 def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
     """Return verdicts as they are stored."""
     return [
@@ -174,6 +187,7 @@ def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "source": verdict.source,
             "entity": verdict.entity,
             "spans": [{"start": span.start, "end": span.end, "excerpt": span.excerpt} for span in verdict.spans],
+            "reviewers": list(verdict.reviewers),
         }
         for verdict in verdicts
     ]
@@ -182,6 +196,12 @@ def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
 def from_json(found: Sequence[Json]) -> tuple[Verdict, ...]:
     """Return stored verdicts."""
     return tuple(
-        Verdict(item["name"], item["source"], item["entity"], tuple(Span(**span) for span in item["spans"]))
+        Verdict(
+            item["name"],
+            item["source"],
+            item["entity"],
+            tuple(Span(**span) for span in item["spans"]),
+            tuple(item.get("reviewers", ())),
+        )
         for item in found
     )

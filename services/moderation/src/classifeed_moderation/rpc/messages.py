@@ -72,7 +72,12 @@ def read_verdicts(messages: Sequence[VerdictMessage], *, has_end: bool) -> Verdi
     Args:
         has_end: whether these are all, without an end verdict among them as well.
     """
-    found = {message.name: Verdict(message.name, message.source, spans=_spans(message.spans)) for message in messages}
+    found = {
+        message.name: Verdict(
+            message.name, message.source, spans=_spans(message.spans), reviewers=tuple(message.reviewers)
+        )
+        for message in messages
+    }
     end = found.pop(END, None)
     verdicts = tuple(found[name] for name in sorted(found))
     return VerdictList(verdicts, has_end or end is not None, is_ended_by_people=end is not None and end.is_from_people)

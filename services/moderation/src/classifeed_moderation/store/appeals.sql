@@ -11,6 +11,13 @@ SELECT appeal_id, subject_key, decision_id, author_id, reason, reviewer, ended_a
 FROM appeals
 WHERE decision_id = %(decision_id)s
 
+-- name: count_open_of
+-- Appeals of an author that can still be decided.
+SELECT count(*)
+FROM appeals a
+JOIN subjects s ON s.subject_key = a.subject_key AND s.decision_id = a.decision_id AND s.status = 'DISAPPROVED'
+WHERE a.author_id = %(author_id)s AND a.ended_at IS NULL
+
 -- name: lock_appeal
 SELECT appeal_id, subject_key, decision_id, author_id, reason, reviewer, ended_at
 FROM appeals
@@ -33,10 +40,13 @@ FROM decisions
 WHERE subject_key = %(subject_key)s AND supersedes_id = %(decision_id)s AND reviewer = %(reviewer)s
 
 -- name: has_decided
--- Whether a reviewer has decided about this text before.
+-- Whether a reviewer has decided about this text before, here or at the verdict service.
 SELECT EXISTS (
     SELECT FROM decisions
-    WHERE subject_key = %(subject_key)s AND text_hash = %(text_hash)s AND reviewer = %(reviewer)s
+    WHERE subject_key = %(subject_key)s AND text_hash = %(text_hash)s
+      AND (reviewer = %(reviewer)s
+           OR EXISTS (SELECT FROM jsonb_array_elements(verdicts) AS verdict
+                      WHERE verdict -> 'reviewers' @> to_jsonb(%(reviewer)s::text)))
 )
 
 -- name: end_appeal

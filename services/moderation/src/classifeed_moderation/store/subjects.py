@@ -132,9 +132,23 @@ async def find_subject(tx: Tx, key: str) -> StoredSubject | None:
     return _stored(rows[0]) if rows else None
 
 
-async def list_pending(tx: Tx, kind: Kind, *, after: tuple[datetime | str, str], limit: int) -> list[StoredSubject]:
-    """Return texts of a kind that wait, by the time at which they are requested again, behind a place."""
-    parameters = {"kind": kind, "after_retry": after[0], "after_key": after[1], "limit": limit}
+async def list_pending(
+    tx: Tx, kind: Kind, *, after: tuple[datetime | str, str], limit: int, region_id: int = 0, verdict: str = ""
+) -> list[StoredSubject]:
+    """Return texts of a kind that wait, by the time at which they are requested again, behind a place.
+
+    Args:
+        region_id: only those of a region; 0: all.
+        verdict: only those with a verdict; empty: all.
+    """
+    parameters = {
+        "kind": kind,
+        "after_retry": after[0],
+        "after_key": after[1],
+        "limit": limit,
+        "region_id": region_id,
+        "verdict": verdict,
+    }
     return [_stored(row) for row in await fetch_named(tx, SQL["list_pending"], parameters)]
 
 

@@ -104,6 +104,8 @@ SELECT s.subject_key, s.kind, s.text, s.title_chars, s.text_hash, s.content_vers
 FROM subjects s
 WHERE s.status = 'PENDING' AND s.kind = %(kind)s
   AND (s.next_retry, s.subject_key) > (%(after_retry)s::timestamptz, %(after_key)s::text)
+  AND (%(region_id)s::integer = 0 OR %(region_id)s::integer = ANY (s.region_ids))
+  AND (%(verdict)s::text = '' OR s.verdicts @> jsonb_build_array(jsonb_build_object('name', %(verdict)s::text)))
 ORDER BY s.next_retry, s.subject_key
 LIMIT %(limit)s
 

@@ -186,6 +186,7 @@ appeals = Table(
     UniqueConstraint("decision_id", name="appeals_decision_id_key"),
 )
 Index("appeals_open", appeals.c.appeal_id, postgresql_where=appeals.c.ended_at.is_(None))
+Index("appeals_of_author", appeals.c.author_id, postgresql_where=appeals.c.ended_at.is_(None))
 
 # Stored verdicts that are judged once more by the rules in force.
 rejudgements = Table(

@@ -60,6 +60,7 @@ def verdict_messages(verdicts: Iterable[Verdict]) -> list[VerdictMessage]:
             source=verdict.source,
             entity=verdict.entity,
             spans=[Span(start=span.start, end=span.end, excerpt=span.excerpt) for span in verdict.spans],
+            reviewers=verdict.reviewers,
         )
         for verdict in verdicts
     ]

@@ -18,7 +18,7 @@ from classifeed.moderation.v1.subject_pb2 import ModerationStatus
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied
+from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
@@ -35,12 +35,17 @@ _DEFAULT_PAGE_APPEALS: Final = 100
 
 
 class Appeals:
-    """Appeals of the table."""
+    """Appeals of the table.
 
-    def __init__(self, database: Database, outbox: Outbox, clock: Clock) -> None:
+    Args:
+        max_open_per_author: open appeals of an author, at most.
+    """
+
+    def __init__(self, database: Database, outbox: Outbox, clock: Clock, *, max_open_per_author: int) -> None:
         self._database = database
         self._outbox = outbox
         self._clock = clock
+        self._max_open = max_open_per_author
 
     async def Appeal(self, request: AppealRequest, context: Context) -> AppealRecord:
         """Store an appeal against the newest decision about a text.
@@ -49,6 +54,7 @@ class Appeals:
             NotFound: nobody has stored the text.
             FailedPrecondition: it is not refused.
             AlreadyExists: somebody else has appealed against this decision.
+            ResourceExhausted: the author has too many open appeals.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             subject = await subjects.find_subject(tx, request.key)
@@ -64,7 +70,8 @@ class Appeals:
                 "author_id": request.author_id,
                 "reason": request.reason,
             }
-            await tx.execute(_SQL["add_appeal"], parameters)
+            if (await tx.execute(_SQL["add_appeal"], parameters)).rowcount:
+                await self._check_author(tx, request.author_id)
             [row] = await fetch_named(tx, _SQL["find_by_decision"], {"decision_id": subject.decision_id})
             if (row.author_id, row.reason) != (request.author_id, request.reason):
                 raise AlreadyExists(
@@ -138,6 +145,15 @@ class Appeals:
             made = decision_message(await decisions.find_decision(tx, recorded[0].decision_id))
         self._outbox.wake()
         return made
+
+    async def _check_author(self, tx: Tx, author_id: str) -> None:
+        row = await (await tx.execute(_SQL["count_open_of"], {"author_id": author_id})).fetchone()
+        assert row is not None
+        if row[0] > self._max_open:
+            raise ResourceExhausted(
+                "APPEALS_TOO_MANY",
+                f"{author_id} has {self._max_open} open appeals already. Wait until some of them are decided.",
+            )
 
 
 async def _find_outcome(tx: Tx, appeal: Any, request: DecideAppealRequest, status: Status) -> DecisionMessage | None:

@@ -28,18 +28,20 @@ def moderation_servicer(
     judge: TextJudge,
     jobs: JobStore,
     on_due: Callable[[], None],
+    max_open_appeals: int,
 ) -> Servicer:
     """Return the servicer of ModerationService.
 
     Args:
         judge: has texts judged that are checked and not stored.
         on_due: called after the commit when texts became due.
+        max_open_appeals: of an author.
     """
     return Servicer.join(
         add_ModerationServiceServicer_to_server,
         Texts(database, outbox, judge, current_rules=current_rules, on_due=on_due),
         Verdicts(database, outbox, clock, current_rules=current_rules, on_due=on_due),
-        Appeals(database, outbox, clock),
+        Appeals(database, outbox, clock, max_open_per_author=max_open_appeals),
         Events(database),
         Rejudging(database, jobs),
     )

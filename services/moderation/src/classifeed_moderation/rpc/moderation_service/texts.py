@@ -99,7 +99,9 @@ class Texts:
         kind = _kind(request.kind)
         after = _read_place(request.page_token)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            found = await subjects.list_pending(tx, kind, after=after, limit=limit + 1)
+            found = await subjects.list_pending(
+                tx, kind, after=after, limit=limit + 1, region_id=request.region_id, verdict=request.verdict
+            )
         page = found[:limit]
         return ListPendingResponse(
             subjects=[subject_message(subject) for subject in page],
@@ -114,7 +116,7 @@ class Texts:
         """
         regions = tuple(request.region_ids)
         kind = _kind(request.kind)
-        task = Task(_CHECKED_KEYS[kind], kind, request.text, hash_text(request.text), regions)
+        task = Task(_CHECKED_KEYS[kind], kind, request.text, hash_text(request.text), regions, is_check=True)
         [response] = await self._judge.request([task])
         if response.outcome is Outcome.PEOPLE:
             return CheckTextResponse(status="MODERATION_STATUS_PENDING")

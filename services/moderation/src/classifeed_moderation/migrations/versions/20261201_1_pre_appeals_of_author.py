@@ -1,0 +1,14 @@
+"""An index of open appeals by author: each may have so many."""
+
+from alembic import op
+
+revision = "20261201_1"
+down_revision = "20261130_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    with op.get_context().autocommit_block():
+        # What an attempt that died may have left behind is no index that answers.
+        op.execute("DROP INDEX CONCURRENTLY IF EXISTS appeals_of_author")
+        op.execute("CREATE INDEX CONCURRENTLY appeals_of_author ON appeals (author_id) WHERE ended_at IS NULL")

@@ -1,0 +1,79 @@
+"""Decisions: appeals, rejudgements, figures, checks."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
+
+_APPEAL_TESTS: Final = f"{MODERATION_TESTS}/integration/test_appeals.py"
+_REJUDGING_TESTS: Final = f"{MODERATION_TESTS}/integration/test_rejudging.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "appeal-decided-by-the-first-reviewer",
+        "Decisions",
+        "Whoever has refused a text decides the appeal about it.",
+        f"{MODERATION}/store/appeals.sql",
+        before="AND (reviewer = %(reviewer)s\n",
+        after="AND (reviewer <> reviewer\n",
+        tests=(f"{_APPEAL_TESTS}::test_the_first_reviewer_is_refused",),
+    ),
+    Mutation(
+        "appeal-decided-by-a-reviewer-of-the-verdict-service",
+        "Decisions",
+        "Whoever has reviewed a text for the verdict service decides the appeal about it.",
+        f"{MODERATION}/domain/verdicts.py",
+        before='_reviewers(item.get("reviewers"))',
+        after="()",
+        tests=(f"{_APPEAL_TESTS}::test_a_reviewer_of_the_verdict_service_is_refused",),
+    ),
+    Mutation(
+        "appeal-about-a-changed-text",
+        "Decisions",
+        "An appeal about an earlier text approves the present one.",
+        f"{MODERATION}/rpc/moderation_service/appeals.py",
+        before="or (subject.decision_id, subject.status) != (appeal.decision_id, Status.DISAPPROVED)",
+        after="or subject.status is Status.APPROVED",
+        tests=(f"{_APPEAL_TESTS}::test_an_appeal_about_a_text_that_changed_since_decides_nothing",),
+    ),
+    Mutation(
+        "dry-run-that-changes",
+        "Decisions",
+        "A rejudgement that should only count changes what it counts.",
+        f"{MODERATION}/app/decisions/rejudge_texts.py",
+        before="if found and not is_dry_run:",
+        after="if found:",
+        tests=(f"{_REJUDGING_TESTS}::test_a_dry_run_counts_what_the_run_then_does",),
+    ),
+    Mutation(
+        "rejudgement-shows-what-was-removed",
+        "Decisions",
+        "A refused point comes back because the rules were changed.",
+        f"{MODERATION}/app/decisions/rejudge_texts.py",
+        before="(text.status is Status.DISAPPROVED and text.kind is not Kind.OFFER)",
+        after="(text.status is Status.DISAPPROVED and text.kind is Kind.COMMENT)",
+        tests=(f"{_REJUDGING_TESTS}::test_a_refused_point_stays_removed_whatever_the_rules_say",),
+    ),
+    Mutation(
+        "figures-of-what-was-not-applied",
+        "Decisions",
+        "Figures count verdicts that were kept and changed nothing.",
+        f"{MODERATION}/store/figures.sql",
+        before="WHERE is_applied AND recorded_at",
+        after="WHERE recorded_at",
+        tests=(f"{MODERATION_TESTS}/integration/test_figures.py::test_they_equal_a_count_of_the_log",),
+    ),
+    Mutation(
+        "check-with-a-review",
+        "Decisions",
+        "A text that is only checked is given to reviewers.",
+        f"{CLEANWEB}/app/judge_text.py",
+        before="elif each.text.is_check:",
+        after="elif each.text.is_check and not each.text.key:",
+        tests=(
+            "services/cleanweb/tests/integration/test_reviews.py::test_a_text_that_is_only_checked_opens_no_review",
+        ),
+    ),
+)
