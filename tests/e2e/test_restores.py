@@ -86,6 +86,7 @@ _LOSSES = {
     "indexer": put_back_database("indexer"),
     "receiver": put_back_database("receiver"),
     "offers": put_back_database("offers"),
+    "moderation": put_back_database("moderation"),
 }
 
 
@@ -131,5 +132,9 @@ def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_pa
     )
     assert all(published == version for _, version, published in stored)
     [(documents,)] = suite.query("receiver", "SELECT count(*) FROM documents WHERE status = 1")
+    [(texts,)] = suite.query(
+        "moderation", "SELECT count(*) FROM subjects WHERE seller_id = %s AND status = 'APPROVED'", seller
+    )
+    assert texts == _OFFERS, "what moderation had lost it has read again, and judged"
     total = int(suite.run("search", "*", "--limit", "1").document["total"])
     assert total == documents, "as many are found as the registry has"
