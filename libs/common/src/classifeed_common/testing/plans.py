@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+from psycopg import sql
 
 from classifeed_common.db import Tx
 
 Node = dict[str, Any]
+_PARAMETER: Final = re.compile(r"%\((\w+)\)[sb]")
 
 
 async def explain(connection: Tx, statement: str, parameters: Mapping[str, Any]) -> list[Node]:
@@ -17,6 +21,35 @@ async def explain(connection: Tx, statement: str, parameters: Mapping[str, Any])
     assert row is not None
     plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
     return _list_nodes(plan[0]["Plan"])
+
+
+async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, Any], *, is_generic: bool) -> int:
+    """Run a statement, and return how many rows the nodes of its plan had in hand, those they left out among them.
+
+    Args:
+        is_generic: whether by the plan that serves all parameters, which PostgreSQL goes over to at the sixth execution
+            of a prepared statement, and which takes each array for ten elements long; otherwise by one for these.
+    """
+    names = list(dict.fromkeys(_PARAMETER.findall(statement)))
+    numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
+    mode = "force_generic_plan" if is_generic else "force_custom_plan"
+    await connection.execute("SELECT set_config('plan_cache_mode', %s, true)", [mode])
+    await connection.execute(sql.SQL("PREPARE handled AS " + numbered.replace("%", "%%")))
+    try:
+        values = sql.SQL(", ").join(sql.Literal(parameters[name]) for name in names)
+        execute = sql.SQL("EXECUTE handled ({})").format(values) if names else sql.SQL("EXECUTE handled")
+        analyze = sql.SQL("EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) ")
+        row = await (await connection.execute(analyze + execute)).fetchone()
+    finally:
+        await connection.execute("DEALLOCATE handled")
+    assert row is not None
+    plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
+    return sum(_rows_of(node) for node in _list_nodes(plan[0]["Plan"]))
+
+
+def _rows_of(node: Node) -> int:
+    left_out = sum(value for name, value in node.items() if name.startswith("Rows Removed by"))
+    return round((node["Actual Rows"] + left_out) * node["Actual Loops"])
 
 
 async def scanned_tables(connection: Tx, statement: str, parameters: Mapping[str, Any]) -> set[str]:

@@ -67,6 +67,22 @@ async def test_all_due_rows_go_in_batches_and_only_once(db: Database) -> None:
     assert peer.prices() == await prices(db)
 
 
+async def test_marks_are_planned_for_each_batch(db: Database) -> None:
+    # A prepared statement takes arrays for ten elements long from its sixth execution on.
+    prepared: list[int] = []
+
+    async def look(tx: Tx) -> None:
+        query = "SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%UPDATE goods%'"
+        prepared.extend(count for (count,) in await (await tx.execute(query, prepare=False)).fetchall())
+
+    await fill(db, 240)
+    peer = Peer()
+    pusher = pusher_of(db, peer.push, batch=20, record=look)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert prepared == [0] * 12
+
+
 async def test_a_wake_cuts_the_pause_short(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classifeed_common.publish_mark.pusher._FIRST_PAUSE_S", 3600)
     peer = Peer()

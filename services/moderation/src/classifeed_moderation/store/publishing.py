@@ -28,7 +28,7 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
         "versions": [point.version for point in overtaken],
         "stored": [point.stored_version for point in overtaken],
     }
-    return (await tx.execute(SQL["raise_versions"], parameters)).rowcount
+    return (await tx.execute(SQL["raise_versions"], parameters, prepare=False)).rowcount
 
 
 async def reset_slice(tx: Tx, after: UUID, limit: int) -> list[UUID]:

@@ -79,7 +79,7 @@ async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float
 async def claim_due(tx: Tx, kind: Kind, *, limit: int, retry_s: float) -> list[DueText]:
     """Claim texts that are due, oldest first; other processes leave them alone for `retry_s`."""
     parameters = {"kind": kind, "limit": limit, "retry_s": retry_s}
-    return [_due(row) for row in await fetch_named(tx, SQL["claim_due"], parameters)]
+    return [_due(row) for row in await fetch_named(tx, SQL["claim_due"], parameters, prepare=False)]
 
 
 async def list_sellers(tx: Tx, *, after: str, limit: int) -> list[str]:
@@ -91,7 +91,7 @@ async def list_sellers(tx: Tx, *, after: str, limit: int) -> list[str]:
 async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s: float) -> list[DueText]:
     """Claim texts of offers that are due, oldest first, at most `share` of each of these sellers."""
     parameters = {"seller_ids": list(seller_ids), "share": share, "retry_s": retry_s}
-    return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters)]
+    return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters, prepare=False)]
 
 
 async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float) -> None:

@@ -48,16 +48,18 @@ WITH RECURSIVE sellers (seller_id, place) AS (
 SELECT seller_id FROM sellers WHERE seller_id IS NOT NULL ORDER BY place
 
 -- name: claim_shares
--- Texts of offers that are due, oldest first, as many of each of these sellers.
+-- Texts of offers that are due, oldest first, as many of each of these sellers. Compared as rows, so that the order comes
+-- from the index by seller alone: that of all texts has it too, and there a seller's stand behind everybody's.
 WITH due AS (
     SELECT d.subject_key
     FROM unnest(%(seller_ids)s::text[]) AS s (seller_id)
     CROSS JOIN LATERAL (
         SELECT t.subject_key
         FROM subjects t
-        WHERE t.status = 'PENDING' AND t.kind = 'OFFER' AND t.seller_id = s.seller_id
-          AND t.next_retry <= statement_timestamp()
-        ORDER BY t.next_retry
+        WHERE t.status = 'PENDING' AND t.kind = 'OFFER'
+          AND (t.seller_id, t.next_retry) >= (s.seller_id, '-infinity'::timestamptz)
+          AND (t.seller_id, t.next_retry) <= (s.seller_id, statement_timestamp())
+        ORDER BY t.seller_id, t.next_retry
         LIMIT %(share)s
         FOR NO KEY UPDATE SKIP LOCKED
     ) AS d

@@ -30,6 +30,7 @@ async def apply_outcomes(tx: Tx, judged: Sequence[TextsJudged]) -> list[LateResu
     for message in judged:
         by_namespace.setdefault(Namespace(message.seller_id, message.namespace), []).extend(message.texts)
     await applying.lock_heads(tx, set(by_namespace))
+    await applying.forbid_scans(tx)
     late: list[LateResult] = []
     for namespace, texts in by_namespace.items():
         outcomes = list(_newest(texts))

@@ -2,6 +2,8 @@
 
 -- name: apply_outcomes
 -- An outcome about another text changes nothing, nor does one that is not later than what is known.
+-- Each offer is looked up by its whole key: to a planner that has never seen the namespace a part of it looks as good, and
+-- every statement would read all offers of the namespace.
 UPDATE offers o
 SET status = CASE WHEN o.status NOT IN ('PENDING', 'ACTIVE', 'BANNED') THEN o.status
                   WHEN n.ban IS NULL THEN 'ACTIVE' ELSE 'BANNED' END,
@@ -13,8 +15,12 @@ SET status = CASE WHEN o.status NOT IN ('PENDING', 'ACTIVE', 'BANNED') THEN o.st
     updated_at = clock_timestamp()
 FROM unnest(%(external_ids)s::text[], %(text_hashes)b::bytea[], %(bans)b::bytea[], %(decided_at)s::timestamptz[])
      AS n (external_id, text_hash, ban, decided_at)
-JOIN offers before ON before.seller_id = %(seller)s AND before.namespace = %(namespace)s
-                  AND before.external_id = n.external_id
+CROSS JOIN LATERAL (
+    SELECT b.offer_id, b.status
+    FROM offers b
+    WHERE b.seller_id = %(seller)s AND b.namespace = %(namespace)s AND b.external_id = n.external_id
+    LIMIT 1
+) AS before
 WHERE o.offer_id = before.offer_id AND o.text_hash = n.text_hash
   AND (o.text_decided_at IS NULL OR o.text_decided_at < n.decided_at)
 RETURNING o.external_id, o.last_task_id, o.last_change, before.status AS status_before, o.status, o.ban
@@ -29,11 +35,19 @@ ORDER BY text_requested_at
 LIMIT %(limit)s
 
 -- name: request_again
--- Those that still wait; removed offers wait for nothing.
+-- Those that still wait; removed offers wait for nothing. Looked up by their whole keys: with coalesce() the index of
+-- what waits, empty to a planner that has not seen it yet, does not serve.
 UPDATE offers o
 SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
-WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id = ANY(%(external_ids)s::text[])
-  AND o.text_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second'
+FROM unnest(%(external_ids)s::text[]) AS n (external_id)
+CROSS JOIN LATERAL (
+    SELECT w.offer_id
+    FROM offers w
+    WHERE w.seller_id = %(seller)s AND w.namespace = %(namespace)s AND w.external_id = n.external_id
+    LIMIT 1
+) AS waiting
+WHERE o.offer_id = waiting.offer_id
+  AND coalesce(o.text_requested_at, 'infinity') < clock_timestamp() - %(wait_s)s * interval '1 second'
 RETURNING o.external_id, o.status, o.content, o.text_hash,
           (extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version
 

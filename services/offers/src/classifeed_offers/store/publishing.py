@@ -61,7 +61,7 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
         "versions": [offer.version for offer in overtaken],
         "stored": [offer.stored_version for offer in overtaken],
     }
-    return (await tx.execute(SQL["raise_versions"], parameters)).rowcount
+    return (await tx.execute(SQL["raise_versions"], parameters, prepare=False)).rowcount
 
 
 async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:

@@ -38,14 +38,18 @@ class GetSubjectRequest(_message.Message):
     def __init__(self, key: _Optional[str] = ...) -> None: ...
 
 class ListPendingRequest(_message.Message):
-    __slots__ = ("kind", "page_size", "page_token")
+    __slots__ = ("kind", "page_size", "page_token", "region_id", "verdict")
     KIND_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    REGION_ID_FIELD_NUMBER: _ClassVar[int]
+    VERDICT_FIELD_NUMBER: _ClassVar[int]
     kind: _subject_pb2.SubjectKind
     page_size: int
     page_token: str
-    def __init__(self, kind: _Optional[_Union[_subject_pb2.SubjectKind, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    region_id: int
+    verdict: str
+    def __init__(self, kind: _Optional[_Union[_subject_pb2.SubjectKind, str]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., region_id: _Optional[int] = ..., verdict: _Optional[str] = ...) -> None: ...
 
 class ListPendingResponse(_message.Message):
     __slots__ = ("subjects", "next_page_token")

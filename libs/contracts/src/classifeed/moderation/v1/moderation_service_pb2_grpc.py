@@ -153,7 +153,8 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Appeal(self, request, context):
-        """Appeals against the newest decision about a text. ALREADY_EXISTS when it was appealed against before.
+        """Appeals against the newest decision about a text. ALREADY_EXISTS when it was appealed against before,
+        RESOURCE_EXHAUSTED when the author has too many open appeals.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -167,14 +168,16 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DecideAppeal(self, request, context):
-        """Decides an appeal. PERMISSION_DENIED to a reviewer who has decided about the text before.
+        """Decides an appeal. PERMISSION_DENIED to a reviewer who has decided about the text before, here or at the verdict
+        service.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Lists decisions in the order in which they were stored: the event log.
+        """Lists decisions in the order of their numbers: the event log. Of decisions that are stored at the same time a lower
+        number may appear after a higher one; whoever must miss none reads the topic moderation.events.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -67,16 +67,18 @@ class Span(_message.Message):
     def __init__(self, start: _Optional[int] = ..., end: _Optional[int] = ..., excerpt: _Optional[str] = ...) -> None: ...
 
 class Verdict(_message.Message):
-    __slots__ = ("name", "source", "entity", "spans")
+    __slots__ = ("name", "source", "entity", "spans", "reviewers")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     ENTITY_FIELD_NUMBER: _ClassVar[int]
     SPANS_FIELD_NUMBER: _ClassVar[int]
+    REVIEWERS_FIELD_NUMBER: _ClassVar[int]
     name: str
     source: str
     entity: str
     spans: _containers.RepeatedCompositeFieldContainer[Span]
-    def __init__(self, name: _Optional[str] = ..., source: _Optional[str] = ..., entity: _Optional[str] = ..., spans: _Optional[_Iterable[_Union[Span, _Mapping]]] = ...) -> None: ...
+    reviewers: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, name: _Optional[str] = ..., source: _Optional[str] = ..., entity: _Optional[str] = ..., spans: _Optional[_Iterable[_Union[Span, _Mapping]]] = ..., reviewers: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Moderation(_message.Message):
     __slots__ = ("status", "start_time", "next_retry_time", "verdicts")
