@@ -18,8 +18,8 @@ async def fetch_named(
     For rows of more than a few columns: one more column then is one place in the statement and one where it is read.
 
     Args:
-        prepare: False where the plan depends on the parameters: that of a prepared statement takes a LIMIT for a tenth of
-            the rows, and an array for ten elements. None: prepared once it was run some times.
+        prepare: False where the plan depends on the parameters: that of a prepared statement takes a LIMIT for a tenth
+            of the rows, and an array for ten elements. None: prepared once it was run some times.
     """
     async with tx.cursor(row_factory=namedtuple_row) as cursor:
         await cursor.execute(statement, parameters, prepare=prepare)

@@ -48,8 +48,8 @@ async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, 
 
 
 def _rows_of(node: Node) -> int:
-    left_out = sum(value for name, value in node.items() if name.startswith("Rows Removed by"))
-    return round((node["Actual Rows"] + left_out) * node["Actual Loops"])
+    left_out = sum(float(value) for name, value in node.items() if name.startswith("Rows Removed by"))
+    return round((float(node["Actual Rows"]) + left_out) * int(node["Actual Loops"]))
 
 
 async def scanned_tables(connection: Tx, statement: str, parameters: Mapping[str, Any]) -> set[str]:
