@@ -19,7 +19,7 @@ from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.jobs.callback import TASK, CallbackArgs, end_unfinished, enqueue_callback, register_callback
 from classifeed_cleanweb.settings import Receiver
 from classifeed_cleanweb.store import callbacks, reviews
-from classifeed_cleanweb.store.reviews import NewRequest
+from classifeed_cleanweb.store.reviews import NewRequest, Reviewed
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
@@ -67,7 +67,7 @@ class Courier:
 
     async def add(self, *verdicts: str, key: str = KEY, store: JobStore | None = None) -> int:
         async with self.database.transaction() as tx:
-            callback_id = await callbacks.add_callback(tx, *WHO, key, verdicts)
+            callback_id = await callbacks.add_callback(tx, *WHO, key, Reviewed(tuple(verdicts), ("anna", "ben")))
             if store is not None:
                 await enqueue_callback(store, tx, callback_id, *WHO, key)
         return callback_id

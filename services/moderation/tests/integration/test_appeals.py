@@ -34,8 +34,11 @@ BAD = "text_toloka_obscene"
 APPROVED, REFUSED = MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
 
 
+MOST_OPEN = 6
+
+
 def appeals_of(moderation: Moderation) -> Appeals:
-    return Appeals(moderation.database, moderation.outbox, moderation.clock, max_open_per_author=3)
+    return Appeals(moderation.database, moderation.outbox, moderation.clock, max_open_per_author=MOST_OPEN)
 
 
 async def appeal(moderation: Moderation, key: str, *, author: str = "author", reason: str = "no") -> AppealRecord:
@@ -154,17 +157,17 @@ async def test_a_reviewer_of_the_verdict_service_is_refused(moderation: Moderati
 
 
 async def test_an_author_has_so_many_open_appeals(moderation: Moderation) -> None:
-    keys = [str(await moderation.create_point(f"pothole {number}")) for number in range(5)]
+    keys = [str(await moderation.create_point(f"pothole {number}")) for number in range(MOST_OPEN + 2)]
     for key in keys:
         await moderation.apply(key, BAD)
-    made = [await appeal(moderation, key) for key in keys[:3]]
+    made = [await appeal(moderation, key) for key in keys[:MOST_OPEN]]
     with pytest.raises(ResourceExhausted, match="APPEALS_TOO_MANY"):
-        await appeal(moderation, keys[3])
+        await appeal(moderation, keys[-1])
     assert await appeal(moderation, keys[0]) == made[0]
-    await appeal(moderation, keys[3], author="another")
-    assert len(await open_appeals(moderation)) == 4
+    await appeal(moderation, keys[-1], author="another")
+    assert len(await open_appeals(moderation)) == MOST_OPEN + 1
     await decide(moderation, made[0].appeal_id, "ann")
-    await appeal(moderation, keys[4])
+    await appeal(moderation, keys[-2])
 
 
 async def test_the_same_decision_again_returns_it(moderation: Moderation) -> None:

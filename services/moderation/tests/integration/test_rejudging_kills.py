@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import yaml
 
+from classifeed_common.auth import KeyStore
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.bootstrap import prepare
 from classifeed_moderation.settings import ModerationSettings
@@ -28,7 +29,7 @@ KILLS = 2
 
 @pytest.fixture
 async def start(
-    moderation: Moderation, kafka: Any, tmp_path: Path
+    moderation: Moderation, kafka: Any, keys: KeyStore, tmp_path: Path
 ) -> AsyncIterator[Callable[[], subprocess.Popen[bytes]]]:
     """Yield what starts a process of moderation with other rules; all are killed at the end."""
     rules = tmp_path / "rules.yaml"
@@ -37,6 +38,7 @@ async def start(
         "DSN": moderation.database.dsn,
         "KAFKA_BOOTSTRAP": kafka.bootstrap,
         "RULES_FILE": str(rules),
+        "KEYS_DIR": str(keys.directory),
         "VERDICT_ENVIRONMENT": "load",  # what waits is requested nowhere
         "JOBS_LEASE_S": "600",
         "LOG_LEVEL": "warning",

@@ -19,7 +19,7 @@ DEFAULTS = {
     "retry_interval_s": 60,
     "max_pending_duration_s": 600,
     "check_interval_s": 10,
-    "workers": 256,
+    "workers": 512,
     "queue_size": 10_000,
     "connect_s": 1,
     "answer_s": 5,

@@ -46,16 +46,16 @@ def register(group: typer.Typer) -> None:
 def pending(
     session: Session,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
-    region: Annotated[int, typer.Option(min=1, help="Only texts of this region.", show_default=False)] = 0,
+    region: Annotated[int | None, typer.Option(min=1, help="Only texts of this region.")] = None,
     verdict: Annotated[
-        str, typer.Option(help="Only texts that have this verdict and are judged once more.", show_default=False)
-    ] = "",
+        str | None, typer.Option(help="Only texts that have this verdict and are judged once more.")
+    ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Texts of each kind to print.")] = 20,
 ) -> None:
     """List the texts that wait for a verdict, those that are tried next first."""
     out = session.out
     with session.moderation_client() as client:
-        wanted = moderation_service_pb2.ListPendingRequest(region_id=region, verdict=verdict)
+        wanted = moderation_service_pb2.ListPendingRequest(region_id=region or 0, verdict=verdict or "")
         pages = {each: _list_pending(client, wanted, each, limit) for each in ([kind] if kind else Kind)}
     found = [subject for page in pages.values() for subject in page.subjects]
     show_pending(out, found)

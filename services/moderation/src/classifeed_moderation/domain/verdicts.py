@@ -187,7 +187,7 @@ def to_json(verdicts: Sequence[Verdict]) -> list[dict[str, Any]]:
             "source": verdict.source,
             "entity": verdict.entity,
             "spans": [{"start": span.start, "end": span.end, "excerpt": span.excerpt} for span in verdict.spans],
-            "reviewers": list(verdict.reviewers),
+            **({"reviewers": list(verdict.reviewers)} if verdict.reviewers else {}),
         }
         for verdict in verdicts
     ]
