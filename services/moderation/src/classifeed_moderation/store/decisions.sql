@@ -40,7 +40,7 @@ SELECT subject_key, decision_id, recorded_at FROM recorded
 -- name: keep_verdicts
 INSERT INTO verdict_cache (cache_key, verdicts, is_from_people)
 SELECT cache_key, verdicts, is_from_people
-FROM unnest(%(cache_keys)s::bytea[], %(verdicts)s::jsonb[], %(are_from_people)s::boolean[])
+FROM unnest(%(cache_keys)b::bytea[], %(verdicts)s::jsonb[], %(are_from_people)s::boolean[])
      AS k (cache_key, verdicts, is_from_people)
 ON CONFLICT (cache_key) DO UPDATE
 SET verdicts = excluded.verdicts, is_from_people = excluded.is_from_people, stored_at = clock_timestamp()
@@ -48,7 +48,7 @@ SET verdicts = excluded.verdicts, is_from_people = excluded.is_from_people, stor
 -- name: find_kept
 SELECT cache_key, verdicts, is_from_people
 FROM verdict_cache
-WHERE cache_key = ANY (%(cache_keys)s) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
+WHERE cache_key = ANY (%(cache_keys)b) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
 -- name: list_decisions
 SELECT decision_id, subject_key, kind, content_version, status, verdicts, rule, rule_set, region_id, maker, reviewer,

@@ -125,9 +125,9 @@ INSERT INTO subjects AS s (subject_key, kind, text, title_chars, text_hash, cach
 SELECT n.subject_key, 'OFFER', n.text, n.title_chars, n.text_hash, n.cache_key, n.content_version,
        ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.seller_id, n.namespace, n.external_id, 'PENDING',
        clock_timestamp()
-FROM unnest(%(subject_keys)s::text[], %(texts)s::text[], %(title_chars)s::integer[], %(text_hashes)s::bytea[],
-            %(cache_keys)s::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)s::text[],
-            %(namespaces)s::text[], %(external_ids)s::text[])
+FROM unnest(%(subject_keys)b::text[], %(texts)b::text[], %(title_chars)s::integer[], %(text_hashes)b::bytea[],
+            %(cache_keys)b::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)b::text[],
+            %(namespaces)b::text[], %(external_ids)b::text[])
      AS n (subject_key, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
            external_id)
 ORDER BY n.subject_key
