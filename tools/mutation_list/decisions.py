@@ -16,7 +16,7 @@ MUTATIONS: Final = (
         "Decisions",
         "Whoever has refused a text decides the appeal about it.",
         f"{MODERATION}/store/appeals.sql",
-        before="AND (reviewer = %(reviewer)s\n",
+        before="AND (reviewer = ANY (%(reviewers)s::text[])\n",
         after="AND (reviewer <> reviewer\n",
         tests=(f"{_APPEAL_TESTS}::test_the_first_reviewer_is_refused",),
     ),

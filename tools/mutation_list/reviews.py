@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import CLEANWEB
+from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION_TESTS
 
 _REVIEW_PAGE: Final = "services/cleanweb/tests/integration/test_review_page.py"
 
@@ -14,10 +14,13 @@ MUTATIONS: Final = (
         "reviews-under-any-name",
         "Reviews by people",
         "Whoever has a reviewer's token reviews under any name, and so agrees with themselves.",
-        f"{CLEANWEB}/rpc/cleanweb_service.py",
+        f"{COMMON}/rpc/own_names.py",
         before="and reviewer != call.caller:",
         after="and not reviewer:",
-        tests=(f"{_REVIEW_PAGE}::test_two_that_agree_are_two_people",),
+        tests=(
+            f"{_REVIEW_PAGE}::test_two_that_agree_are_two_people",
+            f"{MODERATION_TESTS}/integration/test_appeals.py::test_whoever_has_a_token_decides_under_its_name",
+        ),
     ),
     Mutation(
         "reviews-taken-from-others",

@@ -22,6 +22,7 @@ from classifeed.moderation.v1.subject_pb2 import (
     Decision,
 )
 from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
+from classifeed_common.rpc.call import enter_call
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.domain.verdicts import END, parse_callback
@@ -145,15 +146,24 @@ async def test_the_first_reviewer_is_refused(moderation: Moderation) -> None:
 
 async def test_a_reviewer_of_the_verdict_service_is_refused(moderation: Moderation) -> None:
     point_id = await moderation.create_point()
-    item = {"name": BAD, "source": "people", "reviewers": ["ann", "ben"], "key": str(point_id)}
+    item = {"name": BAD, "source": "people", "reviewers": ["team:ann", "ben"], "key": str(point_id)}
     [(key, found)] = parse_callback([item, {**item, "name": END}]).items()
     await moderation.recorder.record([Arrived(key, found)])
     made = await appeal(moderation, str(point_id))
-    assert list(made.decision.verdicts[0].reviewers) == ["ann", "ben"]
-    for reviewer in ("ann", "ben"):
+    assert list(made.decision.verdicts[0].reviewers) == ["team:ann", "ben"]
+    for reviewer in ("ann", "team:ann", "ben", "team:ben"):
         with pytest.raises(PermissionDenied, match="REVIEWER_DECIDED_BEFORE"):
             await decide(moderation, made.appeal_id, reviewer)
     assert (await decide(moderation, made.appeal_id, "cleo")).status == APPROVED
+
+
+async def test_whoever_has_a_token_decides_under_its_name(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY)
+    enter_call("/DecideAppeal", caller="team:ann", request_id="r", time_left_s=None)
+    with pytest.raises(PermissionDenied, match="REVIEWER_OF_ANOTHER"):
+        await decide(moderation, made.appeal_id, "ben")
+    assert (await decide(moderation, made.appeal_id, "team:ann")).reviewer == "team:ann"
 
 
 async def test_an_author_has_so_many_open_appeals(moderation: Moderation) -> None:

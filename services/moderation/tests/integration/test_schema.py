@@ -58,7 +58,7 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
         decisions.SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
         decisions.SQL["find_decision"]: {"decision_id": 1},
         rejudging.SQL["list_judged"]: {"after": key, "kind": None, "limit": 100},
-        appeals["has_decided"]: {"subject_key": key, "text_hash": hash_, "reviewer": "ann"},
+        appeals["has_decided"]: {"subject_key": key, "text_hash": hash_, "reviewers": ["ann"]},
         appeals["find_outcome"]: {"subject_key": key, "decision_id": 1, "reviewer": "ann"},
     }
     async with database.connection() as connection:

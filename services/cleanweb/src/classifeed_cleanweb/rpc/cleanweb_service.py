@@ -33,10 +33,10 @@ from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_cleanweb.store import callbacks
-from classifeed_common.auth.team_tokens import TEAM_PREFIX
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition, NotFound, PermissionDenied
-from classifeed_common.rpc.call import current_call, remaining_s
+from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.own_names import check_own_name
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_CALLBACKS: Final = 100
@@ -89,7 +89,7 @@ class CleanwebService(CleanwebServiceServicer):
             NotFound: none waits for this reviewer.
             PermissionDenied: the token is another reviewer's.
         """
-        _check_reviewer(request.reviewer)
+        check_own_name(request.reviewer)
         project, claimed = await claim_review(
             self._database, request.project, request.reviewer, lease_s=self._terms.lease_s
         )
@@ -114,7 +114,7 @@ class CleanwebService(CleanwebServiceServicer):
             FailedPrecondition: somebody else has the text now.
             PermissionDenied: the token is another reviewer's.
         """
-        _check_reviewer(request.reviewer)
+        check_own_name(request.reviewer)
         ended = await submit_opinion(
             self._database,
             self._enqueue,
@@ -151,17 +151,6 @@ class CleanwebService(CleanwebServiceServicer):
             for row in rows:
                 await self._enqueue(tx, row.callback_id, row.service, row.environment, row.key)
         return ResendCallbacksResponse(callbacks=len(rows))
-
-
-def _check_reviewer(reviewer: str) -> None:
-    """Pass where the caller may review under a name: whoever has a token of their own, under its name only.
-
-    Raises:
-        PermissionDenied: it is another one's, so that one person would agree with themselves.
-    """
-    call = current_call()
-    if call is not None and call.caller.startswith(TEAM_PREFIX) and reviewer != call.caller:
-        raise PermissionDenied("REVIEWER_OF_ANOTHER", f"The token of {call.caller} reviews as {call.caller} only.")
 
 
 def _callback(row: Any) -> Callback:

@@ -44,9 +44,9 @@ WHERE subject_key = %(subject_key)s AND supersedes_id = %(decision_id)s AND revi
 SELECT EXISTS (
     SELECT FROM decisions
     WHERE subject_key = %(subject_key)s AND text_hash = %(text_hash)s
-      AND (reviewer = %(reviewer)s
+      AND (reviewer = ANY (%(reviewers)s::text[])
            OR EXISTS (SELECT FROM jsonb_array_elements(verdicts) AS verdict
-                      WHERE verdict -> 'reviewers' @> to_jsonb(%(reviewer)s::text)))
+                      WHERE verdict -> 'reviewers' ?| %(reviewers)s::text[]))
 )
 
 -- name: end_appeal

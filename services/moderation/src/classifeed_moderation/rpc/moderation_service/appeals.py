@@ -21,6 +21,7 @@ from classifeed_common.db.rows import fetch_named
 from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.own_names import check_own_name, spellings
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
@@ -102,9 +103,10 @@ class Appeals:
 
         Raises:
             NotFound: there is no such appeal.
-            PermissionDenied: the reviewer has decided about this text before.
+            PermissionDenied: the reviewer has decided about this text before, or the token is another one's.
             FailedPrecondition: it is decided otherwise, or the text was changed or judged again since.
         """
+        check_own_name(request.reviewer)
         status = Status(ModerationStatus.Name(request.status).removeprefix("MODERATION_STATUS_"))
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await fetch_named(tx, _SQL["lock_appeal"], {"appeal_id": request.appeal_id})
@@ -170,7 +172,7 @@ async def _find_outcome(tx: Tx, appeal: Any, request: DecideAppealRequest, statu
 
 
 async def _has_decided(tx: Tx, subject: Subject, reviewer: str) -> bool:
-    parameters = {"subject_key": subject.key, "text_hash": subject.text_hash, "reviewer": reviewer}
+    parameters = {"subject_key": subject.key, "text_hash": subject.text_hash, "reviewers": spellings(reviewer)}
     row = await (await tx.execute(_SQL["has_decided"], parameters)).fetchone()
     assert row is not None
     return bool(row[0])
