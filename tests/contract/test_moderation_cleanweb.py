@@ -25,8 +25,11 @@ from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import ServiceRunner
 from classifeed_common.testing.recovery import until
+from classifeed_common.testing.topics import begin_at_ends
+from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, Outcome, Response
+from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
 from classifeed_moderation.settings import ModerationSettings
 
@@ -189,6 +192,7 @@ async def test_a_point_goes_to_people_and_comes_back_by_callback(
         drain_notice_s=0,
     )
     await moderation_bootstrap.prepare(settings)
+    await begin_at_ends(database, kafka.bootstrap, GROUP, MODERATION_REQUESTS)
     async with running(moderation_bootstrap.build(settings)) as moderation, AsyncExitStack() as stack:
         callback = f"http://{moderation.http_address}/v2/apply_moderation_verdicts"
         cleanweb = await start_cleanweb(callback=callback, http_listen=f"127.0.0.1:{cleanweb_port}")

@@ -22,7 +22,10 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.recovery import until
+from classifeed_common.testing.topics import begin_at_ends
+from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation.bootstrap import build, prepare
+from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.settings import ModerationSettings
 
 from ..conftest import StandIn
@@ -118,6 +121,7 @@ async def service(
         **({"connect_s": 60, "answer_s": 60} | options),
     )
     await prepare(settings)
+    await begin_at_ends(database, kafka.bootstrap, GROUP, MODERATION_REQUESTS)
     runner = build(settings)
     stop = asyncio.Event()
     running = asyncio.create_task(runner.run(stop))

@@ -15,7 +15,10 @@ import yaml
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.testing.recovery import until
+from classifeed_common.testing.topics import begin_at_ends
+from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation.bootstrap import prepare
+from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.settings import ModerationSettings
 
 from ..conftest import Moderation
@@ -45,6 +48,7 @@ async def start(
     }
     environment = {f"CLASSIFEED_MODERATION_{name}": value for name, value in environment.items()}
     await prepare(ModerationSettings(kafka_bootstrap=kafka.bootstrap))
+    await begin_at_ends(moderation.database, kafka.bootstrap, GROUP, MODERATION_REQUESTS)
     running: list[subprocess.Popen[bytes]] = []
 
     def start() -> subprocess.Popen[bytes]:

@@ -1,4 +1,6 @@
-"""Topics for tests: names that no other test has, made on the session's Kafka and removed at the end of the test."""
+"""Topics for tests: names that no other test has, made on the session's Kafka and removed at the end of the test; and
+those that a service always has, read behind what earlier tests have sent.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,11 @@ from typing import Protocol
 
 import pytest
 
+from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, Topic, dlq
+from classifeed_common.kafka.positions import GroupPartition, Position
+from classifeed_common.kafka.table_positions import TablePositions
 
 _RETENTION_MS = 60 * 60 * 1000
 
@@ -51,3 +56,12 @@ async def make_topic(kafka: EmbeddedKafka, topic_prefix: str) -> AsyncIterator[M
 
     yield make
     await cluster.remove(made)
+
+
+async def begin_at_ends(database: Database, bootstrap: str, group: str, topic: str) -> None:
+    """Have a group begin behind what a topic holds now: a new database would read what other tests have sent."""
+    cluster = Cluster(bootstrap, client_id="begin-at-ends")
+    state = (await cluster.topics([topic]))[topic]
+    ends = await cluster.ends([(topic, partition) for partition in range(state.partitions)])
+    positions = {GroupPartition(group, *part): Position(state.topic_id, end) for part, end in ends.items()}
+    await TablePositions(database).begin(positions)
