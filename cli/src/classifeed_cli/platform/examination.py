@@ -93,6 +93,8 @@ async def _examine_part(name: str, part: Mapping[str, Any], address: str) -> Hea
     if (ill := _examine_process(part)) is not None:
         return ill
     fault = await find_fault(name, address)
+    if fault is not None and (ill := _examine_process(part)) is not None:
+        return ill  # it was stopped meanwhile
     if not part["ready"]:
         return _starting(fault or "")
     return Health("RUNNING") if fault is None else Health("NOT_SERVING", (Problem(fault, fix=_restart(part["pid"])),))
@@ -102,6 +104,8 @@ async def _examine_service(service: Mapping[str, Any]) -> Health:
     if (ill := _examine_process(service)) is not None:
         return ill
     readiness = await get_readiness(service["http"])
+    if readiness is None and (ill := _examine_process(service)) is not None:
+        return ill  # it was stopped meanwhile
     if readiness is None and not service.get("ready", True):
         return _starting("")
     if readiness is None:
