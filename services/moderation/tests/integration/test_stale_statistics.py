@@ -43,7 +43,7 @@ UNPREPARED = {"claim_due", "claim_shares"}
 
 @pytest.mark.parametrize(
     ("name", "is_generic"),
-    [(name, is_generic) for name in STATEMENTS for is_generic in (False, True)[: 2 - (name in UNPREPARED)]],
+    [*((name, False) for name in STATEMENTS), *((name, True) for name in STATEMENTS if name not in UNPREPARED)],
 )
 async def test_what_is_read_does_not_grow_with_the_table(migrated_database: Any, name: str, is_generic: bool) -> None:
     database = await migrated_database("classifeed_moderation")

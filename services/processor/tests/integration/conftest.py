@@ -108,9 +108,8 @@ class ScriptedOwner:
         """Return how many requests of the seller are on the topic, taken or not."""
         consumer = self._consumer()
         try:
-            last = {p: consumer.get_watermark_offsets(p, 60)[1] for p in consumer.assignment()}
-            left = {p.partition for p, end in last.items() if end > 0}
-            ends = {p.partition: end for p, end in last.items()}
+            ends = {p.partition: consumer.get_watermark_offsets(p, 60)[1] for p in consumer.assignment()}
+            left = {partition for partition, end in ends.items() if end > 0}
             count = 0
             while left:
                 for message in consumer.consume(1000, 1):

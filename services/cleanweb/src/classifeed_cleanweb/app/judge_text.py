@@ -108,9 +108,8 @@ class TextJudge:
             # In one order, so that two batches with the same texts wait for one another, and not each for the other.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if (found := kept.get(each.cache_key)) is not None:
-                    names = found.verdicts
-                    verdicts = tuple(Verdict(name, PEOPLE, reviewers=found.reviewers) for name in names)
-                    judged[each.place] = Judged(verdicts, PEOPLE)
+                    verdicts = (Verdict(name, PEOPLE, reviewers=found.reviewers) for name in found.verdicts)
+                    judged[each.place] = Judged(tuple(verdicts), PEOPLE)
                     ways.append("kept")
                 elif self._auto_pass and each.score <= self._pass_score:
                     judged[each.place] = Judged()
