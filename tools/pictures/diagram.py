@@ -69,6 +69,7 @@ _SERVICES: Final = {
     "searcher": _Place(96, 316, *_BOX),
     "moderation": _Place(804, 462, *_BOX),
     "cleanweb": _Place(560, 462, *_BOX),
+    "pictures": _next_place(),
 }
 _HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {

@@ -22,11 +22,12 @@ SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
     "classifeed.documents.v1.SchemaService": ("receiver",),
     "classifeed.documents.v1.IndexQueueService": ("receiver",),
     "classifeed.documents.v1.IndexerService": ("indexer",),
-    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation", "cleanweb"),
+    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation", "cleanweb", "pictures"),
     "classifeed.search.v1.SearchService": ("searcher",),
     "classifeed.moderation.v1.ModerationService": ("moderation",),
     "classifeed.points.v1.PointService": ("moderation",),
     "classifeed.cleanweb.v1.CleanwebService": ("cleanweb",),
+    "classifeed.pictures.v1.PictureService": ("pictures",),
 }
 
 
@@ -197,6 +198,16 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "JudgeText": ("moderation",),
             **dict.fromkeys(
                 ("ClaimReview", "SubmitOpinion", "GetQueues", "ListCallbacks", "ResendCallbacks"), (OPERATOR,)
+            ),
+        },
+    ),
+    **_allow(
+        "classifeed.pictures.v1.PictureService",
+        {
+            **dict.fromkeys(("GetState", "BatchGetStates"), ("offers", "api", OPERATOR)),
+            **dict.fromkeys(
+                ("RequestPictures", "LookAgain", "PutPicture", "DeletePictures", "PutNamespace", "ListNamespaces"),
+                (OPERATOR,),
             ),
         },
     ),

@@ -12,6 +12,12 @@ OFFERS_CHANGED: Final = "offers.changed.v1"
 MODERATION_REQUESTS: Final = "moderation.requests.v1"
 MODERATION_OUTCOMES: Final = "moderation.outcomes.v1"
 MODERATION_EVENTS: Final = "moderation.events.v1"
+PICTURES_REQUESTS: Final = "pictures.requests.v1"
+PICTURES_EVENTS: Final = "pictures.events.v1"
+PICTURES_DOWNLOADS: Final = "pictures.downloads.v1"
+PICTURES_COPIES: Final = "pictures.copies.v1"
+PICTURES_LOADS: Final = "pictures.loads.v1"
+PICTURES_RESULTS: Final = "pictures.results.v1"
 _INDEX_DOCUMENTS: Final = "index.documents.v1."
 
 _DAY_MS: Final = 24 * 60 * 60 * 1000
@@ -26,6 +32,12 @@ _DECLARED: Final = {
         Topic(MODERATION_REQUESTS, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: TextsToJudge
         Topic(MODERATION_OUTCOMES, partitions=8, retention_ms=7 * _DAY_MS),  # key seller_id: TextsJudged
         Topic(MODERATION_EVENTS, partitions=8, retention_ms=7 * _DAY_MS),  # key of the text: ModerationEvent
+        Topic(PICTURES_REQUESTS, partitions=16, retention_ms=7 * _DAY_MS),  # key recipient: requests; notices
+        Topic(PICTURES_EVENTS, partitions=64, retention_ms=7 * _DAY_MS),  # key hash of the URL: PictureEvent
+        Topic(PICTURES_DOWNLOADS, partitions=16, retention_ms=7 * _DAY_MS),  # key hash of the URL: DownloadOrder
+        Topic(PICTURES_COPIES, partitions=16, retention_ms=7 * _DAY_MS),  # key hash of the URL: CopyOrder, DeleteOrder
+        Topic(PICTURES_LOADS, partitions=16, retention_ms=7 * _DAY_MS),  # key hash of the URL: LoadResult
+        Topic(PICTURES_RESULTS, partitions=16, retention_ms=7 * _DAY_MS),  # key recipient: PictureResults
     )
 }
 

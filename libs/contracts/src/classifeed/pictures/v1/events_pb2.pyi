@@ -1,0 +1,76 @@
+import datetime
+
+from classifeed.pictures.v1 import orders_pb2 as _orders_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class DeleteReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    DELETE_REASON_UNSPECIFIED: _ClassVar[DeleteReason]
+    DELETE_REASON_UNUSED: _ClassVar[DeleteReason]
+    DELETE_REASON_REQUESTED: _ClassVar[DeleteReason]
+DELETE_REASON_UNSPECIFIED: DeleteReason
+DELETE_REASON_UNUSED: DeleteReason
+DELETE_REASON_REQUESTED: DeleteReason
+
+class PictureEvent(_message.Message):
+    __slots__ = ("url", "url_hash", "source", "event_time", "requested", "loaded", "look_again", "delete_picture")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    URL_HASH_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    EVENT_TIME_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_FIELD_NUMBER: _ClassVar[int]
+    LOADED_FIELD_NUMBER: _ClassVar[int]
+    LOOK_AGAIN_FIELD_NUMBER: _ClassVar[int]
+    DELETE_PICTURE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    url_hash: bytes
+    source: EventSource
+    event_time: _timestamp_pb2.Timestamp
+    requested: PictureRequested
+    loaded: _orders_pb2.LoadResult
+    look_again: LookAgain
+    delete_picture: DeletePicture
+    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., source: _Optional[_Union[EventSource, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested: _Optional[_Union[PictureRequested, _Mapping]] = ..., loaded: _Optional[_Union[_orders_pb2.LoadResult, _Mapping]] = ..., look_again: _Optional[_Union[LookAgain, _Mapping]] = ..., delete_picture: _Optional[_Union[DeletePicture, _Mapping]] = ...) -> None: ...
+
+class EventSource(_message.Message):
+    __slots__ = ("name", "partition", "position")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    PARTITION_FIELD_NUMBER: _ClassVar[int]
+    POSITION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    partition: int
+    position: int
+    def __init__(self, name: _Optional[str] = ..., partition: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...
+
+class PictureRequested(_message.Message):
+    __slots__ = ("namespace", "recipient", "reference", "requested_url")
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    REQUESTED_URL_FIELD_NUMBER: _ClassVar[int]
+    namespace: str
+    recipient: str
+    reference: str
+    requested_url: str
+    def __init__(self, namespace: _Optional[str] = ..., recipient: _Optional[str] = ..., reference: _Optional[str] = ..., requested_url: _Optional[str] = ...) -> None: ...
+
+class LookAgain(_message.Message):
+    __slots__ = ("force",)
+    FORCE_FIELD_NUMBER: _ClassVar[int]
+    force: bool
+    def __init__(self, force: _Optional[bool] = ...) -> None: ...
+
+class DeletePicture(_message.Message):
+    __slots__ = ("reason", "namespace")
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    reason: DeleteReason
+    namespace: str
+    def __init__(self, reason: _Optional[_Union[DeleteReason, str]] = ..., namespace: _Optional[str] = ...) -> None: ...

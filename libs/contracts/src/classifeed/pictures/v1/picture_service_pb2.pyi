@@ -1,0 +1,109 @@
+from buf.validate import validate_pb2 as _validate_pb2
+from classifeed.pictures.v1 import picture_pb2 as _picture_pb2
+from google.protobuf.internal import containers as _containers
+from google.protobuf import descriptor as _descriptor
+from google.protobuf import message as _message
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
+from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
+
+DESCRIPTOR: _descriptor.FileDescriptor
+
+class GetStateRequest(_message.Message):
+    __slots__ = ("url",)
+    URL_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    def __init__(self, url: _Optional[str] = ...) -> None: ...
+
+class BatchGetStatesRequest(_message.Message):
+    __slots__ = ("urls",)
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class RequestPicturesRequest(_message.Message):
+    __slots__ = ("urls", "namespace")
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    namespace: str
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., namespace: _Optional[str] = ...) -> None: ...
+
+class RequestPicturesResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class LookAgainRequest(_message.Message):
+    __slots__ = ("urls",)
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class LookAgainResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PutPictureRequest(_message.Message):
+    __slots__ = ("url", "namespace", "data")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    DATA_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    namespace: str
+    data: bytes
+    def __init__(self, url: _Optional[str] = ..., namespace: _Optional[str] = ..., data: _Optional[bytes] = ...) -> None: ...
+
+class DeletePicturesRequest(_message.Message):
+    __slots__ = ("urls", "namespace")
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    namespace: str
+    def __init__(self, urls: _Optional[_Iterable[str]] = ..., namespace: _Optional[str] = ...) -> None: ...
+
+class DeletePicturesResponse(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class PictureNamespace(_message.Message):
+    __slots__ = ("name", "sizes", "formats", "quota_bytes", "pictures", "used_bytes")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SIZES_FIELD_NUMBER: _ClassVar[int]
+    FORMATS_FIELD_NUMBER: _ClassVar[int]
+    QUOTA_BYTES_FIELD_NUMBER: _ClassVar[int]
+    PICTURES_FIELD_NUMBER: _ClassVar[int]
+    USED_BYTES_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    sizes: _containers.RepeatedCompositeFieldContainer[SizeRule]
+    formats: _containers.RepeatedScalarFieldContainer[str]
+    quota_bytes: int
+    pictures: int
+    used_bytes: int
+    def __init__(self, name: _Optional[str] = ..., sizes: _Optional[_Iterable[_Union[SizeRule, _Mapping]]] = ..., formats: _Optional[_Iterable[str]] = ..., quota_bytes: _Optional[int] = ..., pictures: _Optional[int] = ..., used_bytes: _Optional[int] = ...) -> None: ...
+
+class SizeRule(_message.Message):
+    __slots__ = ("name", "width", "height", "crop")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    WIDTH_FIELD_NUMBER: _ClassVar[int]
+    HEIGHT_FIELD_NUMBER: _ClassVar[int]
+    CROP_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    width: int
+    height: int
+    crop: bool
+    def __init__(self, name: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., crop: _Optional[bool] = ...) -> None: ...
+
+class PutNamespaceRequest(_message.Message):
+    __slots__ = ("namespace",)
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    namespace: PictureNamespace
+    def __init__(self, namespace: _Optional[_Union[PictureNamespace, _Mapping]] = ...) -> None: ...
+
+class ListNamespacesRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListNamespacesResponse(_message.Message):
+    __slots__ = ("namespaces",)
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    namespaces: _containers.RepeatedCompositeFieldContainer[PictureNamespace]
+    def __init__(self, namespaces: _Optional[_Iterable[_Union[PictureNamespace, _Mapping]]] = ...) -> None: ...

@@ -1,0 +1,1 @@
+"""Downloads and keeps the pictures of offers."""

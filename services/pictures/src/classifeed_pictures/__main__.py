@@ -1,0 +1,10 @@
+"""`python -m classifeed_pictures serve | work | migrate | check`."""
+
+from __future__ import annotations
+
+from classifeed_common.runner import main
+from classifeed_pictures.bootstrap import SERVICE, build
+from classifeed_pictures.settings import PicturesSettings
+
+if __name__ == "__main__":
+    main(SERVICE, PicturesSettings, build, None)

@@ -1,0 +1,1 @@
+"""Entry points over gRPC: they translate and call."""
