@@ -1,7 +1,8 @@
 """Files in an object store under the hash of their bytes, and who needs them."""
 
+from classifeed_common.blobs.piece import BlobCorrupt, BlobMissing, BlobPiece
 from classifeed_common.blobs.refs import BlobRefs
-from classifeed_common.blobs.store import BlobCorrupt, BlobMissing, BlobStore
+from classifeed_common.blobs.store import BlobStore
 from classifeed_common.blobs.sweeper import BlobSweeper
 
-__all__ = ["BlobCorrupt", "BlobMissing", "BlobRefs", "BlobStore", "BlobSweeper"]
+__all__ = ["BlobCorrupt", "BlobMissing", "BlobPiece", "BlobRefs", "BlobStore", "BlobSweeper"]

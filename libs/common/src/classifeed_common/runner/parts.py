@@ -27,13 +27,18 @@ def database_of(settings: ServiceSettings) -> Database:
     )
 
 
-def blobs_of(settings: ServiceSettings) -> BlobStore:
-    """Return the store of files, whose owner the service is."""
+def blobs_of(settings: ServiceSettings, *, bucket: str = "") -> BlobStore:
+    """Return the store of files, whose owner the service is.
+
+    Args:
+        settings: of the service.
+        bucket: the one that the service has to itself, by a setting of its own; empty: the one that services share.
+    """
     return BlobStore(
         endpoint=settings.s3_endpoint,
         access_key=settings.s3_access_key,
         secret_key=settings.s3_secret_key.get_secret_value(),
-        bucket=settings.s3_bucket,
+        bucket=bucket or settings.s3_bucket,
         owner=settings.service_name(),
     )
 
