@@ -7,6 +7,8 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import COMMON, COMMON_TESTS
 
+_MANY_REFS: Final = f"{COMMON_TESTS}/blobs/test_many_refs.py"
+
 MUTATIONS: Final = (
     Mutation(
         "file-deleted-under-its-user",
@@ -30,9 +32,30 @@ MUTATIONS: Final = (
         "reference-counted-twice",
         "Blob references",
         "A reference that is added again is counted again: its file is never deleted.",
-        f"{COMMON}/blobs/refs.py",
-        before="        if cursor.rowcount:\n",
-        after="        if cursor.rowcount >= 0:\n",
-        tests=(f"{COMMON_TESTS}/blobs/test_blobs.py::test_references_are_counted_once_each",),
+        f"{COMMON}/blobs/queries.sql",
+        before="        ON CONFLICT DO NOTHING\n    RETURNING",
+        after="        ON CONFLICT (ref, sha256) DO UPDATE SET ref = excluded.ref\n    RETURNING",
+        tests=(
+            f"{COMMON_TESTS}/blobs/test_blobs.py::test_references_are_counted_once_each",
+            f"{_MANY_REFS}::test_repeats_count_once",
+        ),
+    ),
+    Mutation(
+        "references-locked-in-the-order-given",
+        "Blob references",
+        "Two transactions that need the same files in opposite order end each other.",
+        f"{COMMON}/blobs/queries.sql",
+        before="  FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256 ORDER BY sha256) AS wanted\n",
+        after="  FROM unnest(%(sha256s)s::text[]) AS wanted(sha256)\n",
+        tests=(f"{_MANY_REFS}::test_transactions_from_opposite_ends_do_not_deadlock",),
+    ),
+    Mutation(
+        "piece-without-its-hash",
+        "Blob references",
+        "A piece of a file whose bytes have changed is taken for what was put.",
+        f"{COMMON}/blobs/piece.py",
+        before="        if digest != self.sha256:\n",
+        after="        if not digest:\n",
+        tests=(f"{COMMON_TESTS}/blobs/test_blob_bytes.py::test_a_piece_that_is_cut_flipped_or_displaced_is_found",),
     ),
 )

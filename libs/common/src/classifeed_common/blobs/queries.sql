@@ -1,25 +1,58 @@
--- name: touch_blob
--- Makes the row or locks it; a clean-up that holds it is waited for.
+-- name: touch_blobs
+-- Makes the rows or locks them, in order of the hash; a clean-up that holds one is waited for.
 INSERT INTO blobs (sha256, ref_count, touched_at)
-VALUES (%(sha256)s, 0, clock_timestamp())
-ON CONFLICT (sha256) DO UPDATE SET touched_at = clock_timestamp()
+SELECT wanted.sha256, 0, clock_timestamp()
+  FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256) AS wanted
+ ORDER BY wanted.sha256
+    ON CONFLICT (sha256) DO UPDATE SET touched_at = clock_timestamp()
 
--- name: insert_ref
-INSERT INTO blob_refs (ref, sha256) VALUES (%(ref)s, %(sha256)s) ON CONFLICT DO NOTHING
+-- name: add_refs
+-- A pair that is there, or given twice, is inserted once at the most, so counted once at the most. The rows of blobs are
+-- there and locked; the conflict finds each by its key, whatever the planner knows of the table (ADR 0058).
+WITH added AS (
+    INSERT INTO blob_refs (ref, sha256)
+    SELECT pair.ref, pair.sha256 FROM unnest(%(refs)s::text[], %(sha256s)s::text[]) AS pair(ref, sha256)
+        ON CONFLICT DO NOTHING
+    RETURNING sha256
+)
+INSERT INTO blobs (sha256, ref_count, touched_at)
+SELECT sha256, count(*), clock_timestamp() FROM added GROUP BY sha256
+    ON CONFLICT (sha256) DO UPDATE
+   SET ref_count = blobs.ref_count + excluded.ref_count, touched_at = clock_timestamp()
 
--- name: lock_blobs_of
+-- name: list_refs
+SELECT found.sha256, wanted.ref
+  FROM unnest(%(refs)s::text[]) AS wanted(ref)
+ CROSS JOIN LATERAL (SELECT sha256 FROM blob_refs WHERE blob_refs.ref = wanted.ref OFFSET 0) AS found
+
+-- name: lock_blobs
 -- Locked before the references change and in one order, as an addition does: so no two of them deadlock.
-SELECT sha256
-  FROM blobs
- WHERE sha256 IN (SELECT sha256 FROM blob_refs WHERE ref = %(ref)s)
- ORDER BY sha256
-   FOR NO KEY UPDATE
+SELECT
+  FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256 ORDER BY sha256) AS wanted
+ CROSS JOIN LATERAL (
+       SELECT FROM blobs WHERE blobs.sha256 = wanted.sha256 LIMIT 1 FOR NO KEY UPDATE
+ ) AS locked
 
--- name: delete_refs
-DELETE FROM blob_refs WHERE ref = %(ref)s RETURNING sha256
-
--- name: count_ref
-UPDATE blobs SET ref_count = ref_count + %(change)s, touched_at = clock_timestamp() WHERE sha256 = %(sha256)s
+-- name: remove_refs
+-- No row of blob_refs is ever updated, and those of blobs are locked: what was found is there until it is removed.
+WITH removed AS (
+    DELETE FROM blob_refs
+     WHERE ctid = ANY (ARRAY(
+           SELECT found.ctid
+             FROM unnest(%(refs)s::text[], %(sha256s)s::text[]) AS pair(ref, sha256)
+            CROSS JOIN LATERAL (
+                  SELECT blob_refs.ctid
+                    FROM blob_refs
+                   WHERE blob_refs.ref = pair.ref AND blob_refs.sha256 = pair.sha256
+                   LIMIT 1
+            ) AS found
+     ))
+    RETURNING sha256
+)
+INSERT INTO blobs (sha256, ref_count, touched_at)
+SELECT sha256, count(*), clock_timestamp() FROM removed GROUP BY sha256
+    ON CONFLICT (sha256) DO UPDATE
+   SET ref_count = blobs.ref_count - excluded.ref_count, touched_at = clock_timestamp()
 
 -- name: lock_unreferenced
 SELECT sha256

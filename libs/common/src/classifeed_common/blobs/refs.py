@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Collection, Coroutine
 from typing import Final
 
 from classifeed_common.blobs.store import BlobStore
@@ -26,17 +26,31 @@ class BlobRefs:
 
     async def add(self, tx: Tx, sha256: str, ref: str) -> None:
         """Note that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
-        await tx.execute(SQL["touch_blob"], {"sha256": sha256})
-        cursor = await tx.execute(SQL["insert_ref"], {"sha256": sha256, "ref": ref})
-        if cursor.rowcount:
-            await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": 1})
+        await self.add_many(tx, [(sha256, ref)])
 
-    async def drop(self, tx: Tx, ref: str) -> None:
-        """Note that `ref` needs none of its files any more; idempotent. They go after the grace time, if at all."""
-        await tx.execute(SQL["lock_blobs_of"], {"ref": ref})
-        cursor = await tx.execute(SQL["delete_refs"], {"ref": ref})
-        for (sha256,) in await cursor.fetchall():
-            await tx.execute(SQL["count_ref"], {"sha256": sha256, "change": -1})
+    async def add_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> None:
+        """Note of each pair (hash, reference) that the reference needs the file; idempotent, repeated pairs too.
+
+        Holds the rows of the files until the transaction ends, all locked in order of their hash. So transactions with
+        the same files do not deadlock, as long as each makes one call for all that it adds.
+        """
+        if pairs:
+            await tx.execute(SQL["touch_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
+            await tx.execute(SQL["add_refs"], _columns(pairs))
+
+    async def drop(self, tx: Tx, *refs: str) -> None:
+        """Note that `refs` need none of their files any more; idempotent. They go after the grace time, if at all.
+
+        Locks as `add_many` does. What another transaction adds to them meanwhile stays.
+        """
+        cursor = await tx.execute(SQL["list_refs"], {"refs": list(refs)})
+        await self.drop_many(tx, await cursor.fetchall())
+
+    async def drop_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> None:
+        """Note of each pair (hash, reference) that the reference does not need the file any more; as `add_many`."""
+        if pairs:
+            await tx.execute(SQL["lock_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
+            await tx.execute(SQL["remove_refs"], _columns(pairs))
 
     async def sweep(self, database: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
         """Delete files that nobody has needed for the grace time and return how many; call again until 0.
@@ -76,6 +90,10 @@ class BlobRefs:
                 cursor = await tx.execute(SQL["note_unknown"], {"sha256s": hashes[start : start + _AUDIT_ROWS]})
                 noted += cursor.rowcount
         return noted
+
+
+def _columns(pairs: Collection[tuple[str, str]]) -> dict[str, list[str]]:
+    return {"sha256s": [sha256 for sha256, _ in pairs], "refs": [ref for _, ref in pairs]}
 
 
 async def _finish(deletion: Coroutine[None, None, None]) -> None:

@@ -243,7 +243,8 @@ async def test_hot_statements_use_indexes(tables: Database) -> None:
             "INSERT INTO blob_refs SELECT 'task:' || sha256, sha256 FROM blobs WHERE ref_count = 1"
         )
         await connection.execute("ANALYZE")
-        values = {"grace_s": 0, "ref": "task:1", "sha256": "a" * 64, "change": 1}
-        for name in ("touch_blob", "lock_blobs_of", "delete_refs", "count_ref", "lock_unreferenced", "delete_blob"):
+        values = {"grace_s": 0, "refs": ["task:1"], "sha256": "a" * 64, "sha256s": ["a" * 64]}
+        hot = ("touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs", "lock_unreferenced", "delete_blob")
+        for name in hot:
             plan = await (await connection.execute(f"EXPLAIN {SQL[name]}", values)).fetchall()
             assert not [line for (line,) in plan if "Seq Scan" in line], name

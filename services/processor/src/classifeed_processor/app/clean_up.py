@@ -36,8 +36,7 @@ async def remove_old_tasks(begin: Begin, _at: datetime, cursor: Cursor | None, *
         is_whole = max(details) < _ROWS
         if is_whole:
             removed += await cleaning.delete_tasks(tx, old)
-            for key in old:  # its file goes a day later, unless others refer to it
-                await _REFS.drop(tx, key.blob_ref)
+            await _REFS.drop(tx, *(key.blob_ref for key in old))  # files go a day later, unless others refer to them
     if not is_whole or len(old) == _TASKS:
         return Slice(next=cursor or ("", ""), processed=removed)
     return Slice(next=list(namespaces[-1]) if len(namespaces) == _NAMESPACES else None, processed=removed)

@@ -1,0 +1,184 @@
+"""Many references at once: counted once each, locked in one order, and by plans that do not grow with the tables."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from psycopg.errors import DeadlockDetected
+
+from classifeed_common.blobs import BlobRefs
+from classifeed_common.blobs.refs import SQL
+from classifeed_common.db import Database, Tx, ddl
+from classifeed_common.testing.locks import comes_to_wait
+from classifeed_common.testing.plans import rows_handled
+
+REFS = BlobRefs()
+FIRST, MIDDLE, LAST = (digit * 64 for digit in "19a")
+Change = Callable[[Tx, list[str], str], Awaitable[None]]
+
+
+@pytest.fixture
+async def tables(database: Database) -> Database:
+    async with database.transaction() as tx:
+        await tx.execute(ddl("blob_refs", 1))
+    return database
+
+
+async def counts(db: Database) -> dict[str, int]:
+    async with db.connection() as connection:
+        return dict(await (await connection.execute("SELECT sha256, ref_count FROM blobs")).fetchall())
+
+
+async def pairs_of(db: Database) -> set[tuple[str, str]]:
+    async with db.connection() as connection:
+        return set(await (await connection.execute("SELECT sha256, ref FROM blob_refs")).fetchall())
+
+
+async def test_repeats_count_once(tables: Database) -> None:
+    pairs = [(FIRST, "a"), (LAST, "a"), (FIRST, "b"), (FIRST, "a"), (LAST, "a")]
+    for _ in range(2):
+        async with tables.transaction() as tx:
+            await REFS.add_many(tx, pairs)
+            await REFS.add_many(tx, [])
+    assert await counts(tables) == {FIRST: 2, LAST: 1}
+    for _ in range(2):
+        async with tables.transaction() as tx:
+            await REFS.drop_many(tx, [(FIRST, "a"), (FIRST, "a"), (LAST, "b"), (MIDDLE, "a")])
+            await REFS.drop_many(tx, [])
+    assert await counts(tables) == {FIRST: 1, LAST: 1}
+    assert await pairs_of(tables) == {(FIRST, "b"), (LAST, "a")}
+    async with tables.transaction() as tx:
+        await REFS.drop(tx, "a", "b", "c")
+        await REFS.drop(tx)
+    assert await counts(tables) == {FIRST: 0, LAST: 0}
+    assert not await pairs_of(tables)
+
+
+async def add_many(tx: Tx, hashes: list[str], ref: str) -> None:
+    await REFS.add_many(tx, [(sha256, ref) for sha256 in hashes])
+
+
+async def drop_many(tx: Tx, hashes: list[str], ref: str) -> None:
+    await REFS.drop_many(tx, [(sha256, ref) for sha256 in hashes])
+
+
+async def drop(tx: Tx, _hashes: list[str], ref: str) -> None:
+    await REFS.drop(tx, ref)
+
+
+async def add_one_by_one(tx: Tx, hashes: list[str], ref: str) -> None:
+    for sha256 in hashes:
+        await REFS.add(tx, sha256, ref)
+
+
+async def interleave(db: Database, one: Change, other: Change) -> None:
+    """Have two transactions change the same three files in opposite order, while somebody holds the second of three.
+
+    The first one stops behind that, with the first file in its hands; the other one then comes from the other end.
+    """
+
+    async def change(how: Change, hashes: list[str], ref: str) -> None:
+        async with db.transaction() as tx:
+            await how(tx, hashes, ref)
+
+    async with db.transaction() as holder:
+        await REFS.add(holder, MIDDLE, "holder")
+        first = asyncio.create_task(change(one, [FIRST, MIDDLE, LAST], "one"))
+        assert await comes_to_wait(first, db, behind=holder)
+        second = asyncio.create_task(change(other, [LAST, MIDDLE, FIRST], "other"))
+        async with asyncio.timeout(60):
+            while await count_waiting(db) < 2:
+                await asyncio.sleep(0.01)
+    await asyncio.gather(first, second)
+
+
+async def count_waiting(db: Database) -> int:
+    async with db.connection() as connection:
+        cursor = await connection.execute(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+        )
+        row = await cursor.fetchone()
+    return int(row[0]) if row else 0
+
+
+WAYS = (add_many, drop_many, drop)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "are_there"),
+    [(add_many, add_many, False), *((one, other, True) for one in WAYS for other in WAYS)],
+)
+async def test_transactions_from_opposite_ends_do_not_deadlock(
+    tables: Database, one: Change, other: Change, are_there: bool
+) -> None:
+    async with tables.transaction() as tx:
+        if are_there:
+            await REFS.add_many(tx, [(sha256, ref) for sha256 in (FIRST, MIDDLE, LAST) for ref in ("one", "other")])
+    await interleave(tables, one, other)
+    has = {way: way is add_many for way in (one, other)}
+    expected = int(has[one]) + int(has[other])
+    assert await counts(tables) == {FIRST: expected, MIDDLE: expected + 1, LAST: expected}
+
+
+@pytest.mark.parametrize("are_there", [True, False], ids=["known", "new"])
+async def test_one_by_one_they_do(tables: Database, are_there: bool) -> None:
+    async with tables.transaction() as tx:
+        if are_there:
+            await REFS.add_many(tx, [(sha256, "before") for sha256 in (FIRST, MIDDLE, LAST)])
+    with pytest.raises(DeadlockDetected):
+        await interleave(tables, add_one_by_one, add_one_by_one)
+
+
+async def test_adding_and_dropping_at_random_end_in_the_right_count(tables: Database) -> None:
+    hashes = [digit * 64 for digit in "0123456789"]
+
+    async def change(seed: int) -> None:
+        chance = random.Random(seed)
+        for _ in range(20):
+            chosen = chance.choices(hashes, k=6)
+            refs = chance.choices("abc", k=6)
+            pairs: list[Any] = list(zip(chosen, refs, strict=True))
+            async with tables.transaction() as tx:
+                if chance.random() < 0.6:
+                    await REFS.add_many(tx, pairs)
+                elif chance.random() < 0.5:
+                    await REFS.drop_many(tx, pairs)
+                else:
+                    await REFS.drop(tx, *refs[:2])
+
+    await asyncio.gather(*map(change, range(6)))
+    there = await pairs_of(tables)
+    for sha256, count in (await counts(tables)).items():
+        assert count == sum(1 for each, _ in there if each == sha256)
+
+
+BEFORE = """
+INSERT INTO blobs SELECT md5(n::text) || md5(n::text), 1, clock_timestamp() FROM generate_series(1, 2000) n;
+INSERT INTO blob_refs SELECT 'before:' || sha256, sha256 FROM blobs;
+ANALYZE blobs, blob_refs;
+INSERT INTO blobs SELECT md5('x' || n) || md5(n::text), 1, clock_timestamp() FROM generate_series(1, 20000) n;
+INSERT INTO blob_refs SELECT 'since:' || substr(sha256, 1, 32), sha256 FROM blobs ORDER BY touched_at DESC LIMIT 20000
+"""
+
+
+@pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
+@pytest.mark.parametrize("name", ["touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs"])
+@pytest.mark.parametrize("count", [2, 500])
+async def test_what_is_read_does_not_grow_with_the_tables(
+    tables: Database, name: str, is_generic: bool, count: int
+) -> None:
+    async with tables.transaction() as tx:
+        # In one transaction, so that autovacuum sees nothing of it.
+        for statement in BEFORE.split(";\n"):
+            await tx.execute(statement)
+        rows = await (
+            await tx.execute("SELECT sha256, ref FROM blob_refs WHERE ref LIKE 'since:%%' LIMIT %s", [count])
+        ).fetchall()
+        added = "new" if name == "add_refs" else ""
+        given = {"sha256s": [sha256 for sha256, _ in rows], "refs": [ref + added for _, ref in rows]}
+        handled = await rows_handled(tx, SQL[name], given, is_generic=is_generic)
+    assert handled <= 10 * count + 100
