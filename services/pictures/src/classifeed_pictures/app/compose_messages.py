@@ -1,0 +1,82 @@
+"""Compose the messages of orders and results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from opentelemetry.context import Context
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
+from classifeed_common.kafka import Message, message_of
+from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_RESULTS
+from classifeed_pictures.domain.events import Answer, Copy, Delete, Download, Order
+
+_RESULTS_A_MESSAGE: Final = 100
+_BYTES_A_MESSAGE: Final = 500_000
+
+
+def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trace: Context | None) -> Message:
+    """Return an order as a message, keyed by the hash of its URL."""
+    match order:
+        case Download():
+            download = DownloadOrder(url=url, url_hash=url_hash, namespace=order.namespace, attempt=order.attempt)
+            download.order_time.FromDatetime(at)
+            return message_of(PICTURES_DOWNLOADS, url_hash, download, trace=trace)
+        case Copy():
+            copy = CopyOrder(
+                url=url, url_hash=url_hash, source=order.source, namespace=order.namespace, attempt=order.attempt
+            )
+            return message_of(PICTURES_COPIES, url_hash, copy, trace=trace)
+        case Delete():
+            delete = DeleteOrder(
+                url_hash=url_hash,
+                namespace=order.info.namespace,
+                group_id=order.info.group_id,
+                name=order.info.name,
+                attempt=order.attempt,
+            )
+            return message_of(PICTURES_COPIES, url_hash, delete, trace=trace)
+
+
+def result_messages(answers: Iterable[Answer]) -> list[Message]:
+    """Return results as messages, up to 100 of a recipient in each, in their order; none for no recipient."""
+    by_recipient: dict[str, list[PictureResult]] = {}
+    for answer in answers:
+        if not answer.request.recipient:
+            continue
+        by_recipient.setdefault(answer.request.recipient, []).append(_result(answer))
+    return [
+        message_of(PICTURES_RESULTS, recipient.encode(), PictureResults(recipient=recipient, results=part))
+        for recipient, results in by_recipient.items()
+        for part in _parts(results)
+    ]
+
+
+def _result(answer: Answer) -> PictureResult:
+    request = answer.request
+    result = PictureResult(
+        url=request.requested_url, namespace=request.namespace, reference=request.reference, attempt=answer.attempt
+    )
+    if isinstance(answer.result, PictureInfo):
+        result.info.CopyFrom(answer.result)
+    else:
+        result.failure.CopyFrom(answer.result)
+    return result
+
+
+def _parts(results: Sequence[PictureResult]) -> Iterable[list[PictureResult]]:
+    part: list[PictureResult] = []
+    size_bytes = 0
+    for result in results:
+        result_bytes = result.ByteSize()
+        if part and (len(part) == _RESULTS_A_MESSAGE or size_bytes + result_bytes > _BYTES_A_MESSAGE):
+            yield part
+            part, size_bytes = [], 0
+        part.append(result)
+        size_bytes += result_bytes
+    if part:
+        yield part

@@ -1,0 +1,126 @@
+"""Process events: change the states of their pictures, and send what follows, in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from opentelemetry.context import Context
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.db import Tx, after_commit
+from classifeed_common.outbox import Outbox
+from classifeed_pictures.app.compose_messages import order_message, result_messages
+from classifeed_pictures.domain.events import Answer, Event, Request
+from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.metrics import ORDERS, REQUESTS, RESULTS
+from classifeed_pictures.store import requests
+from classifeed_pictures.store.requests import Place
+from classifeed_pictures.store.states import (
+    StoredState,
+    delete_states,
+    forbid_scans,
+    read_now,
+    read_states,
+    write_states,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureEvents:
+    """The events of one URL in their order.
+
+    Attributes:
+        url: Canonical URL or key.
+        url_hash: Its hash.
+        events: What happened.
+        trace: To which the orders belong that follow; None: to the current one.
+    """
+
+    url: str
+    url_hash: bytes
+    events: Sequence[Event]
+    trace: Context | None = None
+
+
+async def process_events(
+    tx: Tx, pictures: Sequence[PictureEvents], *, outbox: Outbox, rules: LifecycleRules
+) -> list[Lifecycle]:
+    """Apply the events of several URLs, each of them once in `pictures`; return their lives.
+
+    May run again with the same events: they change nothing then, and the same results are sent again.
+
+    Raises:
+        StateChanged: a state was changed by somebody else meanwhile; roll back and try again.
+    """
+    await forbid_scans(tx)
+    now = await read_now(tx)
+    read = await read_states(tx, [picture.url_hash for picture in pictures])
+    lives = []
+    for picture in pictures:
+        known = read.get(picture.url_hash)
+        life = Lifecycle(picture.url, picture.url_hash, known.state if known is not None else None, now, rules)
+        for event in picture.events:
+            life.apply(event)
+        lives.append(life)
+    await _write(tx, read, pictures, lives)
+    answers = await _settle_requests(tx, pictures, lives)
+    orders = [
+        order_message(picture.url, picture.url_hash, order, at=now, trace=picture.trace)
+        for picture, life in zip(pictures, lives, strict=True)
+        for order in life.effects.orders
+    ]
+    # Behind the locks of the states, so that the orders of a URL leave in the order of its commits.
+    await outbox.put(tx, [*orders, *result_messages(answers)])
+    after_commit(tx, partial(_count, list(pictures), lives, answers))
+    return lives
+
+
+async def _write(
+    tx: Tx, read: dict[bytes, StoredState], pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
+) -> None:
+    changed = [life for life in lives if life.is_changed]
+    await write_states(tx, read, [life.state for life in changed if life.state is not None])
+    gone = [
+        picture.url_hash
+        for picture, life in zip(pictures, lives, strict=True)
+        if life.is_changed and life.state is None
+    ]
+    await delete_states(tx, read, gone)
+
+
+async def _settle_requests(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> list[Answer]:
+    """Answer the requests that wait, forget and store others; return all answers."""
+    effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
+    waiting = {
+        (url_hash, namespace): answer
+        for url_hash, each in effects.items()
+        for namespace, answer in each.waiting.items()
+    }
+    stored = [place for place, answer in waiting.items() if isinstance(answer.result, PictureInfo)]
+    failed = {place: answer.attempt for place, answer in waiting.items() if place not in set(stored)}
+    settled: list[tuple[Place, Request]] = await requests.take_stored(tx, stored)
+    settled += await requests.tell_failed(tx, failed)
+    answers = [Answer(request, waiting[place].attempt, waiting[place].result) for place, request in settled]
+    forgotten = [(url_hash, namespace) for url_hash, each in effects.items() for namespace in each.forgotten]
+    await requests.forget(tx, forgotten)
+    await requests.remember(
+        tx,
+        [(url_hash, request, told) for url_hash, each in effects.items() for request, told in each.remembered.values()],
+    )
+    return [*answers, *(answer for each in effects.values() for answer in each.answers)]
+
+
+def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], answers: Iterable[Answer]) -> None:
+    for picture, life in zip(pictures, lives, strict=True):
+        kinds = {type(order).__name__.lower() for order in life.effects.orders}
+        outcome = next((kind for kind in ("download", "copy") if kind in kinds), "waiting")
+        for event in picture.events:
+            if isinstance(event, Request):
+                is_known = any(answer.request is event for answer in life.effects.answers)
+                REQUESTS.labels("known" if is_known else outcome).inc()
+        for order in life.effects.orders:
+            ORDERS.labels(type(order).__name__.lower()).inc()
+    for answer in answers:
+        RESULTS.labels("stored" if isinstance(answer.result, PictureInfo) else "failed").inc()

@@ -1,0 +1,67 @@
+"""From a Kafka record to what happened to a picture."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from google.protobuf.message import DecodeError
+
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, PictureEvent
+from classifeed_common.kafka import Poison, Record, type_of
+from classifeed_pictures.domain.events import Deletion, Event, Loaded, Look, Request, Unused
+
+_TYPE: Final = PictureEvent.DESCRIPTOR.full_name
+
+
+def decode_event(record: Record) -> tuple[str, bytes, Event]:
+    """Return URL, its hash, and what happened to its picture.
+
+    Raises:
+        Poison: the record has no event, or breaks the protocol; the text says where.
+    """
+    if type_of(record) != _TYPE:
+        raise Poison(record, f"is no event of a picture, but {type_of(record) or 'of no type'}")
+    try:
+        message = PictureEvent.FromString(record.value)
+    except DecodeError as error:
+        raise Poison(record, f"cannot be read as {_TYPE}: {error}") from error
+    if message.url_hash != record.key:
+        raise Poison(record, "url_hash is not the key of the message")
+    event = _event_of(message)
+    if event is None:
+        raise Poison(record, "says nothing that happened")
+    return message.url, message.url_hash, event
+
+
+def _event_of(message: PictureEvent) -> Event | None:
+    at = message.event_time.ToDatetime(tzinfo=UTC)
+    match message.WhichOneof("event"):
+        case "requested":
+            return _request(message, at)
+        case "loaded":
+            return _loaded(message, at)
+        case "look_again":
+            return Look(message.look_again.force, at)
+        case "delete_picture":
+            deletion = message.delete_picture
+            if deletion.reason == DELETE_REASON_REQUESTED:
+                return Deletion(deletion.namespace, at)
+            return Unused(at)
+        case _:
+            return None
+
+
+def _request(message: PictureEvent, at: datetime) -> Request:
+    requested = message.requested
+    return Request(
+        requested.namespace, requested.recipient, requested.reference, requested.requested_url or message.url, at
+    )
+
+
+def _loaded(message: PictureEvent, at: datetime) -> Loaded | None:
+    loaded = message.loaded
+    kind = loaded.WhichOneof("outcome")
+    if kind is None:
+        return None
+    return Loaded(loaded.namespace, loaded.attempt, loaded.info if kind == "info" else loaded.failure, at)

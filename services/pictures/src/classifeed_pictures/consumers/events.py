@@ -1,0 +1,48 @@
+"""Events of pictures.events.v1: the states of their pictures change, and orders and results follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from opentelemetry.context import Context
+
+from classifeed_common.db import Tx
+from classifeed_common.kafka import Record, decode_all, trace_of
+from classifeed_common.outbox import Outbox
+from classifeed_pictures.app.process_events import PictureEvents, process_events
+from classifeed_pictures.consumers.decode_events import decode_event
+from classifeed_pictures.domain.events import Event
+from classifeed_pictures.domain.lifecycle import LifecycleRules
+
+GROUP: Final = "pictures"
+
+
+class EventHandler:
+    """Handles polls of events, for an OrderedConsumer over the positions of a table.
+
+    Args:
+        outbox: takes orders and results.
+        rules: times of the lives of pictures.
+    """
+
+    def __init__(self, outbox: Outbox, rules: LifecycleRules) -> None:
+        self._outbox = outbox
+        self._rules = rules
+
+    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
+        """Process the events of a poll: all of a URL are in one partition, so that their order is its order.
+
+        Raises:
+            Poison: a record has no event, or breaks the protocol.
+            StateChanged: a state was changed meanwhile; the poll is handled again.
+        """
+        urls: dict[bytes, str] = {}
+        events: dict[bytes, list[Event]] = {}
+        traces: dict[bytes, Context] = {}
+        for record, (url, url_hash, event) in zip(records, decode_all(records, decode_event), strict=True):
+            urls[url_hash] = url
+            events.setdefault(url_hash, []).append(event)
+            traces[url_hash] = trace_of(record)
+        pictures = [PictureEvents(urls[key], key, happened, traces[key]) for key, happened in events.items()]
+        await process_events(tx, pictures, outbox=self._outbox, rules=self._rules)

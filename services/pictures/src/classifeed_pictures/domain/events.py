@@ -1,0 +1,137 @@
+"""What happens to a picture, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeAlias
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody requests the picture; also what is remembered of it while it waits.
+
+    Attributes:
+        namespace: That is to keep it.
+        recipient: Who gets the result.
+        reference: What the recipient recognizes it by.
+        requested_url: As the recipient wrote it.
+        at: When it was requested.
+    """
+
+    namespace: str
+    recipient: str
+    reference: str
+    requested_url: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An order was carried out, or failed."""
+
+    namespace: str
+    attempt: int
+    outcome: PictureInfo | LoadFailure
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """It may be due for another attempt; by force it is tried even if it is not."""
+
+    is_forced: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """No offer uses it, a comparison of that time says."""
+
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """Somebody wants it deleted from a namespace, or from all of them (empty)."""
+
+    namespace: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """It was put by hand or by a shop, and is stored."""
+
+    info: PictureInfo
+    at: datetime
+
+
+Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | Put
+
+
+@dataclass(frozen=True, slots=True)
+class Download:
+    """Order: download it into a namespace."""
+
+    namespace: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Order: keep what another namespace keeps."""
+
+    source: PictureInfo
+    namespace: str
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delete:
+    """Order: delete a stored picture, unless a later attempt has stored it again."""
+
+    info: PictureInfo
+    attempt: int
+
+
+Order: TypeAlias = Download | Copy | Delete
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a request."""
+
+    request: Request
+    attempt: int
+    result: PictureInfo | LoadFailure
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingAnswer:
+    """The result for all stored requests of a namespace. A picture ends them; a failure leaves them waiting."""
+
+    attempt: int
+    result: PictureInfo | LoadFailure
+
+
+@dataclass(slots=True)
+class Effects:
+    """What follows from the events of one URL.
+
+    Attributes:
+        orders: In their order.
+        answers: To requests that are not stored.
+        waiting: Results for the stored requests, by namespace. They come before `remembered` is stored.
+        remembered: Requests to store, with the attempt whose failure they were told of; 0: of none.
+        forgotten: Namespaces whose stored requests nobody needs any more; "" means all of them. They go before
+            `remembered` is stored.
+    """
+
+    orders: list[Order] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    waiting: dict[str, WaitingAnswer] = field(default_factory=dict)
+    remembered: dict[tuple[str, str, str], tuple[Request, int]] = field(default_factory=dict)
+    forgotten: set[str] = field(default_factory=set)

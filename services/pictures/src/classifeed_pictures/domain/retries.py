@@ -1,0 +1,128 @@
+"""When a picture that could not be had is tried again, by class of failure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure
+
+SOURCE_GONE: Final = "PICTURE_SOURCE_GONE"
+"""A copy found that its source is not stored any more: the picture is downloaded instead."""
+QUOTA_EXCEEDED: Final = "PICTURE_QUOTA_EXCEEDED"
+"""The namespace may keep no more."""
+NAMESPACE_UNKNOWN: Final = "PICTURE_NAMESPACE_UNKNOWN"
+"""There is no such namespace."""
+OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
+"""Failures of a namespace alone: others may get the picture."""
+
+_LONGEST: Final = timedelta(days=7)
+
+
+class FailureClass(StrEnum):
+    """How lasting a failure is."""
+
+    TRANSIENT = "transient"  # the host is down, or slow, or limits us
+    RARE = "rare"  # nothing is there, or no picture: it may be put there one day
+    NEVER = "never"  # gone for good, forbidden by law, too large: only a new request tries again
+
+
+@dataclass(frozen=True, slots=True)
+class RetryRule:
+    """When the next attempt is made.
+
+    Attributes:
+        first: After the first failure.
+        factor: How much longer each further failure makes the pause.
+        longest: The longest pause.
+        lasting_after: After how many failures in a row whoever requested the picture is told.
+        is_repeated: Whether it is tried again without a new request.
+    """
+
+    first: timedelta
+    factor: float
+    longest: timedelta
+    lasting_after: int
+    is_repeated: bool = True
+
+    def pause(self, failed_attempts: int) -> timedelta:
+        """Return the pause after so many failures in a row, at least one."""
+        # Beyond 64 doublings the longest pause holds for every rule, and floats would overflow.
+        return min(self.first * self.factor ** min(failed_attempts - 1, 64), self.longest)
+
+
+RULES: Final = {
+    FailureClass.TRANSIENT: RetryRule(timedelta(minutes=1), 4.0, timedelta(days=1), lasting_after=3),
+    FailureClass.RARE: RetryRule(timedelta(days=1), 2.0, _LONGEST, lasting_after=1),
+    FailureClass.NEVER: RetryRule(timedelta(days=1), 1.0, timedelta(days=1), lasting_after=1, is_repeated=False),
+}
+
+_NEVER_STATUSES: Final = frozenset({410, 451})
+_NEVER: Final = frozenset(
+    {
+        "HTTP_GONE",
+        "TOO_LARGE",
+        "RATIO_TOO_HIGH",
+        "URL_INVALID",
+        "URL_SCHEME",
+        "URL_HAS_CREDENTIALS",
+        "URL_PORT",
+        "PICTURE_TOO_MANY_PIXELS",
+        "PICTURE_TOO_MANY_FRAMES",
+        "PICTURE_TOO_MUCH_MEMORY",
+        "PICTURE_DECODE_TIMEOUT",
+        "PICTURE_UNSUPPORTED",
+        "PICTURE_NOINDEX",
+    }
+)
+_RARE: Final = frozenset(
+    {
+        "HTTP_NOT_FOUND",
+        "HTTP_UNAUTHORIZED",
+        "HTTP_FORBIDDEN",
+        "HTTP_CLIENT_ERROR",
+        "HTTP_UNEXPECTED",
+        "ADDRESS_REFUSED",
+        "DNS_NOT_FOUND",
+        "PICTURE_NOT_A_PICTURE",
+        "PICTURE_BROKEN",
+        "REDIRECT_INVALID",
+        "REDIRECT_LOOP",
+        "REDIRECT_LIMIT",
+        "ENCODING_UNKNOWN",
+        "ENCODING_BROKEN",
+        "PICTURE_ROBOTS_DISALLOWED",
+        *OF_THE_NAMESPACE,
+    }
+)
+
+
+def class_of(failure: LoadFailure) -> FailureClass:
+    """Return the class of a failure; what is not known is transient."""
+    if failure.code in _NEVER or failure.http_status in _NEVER_STATUSES:
+        return FailureClass.NEVER
+    return FailureClass.RARE if failure.code in _RARE else FailureClass.TRANSIENT
+
+
+def is_lasting(failure: LoadFailure, failed_attempts: int) -> bool:
+    """Return whether those who requested the picture are told after so many failures in a row."""
+    return failed_attempts >= RULES[class_of(failure)].lasting_after
+
+
+def earliest_attempt(failure: LoadFailure, failed_attempts: int, at: datetime) -> datetime:
+    """Return when a request may cause the next attempt: after the pause of the class, and not before the host allows.
+
+    What the host itself asks for is kept to, up to a week.
+    """
+    paused = at + RULES[class_of(failure)].pause(failed_attempts)
+    if not failure.HasField("retry_time"):
+        return paused
+    asked = failure.retry_time.ToDatetime(tzinfo=at.tzinfo)
+    return max(paused, min(asked, at + _LONGEST))
+
+
+def is_repeated(failure: LoadFailure) -> bool:
+    """Return whether an attempt is made without a new request once its time has come."""
+    return RULES[class_of(failure)].is_repeated

@@ -1,0 +1,82 @@
+"""Requests that wait for a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_pictures.domain.events import Request
+
+SQL: Final = load_queries("classifeed_pictures.store", "requests.sql")
+
+Place = tuple[bytes, str]
+"""Hash of the URL and namespace."""
+
+
+async def take_stored(tx: Tx, places: Collection[Place]) -> list[tuple[Place, Request]]:
+    """Remove the requests that a stored picture answers, and return them."""
+    return await _requests(tx, SQL["take_stored"], _places(places))
+
+
+async def tell_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Place, Request]]:
+    """Return the requests that nobody was told a failure about, and note that they are told of this attempt's."""
+    return await _requests(tx, SQL["tell_failed"], _places(attempts) | {"attempts": list(attempts.values())})
+
+
+async def forget(tx: Tx, places: Collection[Place]) -> None:
+    """Remove the requests of deleted pictures; an empty namespace means all."""
+    everywhere = [url_hash for url_hash, namespace in places if not namespace]
+    if everywhere:
+        await tx.execute(SQL["forget_all"], {"url_hashes": everywhere}, prepare=False)
+    if some := [place for place in places if place[1]]:
+        await tx.execute(SQL["forget_namespaces"], _places(some), prepare=False)
+
+
+async def remember(tx: Tx, requests: Sequence[tuple[bytes, Request, int]]) -> None:
+    """Store requests, each with the hash of its URL and the attempt whose failure it was told of; idempotent."""
+    if not requests:
+        return
+    parameters = {
+        "url_hashes": [url_hash for url_hash, _, _ in requests],
+        "namespaces": [request.namespace for _, request, _ in requests],
+        "recipients": [request.recipient for _, request, _ in requests],
+        "references": [request.reference for _, request, _ in requests],
+        "requested_urls": [request.requested_url for _, request, _ in requests],
+        "requests_at": [request.at for _, request, _ in requests],
+        "told_attempts": [told for _, _, told in requests],
+    }
+    await tx.execute(SQL["remember"], parameters, prepare=False)
+
+
+async def count_in_flight(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, int]:
+    """Return how many requests wait for each picture; those without any are not in it."""
+    cursor = await tx.execute(SQL["count_in_flight"], {"url_hashes": list(url_hashes)}, prepare=False)
+    return {bytes(url_hash): count for url_hash, count in await cursor.fetchall()}
+
+
+async def read_oldest_s(tx: Tx) -> float:
+    """Return how long the oldest request waits of which nobody was told anything, in seconds; 0: none waits."""
+    [(oldest_s,)] = await (await tx.execute(SQL["read_oldest"])).fetchall()
+    return float(oldest_s or 0.0)
+
+
+def _places(places: Collection[Place]) -> dict[str, list[Any]]:
+    return {
+        "url_hashes": [url_hash for url_hash, _ in places],
+        "namespaces": [namespace for _, namespace in places],
+    }
+
+
+async def _requests(tx: Tx, statement: str, parameters: Mapping[str, Any]) -> list[tuple[Place, Request]]:
+    if not parameters["url_hashes"]:
+        return []
+    rows = await fetch_named(tx, statement, parameters, prepare=False)
+    return [
+        (
+            (bytes(row.url_hash), row.namespace),
+            Request(row.namespace, row.recipient, row.reference, row.requested_url, row.requested_at),
+        )
+        for row in rows
+    ]

@@ -1,0 +1,62 @@
+-- States of pictures, each changed by whoever has the partition of its URL.
+
+-- name: read_now
+SELECT clock_timestamp()
+
+-- name: forbid_scans
+-- For this transaction: what an event needs is found by the hash of its URL, whatever the planner thinks of the tables.
+SELECT set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
+       set_config('enable_mergejoin', 'off', true)
+
+-- name: read_states
+SELECT url_hash, url, is_put, revision, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
+       delete_mark_at, requested_at, holdings
+FROM pictures
+WHERE url_hash = ANY (%(url_hashes)b::bytea[])
+
+-- name: insert_states
+-- In the order of their hashes. One that is there already is not returned: its writer must read it first.
+INSERT INTO pictures (url_hash, url, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
+                      delete_mark_at, requested_at, holdings)
+SELECT n.url_hash, n.url, n.is_put, n.attempt, n.attempt_at, n.next_attempt_at, n.failed_attempts, n.failure, n.retry_at,
+       n.delete_mark_at, n.requested_at, n.holdings
+FROM unnest(%(url_hashes)b::bytea[], %(urls)s::text[], %(are_put)s::boolean[], %(attempts)s::bigint[],
+            %(attempts_at)s::timestamptz[], %(next_attempts_at)s::timestamptz[], %(failed_attempts)s::integer[],
+            %(failures)b::bytea[], %(retries_at)s::timestamptz[], %(delete_marks_at)s::timestamptz[],
+            %(requests_at)s::timestamptz[], %(holdings)b::bytea[])
+     AS n (url_hash, url, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
+           delete_mark_at, requested_at, holdings)
+ORDER BY n.url_hash
+ON CONFLICT (url_hash) DO NOTHING
+
+-- name: lock_revisions
+-- In the order of their hashes, so that no two writers wait for one another.
+SELECT url_hash, revision
+FROM pictures
+WHERE url_hash = ANY (%(url_hashes)b::bytea[])
+ORDER BY url_hash
+FOR NO KEY UPDATE
+
+-- name: update_states
+UPDATE pictures p
+SET is_put = n.is_put, revision = p.revision + 1, attempt = n.attempt, attempt_at = n.attempt_at,
+    next_attempt_at = n.next_attempt_at, failed_attempts = n.failed_attempts, failure = n.failure,
+    retry_at = n.retry_at, delete_mark_at = n.delete_mark_at, requested_at = n.requested_at, holdings = n.holdings
+FROM unnest(%(url_hashes)b::bytea[], %(are_put)s::boolean[], %(attempts)s::bigint[], %(attempts_at)s::timestamptz[],
+            %(next_attempts_at)s::timestamptz[], %(failed_attempts)s::integer[], %(failures)b::bytea[],
+            %(retries_at)s::timestamptz[], %(delete_marks_at)s::timestamptz[], %(requests_at)s::timestamptz[],
+            %(holdings)b::bytea[])
+     AS n (url_hash, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at, delete_mark_at,
+           requested_at, holdings)
+WHERE p.url_hash = n.url_hash
+
+-- name: delete_states
+DELETE FROM pictures WHERE url_hash = ANY (%(url_hashes)b::bytea[])
+
+-- name: list_due
+-- States whose time has come, the longest due first. Compared as rows, so that the order comes from the index.
+SELECT next_attempt_at, url_hash, url
+FROM pictures
+WHERE (next_attempt_at, url_hash) > (%(after_at)s, %(after_hash)b::bytea) AND next_attempt_at <= statement_timestamp()
+ORDER BY next_attempt_at, url_hash
+LIMIT %(limit)s

@@ -1,0 +1,102 @@
+"""Stored pictures: what an address leads to, and where its bytes are."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from psycopg.types.json import Jsonb
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_pictures.domain.namespaces import Piece, SizeRule
+
+SQL: Final = load_queries("classifeed_pictures.store", "stored.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPicture:
+    """A stored picture.
+
+    Attributes:
+        info: What is told of it.
+        url_hash: Of the URL that it came from.
+        attempt: That stored it last.
+        original: Hash of the file with its original, in hex.
+        pieces: Its smaller versions.
+    """
+
+    info: PictureInfo
+    url_hash: bytes
+    attempt: int
+    original: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def reference(self) -> str:
+        """Return the name under which it refers to its files."""
+        return reference_of(self.info.namespace, self.info.group_id, self.info.name)
+
+    @property
+    def blobs(self) -> set[str]:
+        """Return the hashes of all its files, in hex."""
+        return {self.original, *(piece.blob for piece in self.pieces)}
+
+    @property
+    def total_bytes(self) -> int:
+        """Return the bytes that it takes, as the quota counts them: files that several refer to count for each."""
+        return self.info.size_bytes + sum(piece.size_bytes for piece in self.pieces)
+
+
+def reference_of(namespace: str, group_id: int, name: str) -> str:
+    """Return the name under which a stored picture refers to its files."""
+    return f"{namespace}/{group_id}/{name}"
+
+
+async def find_stored(
+    tx: Tx, namespace: str, group_id: int, name: str, *, is_locked: bool = False
+) -> StoredPicture | None:
+    """Return a stored picture, or None; locked until the transaction ends, if it is to be changed."""
+    statement = SQL["lock_stored" if is_locked else "find_stored"]
+    rows = await fetch_named(tx, statement, {"namespace": namespace, "group_id": group_id, "name": name})
+    return _stored_of(rows[0]) if rows else None
+
+
+async def put_stored(tx: Tx, picture: StoredPicture) -> None:
+    """Store what is known of a picture; idempotent. Its references come with it, by the caller."""
+    parameters = {
+        "namespace": picture.info.namespace,
+        "group_id": picture.info.group_id,
+        "name": picture.info.name,
+        "url_hash": picture.url_hash,
+        "attempt": picture.attempt,
+        "content_hash": bytes.fromhex(picture.original),
+        "size_bytes": picture.info.size_bytes,
+        "total_bytes": picture.total_bytes,
+        "info": picture.info.SerializeToString(),
+        "pieces": Jsonb(_rows(picture.pieces)),
+    }
+    await tx.execute(SQL["put_stored"], parameters)
+
+
+async def delete_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int) -> int | None:
+    """Delete a picture unless a later attempt has stored it; return the bytes that it took, or None. Idempotent."""
+    parameters = {"namespace": namespace, "group_id": group_id, "name": name, "attempt": attempt}
+    row = await (await tx.execute(SQL["delete_stored"], parameters)).fetchone()
+    return int(row[0]) if row is not None else None
+
+
+def _rows(pieces: Collection[Piece]) -> list[dict[str, Any]]:
+    return [asdict(piece) for piece in pieces]
+
+
+def _stored_of(row: Any) -> StoredPicture:
+    return StoredPicture(
+        info=PictureInfo.FromString(row.info),
+        url_hash=bytes(row.url_hash),
+        attempt=row.attempt,
+        original=bytes(row.content_hash).hex(),
+        pieces=tuple(Piece(**{**piece, "rule": SizeRule(**piece["rule"])}) for piece in row.pieces),
+    )

@@ -1,0 +1,117 @@
+"""Tables of the schema `pictures`."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    SmallInteger,
+    Table,
+    Text,
+    text,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+
+from classifeed_common.db import shared_tables
+from classifeed_jobs import add_jobs
+
+metadata = MetaData()
+_NOW = text("clock_timestamp()")
+
+# A row for each URL. It does not depend on the number of shards: whoever has the partition of its hash changes it.
+pictures = Table(
+    "pictures",
+    metadata,
+    Column("url_hash", LargeBinary, primary_key=True),
+    Column("url", Text, nullable=False),
+    Column("is_put", Boolean, nullable=False, server_default=text("false")),
+    # Grows with each change: whoever read another one begins anew.
+    Column("revision", BigInteger, nullable=False, server_default=text("1")),
+    Column("attempt", BigInteger, nullable=False, server_default=text("0")),
+    Column("attempt_at", DateTime(timezone=True)),
+    Column("next_attempt_at", DateTime(timezone=True)),
+    Column("failed_attempts", Integer, nullable=False, server_default=text("0")),
+    # LoadFailure of the last download.
+    Column("failure", LargeBinary),
+    Column("retry_at", DateTime(timezone=True)),
+    Column("delete_mark_at", DateTime(timezone=True)),
+    Column("requested_at", DateTime(timezone=True)),
+    # HoldingRecords: what each namespace keeps.
+    Column("holdings", LargeBinary, nullable=False),
+)
+Index(
+    "pictures_due",
+    pictures.c.next_attempt_at,
+    pictures.c.url_hash,
+    postgresql_where=pictures.c.next_attempt_at.is_not(None),
+)
+
+# Requests that wait for a picture: a success answers and removes them, a failure that lasts is reported once.
+requests_in_flight = Table(
+    "requests_in_flight",
+    metadata,
+    Column("url_hash", LargeBinary, primary_key=True),
+    Column("namespace", Text, primary_key=True),
+    Column("recipient", Text, primary_key=True),
+    Column("reference", Text, primary_key=True),
+    Column("requested_url", Text, nullable=False),
+    Column("requested_at", DateTime(timezone=True), nullable=False),
+    # Attempt whose failure was reported; 0: none was.
+    Column("told_attempt", BigInteger, nullable=False, server_default=text("0")),
+)
+Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("told_attempt = 0"))
+
+namespaces = Table(
+    "namespaces",
+    metadata,
+    Column("name", Text, primary_key=True),
+    # [{"name": …, "width": …, "height": …, "crop": …}]
+    Column("sizes", JSONB, nullable=False),
+    Column("formats", JSONB, nullable=False),
+    Column("quota_bytes", BigInteger, nullable=False, server_default=text("0")),
+    Column("changed_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+# What each namespace keeps, over several rows: storing a picture changes one of them.
+namespace_usage = Table(
+    "namespace_usage",
+    metadata,
+    Column("namespace", Text, primary_key=True),
+    Column("slot", SmallInteger, primary_key=True, autoincrement=False),
+    Column("pictures", BigInteger, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+)
+
+# The stored pictures: what an address leads to. Their bytes are in files by content hash, to which they refer.
+stored_pictures = Table(
+    "stored_pictures",
+    metadata,
+    Column("namespace", Text, primary_key=True),
+    Column("group_id", Integer, primary_key=True, autoincrement=False),
+    Column("name", Text, primary_key=True),
+    Column("url_hash", LargeBinary, nullable=False),
+    # Attempt that stored it last: an older order does not delete it.
+    Column("attempt", BigInteger, nullable=False),
+    Column("content_hash", LargeBinary, nullable=False),
+    Column("size_bytes", BigInteger, nullable=False),
+    # Bytes of the original and of its versions, as the quota counts them.
+    Column("total_bytes", BigInteger, nullable=False),
+    # PictureInfo.
+    Column("info", LargeBinary, nullable=False),
+    # Where its smaller versions lie, see classifeed_pictures.store.stored.
+    Column("pieces", JSONB, nullable=False),
+    Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("stored_pictures_url", stored_pictures.c.url_hash)
+
+shared_tables.add_consumer_offsets(metadata)
+shared_tables.add_outbox(metadata)
+shared_tables.add_leases(metadata)
+shared_tables.add_blob_refs(metadata)
+add_jobs(metadata)

@@ -1,0 +1,107 @@
+"""Tables as declared are tables as migrated, and no hot query scans or grows with its table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from hashlib import md5
+from typing import Any
+
+import pytest
+
+from classifeed_common.db.migrations import check_drift
+from classifeed_common.testing.plans import rows_handled, scanned_tables
+from classifeed_pictures.store import namespaces, requests, states, stored
+from classifeed_pictures.store.tables import metadata
+
+ROWS = 20_000
+BATCH = 50
+# What a statement has in hand for one row, with room for the heap pages of an index.
+_MOST = 12 * BATCH + 200
+SEED = """
+INSERT INTO pictures (url_hash, url, holdings, next_attempt_at)
+SELECT decode(md5(n::text), 'hex'), n::text, '', CASE WHEN n %% 1000 = 0 THEN now() - interval '1 s' END
+FROM generate_series(%(first)s::integer, %(last)s::integer) n
+"""
+REQUESTS = """
+INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, told_attempt)
+SELECT decode(md5(n::text), 'hex'), 'offers', 'seller', n::text, 'u', now(), n %% 10
+FROM generate_series(%(first)s::integer, %(last)s::integer) n
+"""
+STORED = """
+INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
+                             pieces)
+SELECT 'offers', n %% 100, n::text, decode(md5(n::text), 'hex'), 1, '', 1, 1, '', '[]'
+FROM generate_series(%(first)s::integer, %(last)s::integer) n
+"""
+HASHES = [md5(str(n).encode(), usedforsecurity=False).digest() for n in range(101, 101 + BATCH)]
+NOW = datetime.now(UTC)
+PLACES = {"url_hashes": HASHES, "namespaces": ["offers"] * BATCH}
+STATE = {
+    "url_hashes": HASHES,
+    "are_put": [False] * BATCH,
+    "attempts": [1] * BATCH,
+    "attempts_at": [NOW] * BATCH,
+    "next_attempts_at": [NOW] * BATCH,
+    "failed_attempts": [0] * BATCH,
+    "failures": [b""] * BATCH,
+    "retries_at": [NOW] * BATCH,
+    "delete_marks_at": [NOW] * BATCH,
+    "requests_at": [NOW] * BATCH,
+    "holdings": [b""] * BATCH,
+}
+ADDRESS = {"namespace": "offers", "group_id": 1, "name": "1"}
+# Never prepared, so that they are planned for the length of their arrays each time.
+STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
+    "read_states": (states.SQL, {"url_hashes": HASHES}),
+    "lock_revisions": (states.SQL, {"url_hashes": HASHES}),
+    "update_states": (states.SQL, STATE),
+    "delete_states": (states.SQL, {"url_hashes": HASHES}),
+    "list_due": (states.SQL, {"after_at": datetime(2020, 1, 1, tzinfo=UTC), "after_hash": b"", "limit": BATCH}),
+    "take_stored": (requests.SQL, PLACES),
+    "tell_failed": (requests.SQL, PLACES | {"attempts": [1] * BATCH}),
+    "forget_namespaces": (requests.SQL, PLACES),
+    "forget_all": (requests.SQL, {"url_hashes": HASHES}),
+    "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),
+    "find_stored": (stored.SQL, ADDRESS),
+    "lock_stored": (stored.SQL, ADDRESS),
+    "delete_stored": (stored.SQL, ADDRESS | {"attempt": 1}),
+    "find_namespace": (namespaces.SQL, {"name": "offers"}),
+}
+PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries is not stored.SQL} - {"list_due"}
+PREPARED = {"find_stored", "lock_stored", "delete_stored", "find_namespace"}
+
+
+async def test_tables_are_as_declared(migrated_database: Callable[..., Any]) -> None:
+    database = await migrated_database("classifeed_pictures")
+    assert check_drift("classifeed_pictures", database.dsn, database.schema, metadata) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "is_generic"),
+    [*((name, False) for name in STATEMENTS), *((name, True) for name in PREPARED)],
+)
+async def test_what_is_read_does_not_grow_with_the_table(
+    migrated_database: Callable[..., Any], name: str, is_generic: bool
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    queries, given = STATEMENTS[name]
+    async with database.transaction() as tx:
+        # In one transaction, so that autovacuum sees nothing of it.
+        for seed in (SEED, REQUESTS, STORED):
+            await tx.execute(seed, {"first": 1, "last": 100})
+        await tx.execute("ANALYZE pictures, requests_in_flight, stored_pictures")
+        for seed in (SEED, REQUESTS, STORED):
+            await tx.execute(seed, {"first": 101, "last": ROWS})
+        if name in PROCESSING:
+            await states.forbid_scans(tx)
+        handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
+    assert handled <= _MOST
+
+
+async def test_the_oldest_request_is_found_by_an_index(migrated_database: Callable[..., Any]) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.connection() as connection:
+        await connection.execute(REQUESTS, {"first": 1, "last": ROWS})
+        await connection.execute("ANALYZE requests_in_flight")
+        assert await scanned_tables(connection, requests.SQL["read_oldest"], {}) == set()

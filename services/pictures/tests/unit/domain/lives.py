@@ -1,0 +1,64 @@
+"""One picture and its life, on a clock that tests set."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_pictures.domain.events import Deletion, Effects, Event, Loaded, Look, Request, Unused
+from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.domain.states import State, name_picture
+
+START = datetime(2026, 11, 24, 12, tzinfo=UTC)
+URL = "https://shop.example/1.jpg"
+HASH = bytes(16)
+RULES = LifecycleRules(order_timeout=timedelta(hours=1), delete_after=timedelta(hours=24))
+NOT_FOUND = LoadFailure(code="HTTP_NOT_FOUND", http_status=404)
+HOST_DOWN = LoadFailure(code="CONNECT_REFUSED")
+GONE = LoadFailure(code="HTTP_GONE", http_status=410)
+
+
+def info(namespace: str = "offers", content: bytes = b"1") -> PictureInfo:
+    """Return a stored picture."""
+    group_id, name = name_picture(HASH, content)
+    return PictureInfo(namespace=namespace, group_id=group_id, name=name, content_hash=content)
+
+
+@dataclass
+class Life:
+    """A picture that events happen to, each in a poll of its own."""
+
+    now: datetime = START
+    state: State | None = None
+    is_changed: bool = False
+    seen: list[Effects] = field(default_factory=list)
+
+    def pass_time(self, **time: float) -> None:
+        self.now += timedelta(**time)
+
+    def happen(self, *events: Event) -> Effects:
+        """Let events happen in one poll."""
+        life = Lifecycle(URL, HASH, copy.deepcopy(self.state), self.now, RULES)
+        for event in events:
+            life.apply(event)
+        assert life.is_changed or life.state == self.state, "a change that would not be written"
+        self.state, self.is_changed = life.state, life.is_changed
+        self.seen.append(life.effects)
+        return life.effects
+
+    def request(self, namespace: str = "offers", reference: str = "1", at: datetime | None = None) -> Request:
+        return Request(namespace, "seller", reference, URL, at or self.now)
+
+    def loaded(self, outcome: PictureInfo | LoadFailure, attempt: int, namespace: str = "offers") -> Loaded:
+        return Loaded(namespace, attempt, outcome, self.now)
+
+    def look(self, *, is_forced: bool = False) -> Look:
+        return Look(is_forced, self.now)
+
+    def unused(self, at: datetime | None = None) -> Unused:
+        return Unused(at or self.now)
+
+    def deletion(self, namespace: str = "") -> Deletion:
+        return Deletion(namespace, self.now)

@@ -1,0 +1,148 @@
+"""Random lives of a picture, with events that come twice and late: what must always hold."""
+
+from __future__ import annotations
+
+import os
+import random
+from datetime import timedelta
+
+import pytest
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_pictures.domain.events import Copy, Delete, Download, Event
+from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
+
+from .lives import GONE, HOST_DOWN, NOT_FOUND, Life, info
+
+LIVES = 2_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
+NAMESPACES = ("offers", "shops", "maps")
+FAILURES = (NOT_FOUND, HOST_DOWN, GONE, LoadFailure(code=QUOTA_EXCEEDED), LoadFailure(code=SOURCE_GONE))
+
+
+class World:
+    """Downloader, copier and those who request, around one picture. Orders are carried out late, twice, or never."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.life = Life()
+        self.stored: dict[tuple[str, int, str], int] = {}
+        self.open: list[Download | Copy | Delete] = []
+        self.results: list[Event] = []
+        self.waiting: set[tuple[str, str]] = set()
+        self.answered: dict[tuple[str, str], tuple[int, bool]] = {}
+        self.contents = 0
+
+    def step(self) -> None:
+        self.life.pass_time(seconds=self.random.choice((0.001, 1, 600, 4000, 90_000)))
+        match self.random.randrange(8):
+            case 0 | 1 | 2:
+                self.happen(self.life.request(self.random.choice(NAMESPACES), str(self.random.randrange(4))))
+            case 3 | 4:
+                self.carry_out()
+            case 5:
+                if self.results:
+                    self.happen(*self.random.choices(self.results[-4:], k=self.random.randrange(1, 3)))
+            case 6:
+                self.happen(self.life.look(is_forced=self.random.random() < 0.3))
+            case 7:
+                old = self.life.unused(self.life.now - timedelta(hours=self.random.choice((0, 0, 48))))
+                self.happen(self.life.deletion() if self.random.random() < 0.2 else old)
+
+    def carry_out(self) -> None:
+        if not self.open:
+            return
+        order = self.open.pop(self.random.randrange(len(self.open)))
+        if isinstance(order, Delete):
+            key = (order.info.namespace, order.info.group_id, order.info.name)
+            if self.stored.get(key, order.attempt + 1) <= order.attempt:
+                del self.stored[key]
+            return
+        if self.random.random() < 0.1:
+            return
+        outcome: PictureInfo | LoadFailure = self.random.choice(FAILURES)
+        if self.random.random() < 0.6:
+            self.contents += self.random.randrange(2)
+            outcome = info(order.namespace, str(self.contents).encode())
+            key = (outcome.namespace, outcome.group_id, outcome.name)
+            self.stored[key] = max(self.stored.get(key, 0), order.attempt)
+        elif isinstance(outcome, LoadFailure) and outcome.code == SOURCE_GONE and not isinstance(order, Copy):
+            outcome = HOST_DOWN
+        self.results.append(self.life.loaded(outcome, order.attempt, order.namespace))
+        if self.random.random() < 0.9:
+            self.happen(self.results[-1])
+
+    def happen(self, *events: Event) -> None:
+        effects = self.life.happen(*events)
+        self.open += effects.orders
+        for namespace, answer in effects.waiting.items():
+            told = {who for who in self.waiting if who[0] == namespace}
+            for who in told:
+                self.answer(who, answer.attempt, answer.result)
+            if isinstance(answer.result, PictureInfo):
+                self.waiting -= told
+        if effects.forgotten:
+            forgotten = {who for who in self.waiting if who[0] in effects.forgotten or "" in effects.forgotten}
+            self.waiting -= forgotten
+            for who in forgotten:
+                self.answered.pop(who, None)
+        for given in effects.answers:
+            self.answer((given.request.namespace, given.request.reference), given.attempt, given.result)
+        self.waiting |= {(request.namespace, request.reference) for request, _ in effects.remembered.values()}
+
+    def answer(self, who: tuple[str, str], attempt: int, result: PictureInfo | LoadFailure) -> None:
+        is_picture = isinstance(result, PictureInfo)
+        known = self.answered.get(who)
+        if known is None or attempt >= known[0]:
+            self.answered[who] = (attempt, is_picture)
+
+    def check(self) -> None:
+        state = self.life.state
+        if state is None:
+            assert not self.waiting, "somebody waits for what nothing is kept of"
+            return
+        held = {name for name, holding in state.holdings.items() if holding.info is not None}
+        assert not {who for who in self.waiting if who[0] in held}, "somebody waits for what is held"
+        assert {who[0] for who in self.waiting} <= set(state.holdings)
+        downloads = [
+            holding
+            for holding in state.holdings.values()
+            if holding.ordered_at is not None
+            and not holding.is_copy
+            and self.life.now < holding.ordered_at + timedelta(hours=1)
+        ]
+        assert len(downloads) <= 1, "two downloads of one URL are under way"
+        for namespace in held:
+            kept = state.holdings[namespace].info
+            assert kept is not None
+            assert (namespace, kept.group_id, kept.name) in self.stored, "what is held was deleted"
+        is_never = state.failure is not None and state.next_attempt_at is None
+        assert held == set(state.holdings) or state.next_attempt_at is not None or is_never, "nobody looks again"
+
+    def settle(self) -> None:
+        """Let everything be carried out and found again, until nothing changes any more."""
+        for _ in range(200):
+            self.life.pass_time(days=8)
+            if self.open:
+                order = self.open.pop()
+                if isinstance(order, Delete):
+                    key = (order.info.namespace, order.info.group_id, order.info.name)
+                    if self.stored.get(key, order.attempt + 1) <= order.attempt:
+                        del self.stored[key]
+                else:
+                    outcome = info(order.namespace, b"last")
+                    key = (outcome.namespace, outcome.group_id, outcome.name)
+                    self.stored[key] = max(self.stored.get(key, 0), order.attempt)
+                    self.happen(self.life.loaded(outcome, order.attempt, order.namespace))
+            else:
+                self.happen(self.life.look(is_forced=True))
+
+
+@pytest.mark.parametrize("seed", range(LIVES))
+def test_whatever_happens(seed: int) -> None:
+    world = World(seed)
+    for _ in range(120):
+        world.step()
+        world.check()
+    world.settle()
+    world.check()
+    assert not world.waiting, "a request was never answered"
