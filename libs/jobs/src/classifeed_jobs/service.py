@@ -12,7 +12,7 @@ from classifeed_common.runner import Role
 from classifeed_jobs.admin.admin import MAX_OPEN_PER_CALLER, JobAdmin
 from classifeed_jobs.api.rpc import job_servicer
 from classifeed_jobs.enqueue.store import KEY_TTL_S, JobStore
-from classifeed_jobs.maintenance.cleaning import CleanUp
+from classifeed_jobs.maintenance.cleaning import CleanUp, Upkeep
 from classifeed_jobs.maintenance.reaper import Reaper
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.model.task import Task
@@ -45,6 +45,7 @@ class ServiceJobs:
         database: the service's database, with the job tables in its schema.
         tasks: the service's tasks.
         clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
+        upkeep: further ones, such as those of its files (`classifeed_jobs.maintenance.blobs`).
         lease_s: lease of jobs that bring none.
         key_ttl_s: how long idempotency keys are remembered.
         time_zone: clock of schedules that name none.
@@ -59,6 +60,7 @@ class ServiceJobs:
         tasks: Mapping[str, Task],
         *,
         clean_up: CleanUp | None = None,
+        upkeep: Sequence[Upkeep] = (),
         lease_s: int = 60,
         key_ttl_s: float = KEY_TTL_S,
         time_zone: str = "UTC",
@@ -67,15 +69,17 @@ class ServiceJobs:
         retention: Retention | None = None,
     ) -> None:
         self._database = database
-        self._clean_up = clean_up
-        self._tasks = {**tasks, **(clean_up.tasks() if clean_up is not None else {})}
+        self._upkeep = [*([] if clean_up is None else [clean_up]), *upkeep]
+        self._tasks = dict(tasks)
+        for each in self._upkeep:
+            self._tasks |= each.tasks()
         schedules = Schedules(time_zone)
         self.store = JobStore(default_lease_ttl_s=lease_s, key_ttl_s=key_ttl_s, tasks=self._tasks)
         self.admin = JobAdmin(database, self.store, max_open_per_caller=max_open_per_caller, schedules=schedules)
         self._reaper = Reaper(
             database, self._tasks, reaper_period_s=reaper_period_s, retention=retention or Retention()
         )
-        own = [clean_up.schedule] if clean_up is not None else []
+        own = [each.schedule for each in self._upkeep]
         self._scheduler = Scheduler(database, self.store, own=own, schedules=schedules)
 
     def roles(
@@ -90,15 +94,15 @@ class ServiceJobs:
         """Return the roles `work`, `reap` and `schedule`.
 
         Args:
-            queues: how many jobs of each queue may run at once; that of the clean-up is added.
+            queues: how many jobs of each queue may run at once; those of the upkeep are added, with one each.
             drain_grace_s: how long runs may go on once the process is told to stop.
             resources: handed to every run as `ctx.resources`.
             backlog: counts what waits for the worker; None: its jobs do, by queue.
             options: of the worker.
         """
         queues = dict(queues)
-        if self._clean_up is not None:
-            queues.setdefault(self._clean_up.name, 1)
+        for each in self._upkeep:
+            queues.setdefault(each.name, 1)
         worker = Worker(
             self._database,
             self.store,

@@ -1,8 +1,18 @@
 """Files in an object store under the hash of their bytes, and who needs them."""
 
+from classifeed_common.blobs.damage import DamagedBlob, find_damaged
 from classifeed_common.blobs.piece import BlobCorrupt, BlobMissing, BlobPiece
 from classifeed_common.blobs.refs import BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.blobs.sweeper import BlobSweeper
 
-__all__ = ["BlobCorrupt", "BlobMissing", "BlobPiece", "BlobRefs", "BlobStore", "BlobSweeper"]
+__all__ = [
+    "BlobCorrupt",
+    "BlobMissing",
+    "BlobPiece",
+    "BlobRefs",
+    "BlobStore",
+    "BlobSweeper",
+    "DamagedBlob",
+    "find_damaged",
+]

@@ -54,6 +54,15 @@ SELECT sha256, count(*), clock_timestamp() FROM removed GROUP BY sha256
     ON CONFLICT (sha256) DO UPDATE
    SET ref_count = blobs.ref_count - excluded.ref_count, touched_at = clock_timestamp()
 
+-- name: list_needed
+SELECT sha256 FROM blobs WHERE sha256 > %(after)s AND ref_count > 0 ORDER BY sha256 LIMIT %(limit)s
+
+-- name: filter_needed
+SELECT wanted.sha256
+  FROM unnest(%(sha256s)s::text[]) AS wanted(sha256)
+ CROSS JOIN LATERAL (SELECT ref_count FROM blobs WHERE blobs.sha256 = wanted.sha256 LIMIT 1) AS found
+ WHERE found.ref_count > 0
+
 -- name: lock_unreferenced
 SELECT sha256
   FROM blobs

@@ -52,6 +52,16 @@ class BlobRefs:
             await tx.execute(SQL["lock_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
             await tx.execute(SQL["remove_refs"], _columns(pairs))
 
+    async def list_needed(self, tx: Tx, *, after: str, limit: int) -> list[str]:
+        """Return hashes of files that somebody needs, in their order from the one after `after` on. No effect."""
+        cursor = await tx.execute(SQL["list_needed"], {"after": after, "limit": limit})
+        return [sha256 for (sha256,) in await cursor.fetchall()]
+
+    async def filter_needed(self, tx: Tx, hashes: Collection[str]) -> set[str]:
+        """Return those of the hashes whose files somebody needs. No effect."""
+        cursor = await tx.execute(SQL["filter_needed"], {"sha256s": list(hashes)})
+        return {sha256 for (sha256,) in await cursor.fetchall()}
+
     async def sweep(self, database: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
         """Delete files that nobody has needed for the grace time and return how many; call again until 0.
 

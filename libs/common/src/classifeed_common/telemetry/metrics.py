@@ -104,6 +104,12 @@ BLOBS_UNKNOWN: Final = METRICS.counter(
     unit="files",
     labels=_SCHEMA,
 )
+BLOBS_DAMAGED: Final = METRICS.counter(
+    "classifeed_blobs_damaged_total",
+    "Files that somebody needs and that could not be read, by what was wrong with them (missing, corrupt).",
+    unit="files",
+    labels={**_SCHEMA, "fault": ("missing", "corrupt")},
+)
 OUTBOX_SENT: Final = METRICS.counter(
     "classifeed_outbox_sent_messages_total",
     "Messages of the outbox that Kafka has acknowledged.",

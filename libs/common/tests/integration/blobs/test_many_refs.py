@@ -156,6 +156,7 @@ async def test_adding_and_dropping_at_random_end_in_the_right_count(tables: Data
         assert count == sum(1 for each, _ in there if each == sha256)
 
 
+READING = ("list_needed", "filter_needed")
 BEFORE = """
 INSERT INTO blobs SELECT md5(n::text) || md5(n::text), 1, clock_timestamp() FROM generate_series(1, 2000) n;
 INSERT INTO blob_refs SELECT 'before:' || sha256, sha256 FROM blobs;
@@ -166,7 +167,7 @@ INSERT INTO blob_refs SELECT 'since:' || substr(sha256, 1, 32), sha256 FROM blob
 
 
 @pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
-@pytest.mark.parametrize("name", ["touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs"])
+@pytest.mark.parametrize("name", ["touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs", *READING])
 @pytest.mark.parametrize("count", [2, 500])
 async def test_what_is_read_does_not_grow_with_the_tables(
     tables: Database, name: str, is_generic: bool, count: int
@@ -180,5 +181,6 @@ async def test_what_is_read_does_not_grow_with_the_tables(
         ).fetchall()
         added = "new" if name == "add_refs" else ""
         given = {"sha256s": [sha256 for sha256, _ in rows], "refs": [ref + added for _, ref in rows]}
+        given |= {"after": "5", "limit": count}
         handled = await rows_handled(tx, SQL[name], given, is_generic=is_generic)
     assert handled <= 10 * count + 100

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from classifeed_common.db import Database, Tx
 from classifeed_jobs.model.outcomes import Progress
@@ -24,6 +24,24 @@ go on (None: from the start). May be called again for a slice that it has done: 
 services between its transactions, never in one."""
 
 HOURLY_S: Final = 3600
+
+
+class Upkeep(Protocol):
+    """A task with a queue and a schedule of its own, which all bear its name; `ServiceJobs` joins it to the others."""
+
+    @property
+    def name(self) -> str:
+        """Name of the queue, the task and the schedule."""
+        ...
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it runs."""
+        ...
+
+    def tasks(self) -> Registry:
+        """Return its task for the service's worker."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
