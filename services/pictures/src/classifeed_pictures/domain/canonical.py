@@ -1,0 +1,162 @@
+"""Canonical URLs: one spelling for all those that name the same picture, and the key that it is kept under.
+
+What browsers decide (WHATWG URL) is read as they do; where they leave spellings apart that mean the same by RFC 3986,
+one is chosen. The rest is said by rules (ADR 0062).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from classifeed_pictures.domain.hosts import canonical_host
+from classifeed_pictures.domain.percent import encode_user, normalize_fragment, normalize_path, normalize_query
+
+HASH_BYTES: Final = 16
+URL_LIMIT_CHARS: Final = 4096
+_SHARD_BYTES: Final = 8
+_VERSION_BYTES: Final = 6
+_EDGES: Final = "".join(map(chr, range(0x21)))
+_TABS_AND_LINES: Final = str.maketrans("", "", "\t\n\r")
+# Any number of slashes of both kinds, as browsers take it; no re.IGNORECASE, which knows more than one s.
+_HTTP: Final = re.compile(r"([hH][tT][tT][pP][sS]?):[/\\]*")
+_AUTHORITY: Final = re.compile(r"[^/\\?#]*")
+_DEFAULT_PORTS: Final = {"http": 80, "https": 443}
+_PORT_DIGITS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class CanonicalRules:
+    """What makes two URLs name one picture, beyond their spelling.
+
+    Attributes:
+        version: differs if and only if the rules do; comments and the order of a file do not change it.
+        strips_fragment: whether what follows `#` goes.
+        strips_www: whether `www.` goes at the begin of a host.
+        tracking_names: query parameters that say who links, in lower case.
+        tracking_prefixes: what the names of further ones begin with.
+    """
+
+    version: str
+    strips_fragment: bool = True
+    strips_www: bool = False
+    tracking_names: frozenset[str] = frozenset()
+    tracking_prefixes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Return the rules of a document that its schema has accepted."""
+        parameters = sorted({name.lower() for name in document["tracking_parameters"]})
+        names = [name for name in parameters if not name.endswith("*")]
+        prefixes = [name.removesuffix("*") for name in parameters if name.endswith("*")]
+        strips_fragment, strips_www = document["strip_fragment"], document["strip_www"]
+        said = repr((strips_fragment, strips_www, parameters)).encode()
+        version = hashlib.blake2b(said, digest_size=_VERSION_BYTES).hexdigest()
+        return cls(version, strips_fragment, strips_www, frozenset(names), tuple(prefixes))
+
+    def is_tracking(self, parameter: str) -> bool:
+        """Return whether a parameter of a query, `name=value`, only says who links."""
+        name = parameter.partition("=")[0].lower()
+        return name in self.tracking_names or (bool(self.tracking_prefixes) and name.startswith(self.tracking_prefixes))
+
+
+def canonical_url(text: str, rules: CanonicalRules) -> str:
+    """Return the canonical form of a URL; what is no absolute http(s) URL is a key by itself, and comes back unchanged.
+
+    Never raises. Idempotent, and what it returns can be encoded as UTF-8: in keys too, a lone surrogate, which no text
+    in UTF-8 has, is U+FFFD.
+    """
+    if not text.isascii():
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    url = text.strip(_EDGES).translate(_TABS_AND_LINES)
+    http = _HTTP.match(url)
+    if http is None:
+        return text
+    scheme = http[1].lower()
+    authority = _AUTHORITY.match(url, http.end())
+    assert authority is not None, "it matches nothing at least"
+    place = _place(authority[0], scheme, rules)
+    if place is None:
+        return text
+    rest, hash_sign, fragment = url[authority.end() :].partition("#")
+    path, _, query = rest.partition("?")
+    query = _query(query, rules)
+    if rules.strips_fragment:
+        hash_sign = ""
+    return (
+        f"{scheme}://{place}{_path(path)}"
+        + (f"?{query}" if query else "")
+        + (f"#{normalize_fragment(fragment)}" if hash_sign and fragment else "")
+    )
+
+
+def url_hash(canonical: str) -> bytes:
+    """Return the 16 bytes under which everything about a canonical URL is kept and ordered."""
+    return hashlib.blake2b(canonical.encode(), digest_size=HASH_BYTES).digest()
+
+
+def shard_of(url_hash: bytes, partitions: int) -> int:
+    """Return the partition of a URL, whatever makes events of it."""
+    return int.from_bytes(url_hash[:_SHARD_BYTES], "big") % partitions
+
+
+def _place(authority: str, scheme: str, rules: CanonicalRules) -> str | None:
+    """Return user, host and port; None: a browser fails on them."""
+    user, _, place = authority.rpartition("@")
+    if place.startswith("["):
+        literal, bracket, rest = place.partition("]")
+        text, colon, digits = literal + bracket, rest[:1], rest[1:]
+        if colon not in ("", ":"):
+            return None
+    else:
+        text, _, digits = place.partition(":")
+    host, port = canonical_host(text), _port(digits, scheme)
+    if host is None or port is None:
+        return None
+    if rules.strips_www:
+        while host.startswith("www.") and "." in host[4:]:
+            host = host[4:]
+    return f"{_user(user)}{host}{port}"
+
+
+def _user(text: str) -> str:
+    """Return user and password as they are, with what browsers leave out or encode in them, and the @ behind."""
+    name, _, password = text.partition(":")
+    if not name and not password:
+        return ""
+    return f"{encode_user(name)}{':' if password else ''}{encode_user(password)}@"
+
+
+def _port(digits: str, scheme: str) -> str | None:
+    if not digits:
+        return ""
+    number = digits.lstrip("0") or "0"
+    if not (digits.isascii() and digits.isdigit()) or len(number) > _PORT_DIGITS or int(number) > 65535:
+        return None
+    return "" if int(number) == _DEFAULT_PORTS[scheme] else f":{number}"
+
+
+def _path(text: str) -> str:
+    path = normalize_path(text.replace("\\", "/")) or "/"
+    if "/." not in path:
+        return path
+    kept: list[str] = []
+    segments = path.split("/")[1:]
+    for segment in segments:
+        if segment == "..":
+            del kept[-1:]
+        elif segment != ".":
+            kept.append(segment)
+    if segments[-1] in (".", ".."):
+        kept.append("")
+    return f"/{'/'.join(kept)}"
+
+
+def _query(text: str, rules: CanonicalRules) -> str:
+    query = normalize_query(text)
+    parameters = query.split("&")
+    kept = [parameter for parameter in parameters if not rules.is_tracking(parameter)]
+    return query if len(kept) == len(parameters) else "&".join(kept)

@@ -1,0 +1,1 @@
+"""The rules of canonical URLs that come with the service, and the schema of every such file."""
