@@ -5,7 +5,8 @@ from classifeed_common.fetch.faults import FETCH_FAULTS, FetchFault
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.guard import AddressGuard
 from classifeed_common.fetch.headers import check_secrets
-from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
+from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
+from classifeed_common.fetch.permits import HostPaused
 from classifeed_common.fetch.urls import check_url
 
 __all__ = [
@@ -17,6 +18,8 @@ __all__ = [
     "FetchRequest",
     "Fetched",
     "Fetcher",
+    "HostPaused",
+    "KeepAlive",
     "NotModified",
     "check_secrets",
     "check_url",

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import ssl
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
@@ -60,26 +59,29 @@ class Dialer:
         self._ssl_context = ssl_context
         self._backend = httpcore.AnyIOBackend()
 
-    @asynccontextmanager
-    async def connection(
+    async def dial(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits
-    ) -> AsyncIterator[httpcore.AsyncNetworkStream]:
-        """Connect to the first of the addresses that answers, secured for the name in the link; closes in any case.
+    ) -> tuple[httpcore.AsyncNetworkStream, Address]:
+        """Connect to the first of the addresses that answers, secured for the name in the link.
+
+        Returns:
+            The connection, which is the caller's to close, and the address that it leads to.
 
         Raises:
             FetchFailed: CONNECT_*, TLS_*, PROXY_FAILED.
         """
-        stream = await self._connect(link, addresses, limits)
+        stream, address = await self._connect(link, addresses, limits)
+        if link.scheme != "https":
+            return stream, address
         try:
-            if link.scheme == "https":
-                stream = await self._secure(stream, link, limits)
-            yield stream
-        finally:
+            return await self._secure(stream, link, limits), address
+        except BaseException:
             await stream.aclose()
+            raise
 
     async def _connect(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits
-    ) -> httpcore.AsyncNetworkStream:
+    ) -> tuple[httpcore.AsyncNetworkStream, Address]:
         loop = asyncio.get_running_loop()
         candidates = addresses[:_MAX_ADDRESSES]
         end_s = loop.time() + limits.connect_s
@@ -88,7 +90,7 @@ class Dialer:
             share_s = max(end_s - loop.time(), 0) / (len(candidates) - number)
             try:
                 async with asyncio.timeout(share_s):
-                    return await self._open(link, address)
+                    return await self._open(link, address), address
             except FetchFailed as refused:
                 failed = refused
             except TimeoutError:

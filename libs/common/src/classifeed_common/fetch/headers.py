@@ -40,7 +40,7 @@ def check_secrets(request: FetchRequest) -> None:
         raise FetchFailed("REQUEST_INVALID", "The user name holds a colon, or one of the two an unprintable character")
 
 
-def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool) -> Headers:
+def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool, keep: bool) -> Headers:
     """Return the headers for one address on the way of a request that passed `check_secrets`.
 
     Args:
@@ -48,6 +48,7 @@ def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secr
         request: whose headers and validators these are.
         user_agent: who we are, unless the seller's headers say otherwise.
         with_secrets: whether `link` is of the origin that the seller's headers and credentials are meant for.
+        keep: whether the connection may serve further requests.
     """
     headers = {"User-Agent": user_agent, "Accept": "*/*"}
     if with_secrets:
@@ -55,7 +56,7 @@ def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secr
         if request.basic_auth is not None:
             sellers["Authorization"] = basic(*request.basic_auth)
         headers |= sellers
-    headers |= {"Host": link.authority, "Accept-Encoding": ACCEPTED, "Connection": "close"}
+    headers |= {"Host": link.authority, "Accept-Encoding": ACCEPTED, "Connection": "keep-alive" if keep else "close"}
     headers |= {name: value for name, value in _validators(request).items() if value}
     return [(name.encode("ascii"), value.encode("latin-1")) for name, value in headers.items()]
 

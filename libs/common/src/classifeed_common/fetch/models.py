@@ -32,6 +32,21 @@ class FetchLimits:
 
 
 @dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """Connections that stay open after a response, for the next request to the same name at the same address.
+
+    Attributes:
+        idle_s: For how long, in seconds; 0: not at all. Below the 60 s after which firewalls forget connections.
+        per_host: How many to one scheme, name and port.
+        overall: How many.
+    """
+
+    idle_s: float = 0
+    per_host: int = 4
+    overall: int = 256
+
+
+@dataclass(frozen=True, slots=True)
 class FetchRequest:
     """A file to download.
 

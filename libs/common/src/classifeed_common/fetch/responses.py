@@ -51,18 +51,24 @@ class Head:
         return self.status in _WHOLE
 
     @property
+    def has_no_body(self) -> bool:
+        """Whether the response ends with its head."""
+        return self.status == 304 or (self.announced_bytes == 0 and "transfer-encoding" not in self.headers)
+
+    @property
     def announced_bytes(self) -> int | None:
         """Length of the body, where the server names it."""
         return int(self.headers["content-length"]) if "content-length" in self.headers else None
 
 
-def refusal(head: Head, link: Link, *, secrets_left_behind: bool) -> FetchFailed:
+def refusal(head: Head, link: Link, *, secrets_left_behind: bool, now: datetime | None = None) -> FetchFailed:
     """Return the failure for a response that is neither a file nor a redirect.
 
     Args:
         head: of the response.
         link: who gave it.
         secrets_left_behind: the seller has credentials or headers, which a redirect did not take along.
+        now: what a date in `Retry-After` is compared with; this machine's clock unless given.
     """
     fallback = {4: "HTTP_CLIENT_ERROR", 5: "HTTP_SERVER_ERROR"}.get(head.status // 100, "HTTP_UNEXPECTED")
     reason = f"{link.shown} answered with status {head.status}"
@@ -70,5 +76,5 @@ def refusal(head: Head, link: Link, *, secrets_left_behind: bool) -> FetchFailed
         reason += "; it was reached by a redirect to another host, scheme or port, where no credentials are sent"
     retry_after_s = None
     if head.status == 429 or head.status >= 500:
-        retry_after_s = parse_retry_after(head.headers.get("retry-after", ""), datetime.now(UTC))
+        retry_after_s = parse_retry_after(head.headers.get("retry-after", ""), now or datetime.now(UTC))
     return FetchFailed(_CODES.get(head.status, fallback), reason, http_status=head.status, retry_after_s=retry_after_s)

@@ -1,0 +1,186 @@
+"""Download: one file on its way, over redirects, from the link to the disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from classifeed_common.fetch.connections import Connections
+from classifeed_common.fetch.exchange import Exchange, Progress
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.guard import AddressGuard
+from classifeed_common.fetch.headers import check_secrets, headers_for, is_conditional, sendable
+from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
+from classifeed_common.fetch.networks import Address
+from classifeed_common.fetch.permits import HostPermits, NoPermit, Outcome, Permit, outcome_of
+from classifeed_common.fetch.redirects import Redirects
+from classifeed_common.fetch.responses import Head, refusal
+from classifeed_common.fetch.slots import HostSlots
+
+_LONGER_THAN_TOTAL_S: Final = 60.0
+
+
+class _KeptOneLost(Exception):
+    """A kept connection ended before anything of a response came: the peer had closed it meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What the downloads of a fetcher share.
+
+    Attributes:
+        guard: Says which addresses may be dialled.
+        connections: To them.
+        slots: Bound the downloads from one host, where `permits` is not given.
+        permits: Bound those of all processes.
+        user_agent: Who we say we are.
+    """
+
+    guard: AddressGuard
+    connections: Connections
+    slots: HostSlots
+    permits: HostPermits | None
+    user_agent: str
+
+
+class Download:
+    """One download. `run` once.
+
+    Attributes:
+        progress: How far it came.
+        way: Where it is; stands once the link was read.
+
+    Raises:
+        FetchFailed: the link or the secrets are refused.
+    """
+
+    def __init__(self, means: Means, request: FetchRequest, to: Path, limits: FetchLimits) -> None:
+        check_secrets(request)
+        self._means = means
+        self._request = request
+        self._to = to
+        self._limits = limits
+        self.progress = Progress()
+        self.way = Redirects(
+            means.guard.check_url(request.url),
+            limit=limits.redirects,
+            has_secrets=bool(request.headers or request.basic_auth),
+        )
+
+    @property
+    def host(self) -> str:
+        """The host that it has come to."""
+        return self.way.link.host
+
+    async def run(self) -> Fetched | NotModified:
+        """Download; see `Fetcher.fetch`."""
+        try:
+            async with asyncio.timeout(self._limits.total_s) as clock:
+                while True:
+                    async with self._turn(clock) as permit:
+                        outcome = await self._ask(permit, clock)
+                    if outcome is not None:
+                        return outcome
+        except TimeoutError as error:
+            shown, total_s = self.way.link.shown, self._limits.total_s
+            raise FetchFailed("TOTAL_TIMEOUT", f"{shown} was not downloaded within {total_s:g} s") from error
+
+    @asynccontextmanager
+    async def _turn(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
+        """Wait for the host's permit or slot with the clock stopped: our own queue is not the server's fault."""
+        host, limits, means = self.way.link.host, self._limits, self._means
+        permit: Permit = NoPermit()
+        async with AsyncExitStack() as stack:
+            with _stopped(clock):
+                if means.permits is None:
+                    await stack.enter_async_context(means.slots.hold(host, limits.per_host, self._request.owner))
+                else:
+                    hold_s = limits.total_s + _LONGER_THAN_TOTAL_S
+                    permit = await stack.enter_async_context(means.permits.permit(host, hold_s=hold_s))
+            try:
+                yield permit
+            except FetchFailed as failed:
+                permit.report(outcome_of(failed.code), failed.retry_after_s)
+                raise
+            except asyncio.CancelledError:
+                if clock.expired():
+                    permit.report(Outcome.SLOW_DOWN)
+                raise
+            permit.report(Outcome.OK)
+
+    async def _ask(self, permit: Permit, clock: asyncio.Timeout) -> Fetched | NotModified | None:
+        """Ask the address that the way has come to; None after a redirect that was followed."""
+        addresses = await self._resolve()
+        try:
+            return await self._ask_one_of(addresses, permit, clock)
+        except _KeptOneLost:
+            return await self._ask_one_of(addresses, permit, clock, fresh=True)
+
+    async def _ask_one_of(
+        self, addresses: Sequence[Address], permit: Permit, clock: asyncio.Timeout, *, fresh: bool = False
+    ) -> Fetched | NotModified | None:
+        link, means = self.way.link, self._means
+        headers = headers_for(
+            link,
+            self._request,
+            user_agent=means.user_agent,
+            with_secrets=self.way.with_secrets,
+            keep=means.connections.are_kept,
+        )
+        async with means.connections.connection(link, addresses, self._limits, fresh=fresh) as connection:
+            exchange = Exchange(connection.stream, link, self._limits)
+            with _stopped(clock):
+                await permit.ready()
+            try:
+                head = await exchange.send(headers)
+            except FetchFailed as failed:
+                if connection.was_kept and failed.code == "CONNECTION_LOST" and not exchange.has_begun_to_come:
+                    raise _KeptOneLost from failed
+                raise
+            self.progress.http_status, self.progress.bytes_received = head.status, 0
+            outcome = await self._judge(exchange, head, permit)
+            connection.may_serve_again = exchange.is_over
+        return outcome
+
+    async def _judge(self, exchange: Exchange, head: Head, permit: Permit) -> Fetched | NotModified | None:
+        way, request = self.way, self._request
+        link = way.link
+        etag, last_modified = sendable(head.headers.get("etag", "")), sendable(head.headers.get("last-modified", ""))
+        if head.is_redirect:
+            way.follow(head, self._means.guard)
+            await exchange.end_empty(head)
+            return None
+        if head.status == 304 and is_conditional(request):
+            await exchange.end_empty(head)
+            return NotModified(304, etag or request.etag, last_modified or request.last_modified, str(link))
+        if not head.is_whole_file:
+            raise refusal(head, link, secrets_left_behind=way.secrets_left_behind, now=permit.now())
+        sha256, size_bytes = await exchange.store(head, self._to, self.progress)
+        content_type = head.headers.get("content-type", "")
+        return Fetched(sha256, size_bytes, str(link), etag, last_modified, head.status, content_type)
+
+    async def _resolve(self) -> list[Address]:
+        link, connect_s = self.way.link, self._limits.connect_s
+        try:
+            async with asyncio.timeout(connect_s):
+                return await self._means.guard.resolve(link, owner=self._request.owner)
+        except TimeoutError as error:
+            raise FetchFailed("DNS_FAILED", f"Looking up {link.host} took longer than {connect_s:g} s") from error
+
+
+@contextmanager
+def _stopped(clock: asyncio.Timeout) -> Iterator[None]:
+    if clock.expired():  # whatever waits next hears of it
+        yield
+        return
+    loop = asyncio.get_running_loop()
+    left_s = (clock.when() or 0) - loop.time()
+    clock.reschedule(None)
+    try:
+        yield
+    finally:
+        clock.reschedule(loop.time() + left_s)

@@ -1,0 +1,124 @@
+"""Exchange: one request and its response on a connection, held to the limits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, cast
+
+import httpcore
+
+from classifeed_common.fetch.decoding import decoder_for
+from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.headers import Headers
+from classifeed_common.fetch.metered import MeteredStream
+from classifeed_common.fetch.models import FetchLimits
+from classifeed_common.fetch.responses import Head
+from classifeed_common.fetch.storing import Storing
+from classifeed_common.fetch.urls import Link
+
+# What travels beside the content, beyond which the pieces of a chunked body are too small to be meant well.
+_MAX_FRAMING_RATIO: Final = 8
+_FRAMING_FROM_BYTES: Final = 1 << 20
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a download came, for whoever has to tell of its failure."""
+
+    http_status: int = 0
+    bytes_received: int = 0
+
+
+class Exchange:
+    """One request and its response. The connection is the caller's: nothing of this exchange stays with it.
+
+    Args:
+        bare: the connection.
+        link: whom it leads to.
+        limits: what the exchange may take; silence and rates are those of this exchange alone.
+    """
+
+    def __init__(self, bare: httpcore.AsyncNetworkStream, link: Link, limits: FetchLimits) -> None:
+        self._link = link
+        self._limits = limits
+        self._stream = MeteredStream(bare, limits, link.shown)
+        self._url = httpcore.URL(
+            scheme=link.scheme.encode(), host=link.host.encode(), port=link.port, target=link.target.encode()
+        )
+        self._connection = httpcore.AsyncHTTP11Connection(self._url.origin, self._stream)
+        self._response: httpcore.Response | None = None
+
+    @property
+    def has_begun_to_come(self) -> bool:
+        """Whether any byte of a response came."""
+        return self._stream.received_bytes > 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the response was read to its end, nothing follows it, and the server means to go on (RFC 9112)."""
+        rest, is_closed = self._connection._h11_state.trailing_data
+        return self._connection.is_idle() and not rest and not is_closed
+
+    async def send(self, headers: Headers) -> Head:
+        """Send the request and return the head of the response, its body unread.
+
+        Raises:
+            FetchFailed: READ_TIMEOUT, TOO_SLOW, CONNECTION_LOST, HEADERS_TOO_LARGE, PROTOCOL_ERROR.
+        """
+        shown, read_s = self._link.shown, self._limits.read_s
+        try:
+            async with asyncio.timeout(read_s):
+                request = httpcore.Request("GET", self._url, headers=headers)
+                self._response = await self._connection.handle_async_request(request)
+        except TimeoutError as error:
+            raise FetchFailed("READ_TIMEOUT", f"{shown} did not answer within {read_s:g} s") from error
+        except httpcore.RemoteProtocolError as error:
+            if getattr(error.__cause__, "error_status_hint", 0) == 431:  # h11's word for a head beyond its limit
+                raise FetchFailed("HEADERS_TOO_LARGE", f"The answer of {shown} begins with too many headers") from error
+            raise self._broken_off(error, "CONNECTION_LOST") from error
+        return Head.of(self._response.status, self._response.headers)
+
+    async def store(self, head: Head, to: Path, progress: Progress) -> tuple[str, int]:
+        """Write the body to `to` and return its hash and its size as stored.
+
+        Raises:
+            FetchFailed: it did not come whole, or breaks a limit; `to` is as before.
+        """
+        storing = Storing(to, self._limits, decoder_for(head.headers.get("content-encoding", "")))
+        try:
+            await storing.open(head.announced_bytes)
+            async with aclosing(self._chunks()) as chunks:
+                async for chunk in chunks:
+                    progress.bytes_received += len(chunk)
+                    await storing.add(chunk)
+                    self._check_framing(progress.bytes_received)
+            return await storing.finish(), storing.size_bytes
+        except httpcore.RemoteProtocolError as error:
+            raise self._broken_off(error, "TRUNCATED") from error
+        finally:
+            await storing.close()
+
+    async def end_empty(self, head: Head) -> None:
+        """Come to the end of a response that has no body; one that has keeps it unread. Reads nothing."""
+        if head.has_no_body:
+            async with aclosing(self._chunks()) as chunks:
+                async for _ in chunks:
+                    break
+
+    def _chunks(self) -> AsyncGenerator[bytes, None]:
+        assert self._response is not None
+        return cast(AsyncGenerator[bytes, None], self._response.aiter_stream())
+
+    def _check_framing(self, content_bytes: int) -> None:
+        if self._stream.received_bytes > _FRAMING_FROM_BYTES + _MAX_FRAMING_RATIO * content_bytes:
+            raise FetchFailed("PROTOCOL_ERROR", f"{self._link.shown} sends the file in pieces of a few bytes")
+
+    def _broken_off(self, error: httpcore.RemoteProtocolError, at_the_end: str) -> FetchFailed:
+        shown = self._link.shown
+        if self._stream.is_at_end:
+            return FetchFailed(at_the_end, f"{shown} closed the connection before its answer was whole")
+        return FetchFailed("PROTOCOL_ERROR", f"{shown} answered with something else than HTTP ({error})")

@@ -1,0 +1,91 @@
+"""Permits: what a request to a host needs where hosts are limited over all processes of a service.
+
+The Fetcher knows them by these protocols alone; `classifeed_common.host_limits` keeps them in a table.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final, Protocol
+
+
+class HostPaused(Exception):
+    """The host is not to be asked for longer than the caller may wait. Come again later; nothing was sent.
+
+    Attributes:
+        host: Its name.
+        wait_s: For how long, in seconds.
+        until: When that is over, by the database's clock.
+    """
+
+    def __init__(self, host: str, wait_s: float, until: datetime) -> None:
+        super().__init__(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S %Z}, in {wait_s:.1f} s")
+        self.host = host
+        self.wait_s = wait_s
+        self.until = until
+
+
+class Outcome(StrEnum):
+    """What the response to a request says of the rate at which its host may be asked."""
+
+    OK = "ok"
+    SLOW_DOWN = "slow_down"
+    FAILED = "failed"
+
+
+_SLOW_DOWN: Final = frozenset({
+    "HTTP_TOO_MANY_REQUESTS", "HTTP_UNAVAILABLE", "CONNECT_TIMEOUT", "READ_TIMEOUT", "TOO_SLOW", "TOTAL_TIMEOUT",
+})  # fmt: skip
+
+
+def outcome_of(code: str) -> Outcome:
+    """Return the outcome of a request that failed with a code of `FETCH_FAULTS`."""
+    return Outcome.SLOW_DOWN if code in _SLOW_DOWN else Outcome.FAILED
+
+
+class Permit(Protocol):
+    """The right to have one request under way to a host."""
+
+    async def ready(self) -> None:
+        """Return when the request may be sent, which is then to be done at once; called for each that is sent.
+
+        Raises:
+            HostPaused: not within the time that the caller may wait.
+        """
+
+    def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
+        """Take note of the outcome, and for how long the server asks to be left alone."""
+
+    def now(self) -> datetime:
+        """Return the time by the clock that pauses are kept by."""
+
+
+class HostPermits(Protocol):
+    """Gives permits."""
+
+    def permit(self, host: str, *, hold_s: float) -> AbstractAsyncContextManager[Permit]:
+        """Give a permit for a host, which is given back when the block ends.
+
+        Args:
+            host: its name.
+            hold_s: after so long the permit is another's, whatever became of this process.
+
+        Raises:
+            HostPaused: there will be none within the time that the caller may wait.
+        """
+
+
+class NoPermit:
+    """Stands for a permit where hosts are not limited."""
+
+    async def ready(self) -> None:
+        """Return at once."""
+
+    def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
+        """Take note of nothing."""
+
+    def now(self) -> datetime:
+        """Return the time by this machine's clock."""
+        return datetime.now(UTC)
