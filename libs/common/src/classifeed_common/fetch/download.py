@@ -143,7 +143,7 @@ class Download:
                 raise
             self.progress.http_status, self.progress.bytes_received = head.status, 0
             outcome = await self._judge(exchange, head, permit)
-            connection.may_serve_again = exchange.is_over
+            connection.may_serve_again = await exchange.end(head)
         return outcome
 
     async def _judge(self, exchange: Exchange, head: Head, permit: Permit) -> Fetched | NotModified | None:
@@ -152,10 +152,8 @@ class Download:
         etag, last_modified = sendable(head.headers.get("etag", "")), sendable(head.headers.get("last-modified", ""))
         if head.is_redirect:
             way.follow(head, self._means.guard)
-            await exchange.end_empty(head)
             return None
         if head.status == 304 and is_conditional(request):
-            await exchange.end_empty(head)
             return NotModified(304, etag or request.etag, last_modified or request.last_modified, str(link))
         if not head.is_whole_file:
             raise refusal(head, link, secrets_left_behind=way.secrets_left_behind, now=permit.now())

@@ -57,12 +57,6 @@ class Exchange:
         """Whether any byte of a response came."""
         return self._stream.received_bytes > 0
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the response was read to its end, nothing follows it, and the server means to go on (RFC 9112)."""
-        rest, is_closed = self._connection._h11_state.trailing_data
-        return self._connection.is_idle() and not rest and not is_closed
-
     async def send(self, headers: Headers) -> Head:
         """Send the request and return the head of the response, its body unread.
 
@@ -102,12 +96,20 @@ class Exchange:
         finally:
             await storing.close()
 
-    async def end_empty(self, head: Head) -> None:
-        """Come to the end of a response that has no body; one that has keeps it unread. Reads nothing."""
+    async def end(self, head: Head) -> bool:
+        """End the exchange; return whether the connection may serve another one (RFC 9112, section 9.3).
+
+        It may after a response that was read to its end, or has no body, from a server that means to go on, and with
+        nothing behind it. Reads nothing; otherwise the connection is closed.
+        """
+        assert self._response is not None
         if head.has_no_body:
             async with aclosing(self._chunks()) as chunks:
                 async for _ in chunks:
                     break
+        await self._response.aclose()
+        rest, is_at_end = self._connection._h11_state.trailing_data
+        return self._connection.is_idle() and not rest and not is_at_end
 
     def _chunks(self) -> AsyncGenerator[bytes, None]:
         assert self._response is not None

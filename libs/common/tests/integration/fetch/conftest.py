@@ -24,8 +24,10 @@ async def serve() -> AsyncIterator[Serve]:
     servers: list[asyncio.Server] = []
     tasks: set[asyncio.Task[None]] = set()
 
-    async def start(handler: Handler, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None) -> Web:
-        web = Web(handler)
+    async def start(
+        handler: Handler, *, host: str = "127.0.0.1", tls: ssl.SSLContext | None = None, keeps: bool = False
+    ) -> Web:
+        web = Web(handler, keeps)
 
         async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
             task = asyncio.current_task()

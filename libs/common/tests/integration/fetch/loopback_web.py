@@ -38,9 +38,10 @@ Handler = Callable[[LoopbackRequest], Awaitable[None]]
 
 @dataclass
 class Web:
-    """A server that hands each request to its handler."""
+    """A server that hands requests to its handler: one of each connection, or all where it `keeps` connections."""
 
     handler: Handler
+    keeps: bool = False
     requests: list[LoopbackRequest] = field(default_factory=list)
     connections: int = 0
     open_connections: int = 0
@@ -53,12 +54,9 @@ class Web:
         self.connections += 1
         self.open_connections += 1
         try:
-            head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
-            first, *lines = head.rstrip("\r\n").split("\r\n")
-            headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-            request = LoopbackRequest(first.split(" ")[1], headers, reader, writer)
-            self.requests.append(request)
-            await self.handler(request)
+            await self._serve_one(reader, writer)
+            while self.keeps and not writer.is_closing():
+                await self._serve_one(reader, writer)
             writer.close()
             await writer.wait_closed()
         except (OSError, asyncio.IncompleteReadError):
@@ -66,6 +64,14 @@ class Web:
         finally:
             self.open_connections -= 1
             writer.transport.abort()
+
+    async def _serve_one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        first, *lines = head.rstrip("\r\n").split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        request = LoopbackRequest(first.split(" ")[1], headers, reader, writer)
+        self.requests.append(request)
+        await self.handler(request)
 
 
 async def code_of(fetcher: Fetcher, request: FetchRequest | str, *args: object) -> FetchFailed:

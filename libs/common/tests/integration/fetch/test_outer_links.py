@@ -16,7 +16,7 @@ import pytest
 from loopback_web import LoopbackRequest, Web, code_of
 from outer_corpus import LITERALS, LOOKUPS, NAMES, OUTER, PORTS, REDIRECTS, RESOLVES_TO, SCHEMES, TRICKS
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchRequest
+from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchRequest, KeepAlive
 
 LOOPBACK = ("127.0.0.1", "127.0.0.2", "127.0.0.53", "127.1.2.3", "127.255.255.254", "::1")
 WEB_PORTS = (80, 443, 8080)
@@ -121,9 +121,13 @@ async def world(serve, monkeypatch: pytest.MonkeyPatch) -> World:
     return world
 
 
-@pytest.fixture
-def outer(world: World) -> Fetcher:
-    return Fetcher(guard=AddressGuard(resolver=world.resolve))
+@pytest.fixture(params=[0, 3600], ids=["none-kept", "kept"])
+async def outer(request: pytest.FixtureRequest, world: World) -> AsyncIterator[Fetcher]:
+    keep = KeepAlive(idle_s=request.param)
+    world.web.keeps = bool(request.param)
+    fetcher = Fetcher(guard=AddressGuard(resolver=world.resolve), keep=keep)
+    yield fetcher
+    await fetcher.close()
 
 
 def is_plain_loopback(url: str) -> bool:
@@ -159,6 +163,24 @@ async def test_no_link_of_the_corpus_is_dialled(outer: Fetcher, world: World, ca
     assert world.dialled == []
     assert canaries.connections == []
     assert list(tmp_path.iterdir()) == []
+
+
+async def test_no_link_of_the_corpus_gets_a_connection_that_is_kept(
+    outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
+):
+    """Names of the corpus that once led outside have open connections by now."""
+    port = canaries.port
+    harmless = {"good.example.com", *(f"{label}.example.com" for label in RESOLVES_TO)}
+    world.addresses = {name: [[OUTER]] for name in harmless}
+    for name in harmless:
+        await outer.fetch(FetchRequest(f"http://{name}:{port}/feed.xml"), tmp_path / "feed")
+    dialled, requests = list(world.dialled), len(world.web.requests)
+    world.addresses = {}
+    async with asyncio.timeout(300):
+        for template in DIRECT:
+            await code_of(outer, template.replace("{port}", str(port)), tmp_path / "feed")
+    assert (world.dialled, len(world.web.requests)) == (dialled, requests)
+    assert canaries.connections == []
 
 
 async def test_no_redirect_of_the_corpus_is_followed_to_the_inside(
