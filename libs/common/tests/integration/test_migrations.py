@@ -61,7 +61,7 @@ def test_an_empty_database_is_migrated_into_its_schema_and_again_without_effect(
 
 
 def test_models_and_shared_ddl_agree_and_a_difference_is_named(shop: Shop) -> None:
-    names = ("leases", "blob_refs", "outbox", "consumer_offsets")
+    names = ("leases", "blob_refs", "outbox", "consumer_offsets", "fetch_hosts")
     shop.add("0001", "; ".join(f"op.execute(ddl({name!r}, 1))" for name in names))
     shop.migrate()
     metadata = sqlalchemy.MetaData()
@@ -69,6 +69,7 @@ def test_models_and_shared_ddl_agree_and_a_difference_is_named(shop: Shop) -> No
     shared_tables.add_blob_refs(metadata)
     shared_tables.add_outbox(metadata)
     shared_tables.add_consumer_offsets(metadata)
+    shared_tables.add_fetch_hosts(metadata)
     with psycopg.connect(shop.dsn, autocommit=True) as connection:
         connection.execute("CREATE TABLE public.of_another_schema (id int)")
     assert check_drift("shop", shop.dsn, "shop", metadata) == []

@@ -1,0 +1,14 @@
+-- How hosts of users' addresses may be asked, over all processes of the service (ADR 0059). A row per host, changed
+-- with each request to it: the fill factor leaves room for updates in place, and no index is on what changes.
+CREATE TABLE fetch_hosts (
+    host text PRIMARY KEY,
+    rate double precision NOT NULL CHECK (rate > 0),                -- requests per second, as of now
+    sent_at timestamptz NOT NULL DEFAULT '-infinity',               -- when the last permit was given
+    held bigint[] NOT NULL DEFAULT '{}',                            -- permits given: when each expires, µs since 1970
+    paused_until timestamptz NOT NULL DEFAULT '-infinity',          -- as the host's Retry-After asks
+    ok_count bigint NOT NULL DEFAULT 0,
+    slow_down_count bigint NOT NULL DEFAULT 0,
+    failed_count bigint NOT NULL DEFAULT 0,
+    version bigint NOT NULL DEFAULT 1,
+    updated_at timestamptz NOT NULL DEFAULT clock_timestamp()
+) WITH (fillfactor = 50);

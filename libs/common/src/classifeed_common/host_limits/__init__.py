@@ -1,0 +1,8 @@
+"""How users' hosts may be asked, over all processes of a service: rate, requests at a time, pauses (ADR 0059)."""
+
+from __future__ import annotations
+
+from classifeed_common.host_limits.limits import HostLimits
+from classifeed_common.host_limits.pace import HostPolicy
+
+__all__ = ["HostLimits", "HostPolicy"]

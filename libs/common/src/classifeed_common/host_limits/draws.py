@@ -1,0 +1,139 @@
+"""One round of a process with the table `fetch_hosts`: what it asks, and the replies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from classifeed_common.db import Database, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_common.fetch.permits import Outcome
+from classifeed_common.host_limits.pace import HostPolicy, PaceChange
+
+_QUERIES: Final = load_queries("classifeed_common.host_limits")
+_DRAW, _FORGET = _QUERIES["draw"], _QUERIES["forget"]
+
+
+@dataclass(slots=True)
+class HostReport:
+    """What a process has to tell of a host.
+
+    Attributes:
+        released: Permits that are given back.
+        change: Of its rate.
+        paused_until_s: Until when it wants to be left alone, by the loop's clock; 0: it does not say.
+        counts: Requests by outcome.
+    """
+
+    released: list[int] = field(default_factory=list)
+    change: PaceChange = field(default_factory=PaceChange)
+    paused_until_s: float = 0.0
+    counts: dict[Outcome, int] = field(default_factory=dict)
+
+    def is_empty(self) -> bool:
+        """Return whether there is nothing to tell."""
+        return not (self.released or self.counts)
+
+    def add(self, other: HostReport) -> None:
+        """Take in what is to be told later."""
+        self.released += other.released
+        self.change = self.change.and_then(other.change)
+        self.paused_until_s = max(self.paused_until_s, other.paused_until_s)
+        for outcome, count in other.counts.items():
+            self.counts[outcome] = self.counts.get(outcome, 0) + count
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked of a host in a round.
+
+    Attributes:
+        report: Comes first: what is given back can be drawn.
+        hold_s: How long the wanted permit lasts; None: none is wanted.
+    """
+
+    report: HostReport
+    hold_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """How it stands with a host.
+
+    Attributes:
+        permit: The one that was drawn, or None.
+        now: When that was, by the database's clock.
+        asked_s: The same by the loop's clock, or earlier.
+        rate: Requests per second.
+        pause_s: For how long the host is paused; 0: it is not.
+        due_s: When the rate allows the next permit, counted from `now`; 0: it did.
+    """
+
+    permit: int | None
+    now: datetime
+    asked_s: float
+    rate: float
+    pause_s: float
+    due_s: float
+
+    def at(self, loop_s: float) -> datetime:
+        """Return the time by the database's clock, as far as is known."""
+        return self.now + timedelta(seconds=loop_s - self.asked_s)
+
+
+class HostTable:
+    """The table `fetch_hosts` of a service's schema.
+
+    Args:
+        database: with the table (`ddl("fetch_hosts", 1)`).
+        policy: bounds of all hosts; the same in all processes.
+    """
+
+    def __init__(self, database: Database, policy: HostPolicy) -> None:
+        self._database = database
+        self._policy = policy
+        self._values = {
+            "first": policy.first_rate,
+            "lowest": policy.lowest_rate,
+            "highest": policy.highest_rate,
+            "window_s": policy.window_s,
+            "at_a_time": policy.at_a_time,
+        }
+
+    async def draw(self, questions: Mapping[str, Question]) -> dict[str, Reply]:
+        """Tell and ask of hosts in one statement, and return the replies by host.
+
+        A host that another process made in the same moment is missing in them: nothing was done, ask again.
+
+        Raises:
+            psycopg.Error: the effect is unknown; asking again does no harm.
+        """
+        loop = asyncio.get_running_loop()
+        async with self._database.connection() as connection:
+            asked_s = loop.time()
+            asked = json.dumps([_asked(host, question, asked_s) for host, question in questions.items()])
+            rows = await fetch_named(connection, _DRAW, {**self._values, "asked": asked, "hosts": list(questions)})
+        return {row.host: Reply(row.permit, row.now, asked_s, row.rate, row.pause_s, row.due_s) for row in rows}
+
+    async def forget(self, idle_s: float) -> int:
+        """Remove hosts that nobody has asked for so long; return how many. One that comes again is a new one."""
+        async with self._database.connection() as connection:
+            return (await connection.execute(_FORGET, {"idle_s": idle_s})).rowcount
+
+
+def _asked(host: str, question: Question, now_s: float) -> dict[str, Any]:
+    report = question.report
+    return {
+        "host": host,
+        "wants": question.hold_s is not None,
+        "hold_us": int((question.hold_s or 0) * 1_000_000),
+        "released": report.released,
+        "step": report.change.step,
+        "ceiling": report.change.ceiling,
+        "pause_s": report.paused_until_s - now_s if report.paused_until_s > now_s else None,
+        **{outcome.value: report.counts.get(outcome, 0) for outcome in Outcome},
+    }

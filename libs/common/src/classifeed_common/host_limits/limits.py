@@ -1,0 +1,189 @@
+"""HostLimits: so many requests to a host at a time and in a second, over all processes of a service (ADR 0059)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Final
+
+import psycopg
+
+from classifeed_common.db import Database
+from classifeed_common.host_limits.draws import HostReport, HostTable, Question, Reply
+from classifeed_common.host_limits.pace import HostPolicy
+from classifeed_common.host_limits.permit import HostPermit
+from classifeed_common.host_limits.queue import HostQueue, Waiter
+
+_HOSTS_PER_ROUND: Final = 200
+_AFTER_FAULT_S: Final = 1.0
+
+
+class HostLimits:
+    """Permits for requests to hosts, out of the table `fetch_hosts`; the `permits` of a Fetcher.
+
+    Over all processes with the same policy: no more requests to a host are under way than `at_a_time`, none is sent
+    within the host's `Retry-After`, and in no second more than its rate, which grows while it responds and falls when
+    it refuses. The database's clock decides. One statement at a time asks for all hosts that are due. For use in one
+    event loop.
+
+    Args:
+        database: with the table (`ddl("fetch_hosts", 1)`); open while permits are in use.
+        policy: bounds of all hosts; the same in all processes.
+    """
+
+    def __init__(self, database: Database, policy: HostPolicy = HostPolicy()) -> None:  # noqa: B008  # frozen
+        self._table = HostTable(database, policy)
+        self._policy = policy
+        self._queues: dict[str, HostQueue] = {}
+        self._wakes = asyncio.Event()
+        self._rounds: asyncio.Task[None] | None = None
+        self._not_before_s = 0.0
+        self._is_closing = False
+
+    @asynccontextmanager
+    async def permit(self, host: str, *, hold_s: float) -> AsyncIterator[HostPermit]:
+        """Give a permit for a host, which is given back when the block ends; waits `max_wait_s` at most.
+
+        Where the host asked to be left alone (`report`), all processes know it once the block has ended.
+
+        Args:
+            host: its name.
+            hold_s: after so long the permit is another's, whatever became of this process: longer than the request.
+
+        Raises:
+            HostPaused: the host is paused, or so much asked for that the wait would be too long.
+            psycopg.Error: the table cannot be had; a passing fault.
+        """
+        permit = HostPermit(self._policy, partial(self._draw, host, hold_s))
+        await permit.draw()
+        try:
+            yield permit
+        finally:
+            await self._give_back(host, permit.give_back())
+
+    async def forget(self, idle_s: float) -> int:
+        """Remove what is known of hosts that nobody has asked for so long; return of how many."""
+        return await self._table.forget(idle_s)
+
+    async def close(self) -> None:
+        """Give back what was used. Callers that still wait get an error."""
+        self._is_closing = True
+        self._wakes.set()
+        if self._rounds is not None:
+            await self._rounds
+
+    async def _draw(self, host: str, hold_s: float, until_s: float, released: int | None) -> Reply:
+        """Return a reply with a permit. A permit that is given back for it goes first, before others that wait."""
+        waiter = Waiter(hold_s, until_s, asyncio.get_running_loop().create_future())
+        queue = self._queue(host)
+        if released is None:
+            queue.waiters.append(waiter)
+        else:
+            queue.waiters.appendleft(waiter)
+            queue.give_back(HostReport([released]), asyncio.get_running_loop().time())
+        self._wakes.set()
+        try:
+            return await waiter.drawn
+        except asyncio.CancelledError:
+            if waiter.drawn.done() and not waiter.drawn.cancelled() and waiter.drawn.exception() is None:
+                drawn = waiter.drawn.result().permit
+                assert drawn is not None
+                self._queue(host).report.released.append(drawn)
+                self._wakes.set()
+            raise
+        finally:
+            with suppress(ValueError):
+                queue.waiters.remove(waiter)
+
+    async def _give_back(self, host: str, report: HostReport) -> None:
+        if report.is_empty() or (self._is_closing and (self._rounds is None or self._rounds.done())):
+            return  # too late to tell: it expires
+        loop = asyncio.get_running_loop()
+        queue = self._queue(host)
+        queue.give_back(report, loop.time())
+        self._wakes.set()
+        if report.paused_until_s:
+            told: asyncio.Future[None] = loop.create_future()
+            queue.told.append(told)
+            await told
+
+    def _queue(self, host: str) -> HostQueue:
+        if self._rounds is None or self._rounds.done():
+            if self._is_closing:
+                raise RuntimeError("the limits of hosts are closed; give no permits after that")
+            self._rounds = asyncio.get_running_loop().create_task(self._run())
+        if host not in self._queues:
+            self._queues[host] = HostQueue(host, self._policy)
+        return self._queues[host]
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        error: BaseException = RuntimeError("the limits of hosts are closed")
+        try:
+            while not (self._is_closing and all(queue.report.is_empty() for queue in self._queues.values())):
+                self._wakes.clear()
+                if loop.time() >= self._not_before_s and (questions := self._questions(loop.time())):
+                    await self._round(questions)
+                    continue
+                with suppress(TimeoutError):
+                    async with asyncio.timeout_at(self._next_s()):
+                        await self._wakes.wait()
+        except BaseException as unexpected:
+            error = unexpected
+            raise
+        finally:
+            for queue in self._queues.values():
+                queue.fail(error)
+                _tell(queue.told)
+
+    def _questions(self, now_s: float) -> dict[str, Question]:
+        questions: dict[str, Question] = {}
+        for host, queue in list(self._queues.items()):
+            queue.refuse(now_s)
+            if queue.is_idle():
+                del self._queues[host]
+            elif len(questions) < _HOSTS_PER_ROUND and (question := queue.question(now_s)) is not None:
+                questions[host] = question
+        return questions
+
+    async def _round(self, questions: Mapping[str, Question]) -> None:
+        loop = asyncio.get_running_loop()
+        told = {host: self._queues[host].told for host in questions}
+        for host in questions:
+            self._queues[host].told = []
+        try:
+            replies = await self._table.draw(questions)
+        except psycopg.Error as error:
+            for host, question in questions.items():
+                self._queues[host].take_back(question.report)
+                self._queues[host].fail(error)
+            if self._is_closing:
+                self._queues.clear()  # what was not given back expires
+            self._not_before_s = loop.time() + _AFTER_FAULT_S
+            return
+        finally:
+            for futures in told.values():
+                _tell(futures)
+        for host, question in questions.items():
+            queue = self._queues[host]
+            if host in replies:
+                queue.settle(question, replies[host], loop.time())
+            else:
+                queue.take_back(question.report)
+        # Those at the end of the list come first next time.
+        for host in questions:
+            self._queues[host] = self._queues.pop(host)
+
+    def _next_s(self) -> float | None:
+        """Return when there is something to do unless somebody comes before."""
+        moments = [queue.due_s for queue in self._queues.values() if queue.waiters]
+        moments += [0.0 for queue in self._queues.values() if not queue.report.is_empty()]
+        return max(min(moments), self._not_before_s) if moments else None
+
+
+def _tell(futures: Iterable[asyncio.Future[None]]) -> None:
+    for future in futures:
+        if not future.done():
+            future.set_result(None)

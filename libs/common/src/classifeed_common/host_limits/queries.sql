@@ -1,0 +1,67 @@
+-- Permits for requests to hosts (ADR 0059).
+
+-- name: draw
+-- One round of a process: for each host its permits given back, what was reported, and a permit where one is wanted.
+-- Rows are locked in the order of their names, and the clock is read once the row is locked. Rows that are not there
+-- yet are made; where another process made one in the same moment, nothing is done to it and it is not returned.
+  WITH asked AS MATERIALIZED (
+       SELECT *
+         FROM jsonb_to_recordset(%(asked)s::jsonb)
+              AS asked (host text, wants boolean, hold_us bigint, released bigint[], step float8, ceiling float8,
+                        pause_s float8, ok bigint, slow_down bigint, failed bigint)),
+       locked AS MATERIALIZED (
+       SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
+       current AS MATERIALIZED (
+       SELECT host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version,
+              clock_timestamp() AS now
+         FROM locked
+        UNION ALL
+       SELECT host, %(first)s, '-infinity', '{}', '-infinity', 0, 0, 0, 0, clock_timestamp()
+         FROM asked
+        WHERE host NOT IN (SELECT host FROM locked)),
+       reported AS (
+       SELECT host, now, version, wants, hold_us, released, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
+              greatest(%(lowest)s, least(%(highest)s, rate + step, ceiling)) AS rate,
+              least(sent_at, now) AS sent_at,  -- the clock may have been set back
+              held,
+              greatest(paused_until, now + pause_s * interval '1 second') AS paused_until,
+              ok_count + ok AS ok_count,
+              slow_down_count + slow_down AS slow_down_count,
+              failed_count + failed AS failed_count
+         FROM current JOIN asked USING (host)),
+       returned AS (
+       SELECT reported.*,
+              ARRAY(SELECT permit FROM unnest(held) AS permit
+                     WHERE permit > now_us AND permit <> ALL (released)) AS in_use,
+              sent_at + interval '1 second' * (%(window_s)s / CASE WHEN rate < 1 THEN rate ELSE floor(rate) END) AS due_at
+         FROM reported),
+       judged AS MATERIALIZED (
+       SELECT returned.*,
+              CASE WHEN wants AND paused_until <= now AND due_at <= now AND cardinality(in_use) < %(at_a_time)s
+                   THEN greatest(now_us + hold_us, (SELECT max(permit) + 1 FROM unnest(in_use) AS permit))
+              END AS permit
+         FROM returned),
+       stored AS (
+       INSERT INTO fetch_hosts AS known
+              (host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version, updated_at)
+       SELECT host, rate, CASE WHEN permit IS NULL THEN sent_at ELSE now END,
+              CASE WHEN permit IS NULL THEN in_use ELSE in_use || permit END,
+              paused_until, ok_count, slow_down_count, failed_count, version + 1, now
+         FROM judged
+        ORDER BY host
+           ON CONFLICT (host) DO UPDATE
+          SET rate = excluded.rate, sent_at = excluded.sent_at, held = excluded.held,
+              paused_until = excluded.paused_until, ok_count = excluded.ok_count,
+              slow_down_count = excluded.slow_down_count, failed_count = excluded.failed_count,
+              version = excluded.version, updated_at = excluded.updated_at
+        WHERE known.version = excluded.version - 1
+       RETURNING host)
+SELECT host, permit, now, rate,
+       extract(epoch FROM greatest(paused_until, now) - now)::float8 AS pause_s,
+       extract(epoch FROM greatest(due_at, now) - now)::float8 AS due_s
+  FROM judged JOIN stored USING (host)
+
+-- name: forget
+-- Hosts that nobody has asked for long.
+DELETE FROM fetch_hosts
+ WHERE updated_at < clock_timestamp() - make_interval(secs => %(idle_s)s) AND paused_until < clock_timestamp()

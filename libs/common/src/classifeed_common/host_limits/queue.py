@@ -1,0 +1,119 @@
+"""HostQueue: who waits in this process for permits of one host, and what is to be told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final
+
+from classifeed_common.fetch.permits import HostPaused
+from classifeed_common.host_limits.draws import HostReport, Question, Reply
+from classifeed_common.host_limits.pace import HostPolicy, spacing_s
+
+_BUSY_S: Final = 0.1
+_SHORTEST_PAUSE_S: Final = 1.0
+
+
+@dataclass(eq=False, slots=True)
+class Waiter:
+    """A caller that waits for a permit.
+
+    Attributes:
+        hold_s: How long its permit lasts.
+        until_s: How long it may wait, by the loop's clock.
+        drawn: Its permit.
+    """
+
+    hold_s: float
+    until_s: float
+    drawn: asyncio.Future[Reply]
+
+
+@dataclass(eq=False, slots=True)
+class HostQueue:
+    """The callers of one host, first come, first served.
+
+    Attributes:
+        host: Its name.
+        policy: Its bounds.
+        waiters: The callers.
+        report: What the next round tells.
+        told: Done with the round that tells it.
+        due_s: When it is worth while to ask again, by the loop's clock.
+        is_busy: Whether that is a guess: all permits are given, and whoever gives one back does not say when.
+        reply: The last one.
+    """
+
+    host: str
+    policy: HostPolicy
+    waiters: deque[Waiter] = field(default_factory=deque)
+    report: HostReport = field(default_factory=HostReport)
+    told: list[asyncio.Future[None]] = field(default_factory=list)
+    due_s: float = 0.0
+    is_busy: bool = False
+    reply: Reply | None = None
+
+    def is_idle(self) -> bool:
+        """Return whether there is nothing to ask or to tell."""
+        return not self.waiters and self.report.is_empty()
+
+    def question(self, now_s: float) -> Question | None:
+        """Return what to ask now, or None. What it tells is taken out of `report`."""
+        wants = bool(self.waiters) and self.due_s <= now_s
+        if not wants and self.report.is_empty():
+            return None
+        question = Question(self.report, self.waiters[0].hold_s if wants else None)
+        self.report = HostReport()
+        return question
+
+    def take_back(self, report: HostReport) -> None:
+        """Have told later what could not be told now."""
+        report.add(self.report)
+        self.report = report
+
+    def give_back(self, report: HostReport, now_s: float) -> None:
+        """Have told what became of a permit; if all were given, ask again at once."""
+        self.report.add(report)
+        if self.is_busy:
+            self.due_s = now_s
+
+    def settle(self, question: Question, reply: Reply, now_s: float) -> None:
+        """Give the permit to the first that waits, and note when it is worth while to ask again."""
+        self.reply, self.is_busy = reply, False
+        if reply.permit is not None:
+            self._hand_on(reply)
+            self.due_s = now_s + spacing_s(reply.rate, self.policy)
+        elif reply.pause_s or reply.due_s:
+            self.due_s = now_s + max(reply.pause_s, reply.due_s)
+        elif question.hold_s is not None:
+            self.due_s, self.is_busy = now_s + _BUSY_S, True
+
+    def refuse(self, now_s: float) -> None:
+        """Tell those whose time will not suffice, as far as is known, when their turn would have been."""
+        if self.reply is None:
+            return
+        at_s = max(self.due_s, now_s)
+        for waiter in list(self.waiters):
+            if waiter.until_s < at_s:
+                wait_s = max(at_s - now_s, _SHORTEST_PAUSE_S)
+                self.waiters.remove(waiter)
+                if not waiter.drawn.done():
+                    waiter.drawn.set_exception(HostPaused(self.host, wait_s, self.reply.at(now_s + wait_s)))
+            at_s += spacing_s(self.reply.rate, self.policy)
+
+    def fail(self, error: BaseException) -> None:
+        """Tell all who wait that there are no permits."""
+        while self.waiters:
+            drawn = self.waiters.popleft().drawn
+            if not drawn.done():
+                drawn.set_exception(error)
+
+    def _hand_on(self, reply: Reply) -> None:
+        while self.waiters:
+            drawn = self.waiters.popleft().drawn
+            if not drawn.done():
+                drawn.set_result(reply)
+                return
+        assert reply.permit is not None
+        self.report.released.append(reply.permit)  # whoever wanted it has given up

@@ -1,0 +1,309 @@
+"""Permits over processes: two of them are two pools on one database, with nothing else in common."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+
+from classifeed_common.db import Database, ddl
+from classifeed_common.fetch import HostPaused
+from classifeed_common.fetch.permits import Outcome
+from classifeed_common.host_limits import HostLimits, HostPolicy
+from classifeed_common.host_limits.draws import HostReport, HostTable, Question
+from classifeed_common.host_limits.pace import PaceChange, pace_change
+from classifeed_common.testing.locks import comes_to_wait
+
+HOST = "shop.example.com"
+FAST = HostPolicy(first_rate=1e5, highest_rate=1e5, send_within_s=60, max_wait_s=60)
+Processes = Callable[..., HostLimits]
+
+
+@pytest.fixture
+async def db(database: Database) -> Database:
+    async with database.connection() as connection:
+        await connection.execute(ddl("fetch_hosts", 1))
+    return database
+
+
+@pytest.fixture
+async def process(db: Database) -> AsyncIterator[Processes]:
+    """Start processes; `await process(policy)`."""
+    async with AsyncExitStack() as stack:
+
+        async def start(policy: HostPolicy = FAST) -> HostLimits:
+            own = Database(db.dsn, schema=db.schema, application_name="process", max_size=2)
+            await own.open()
+            stack.push_async_callback(own.close)
+            limits = HostLimits(own, policy)
+            stack.push_async_callback(limits.close)
+            return limits
+
+        yield start
+
+
+async def row_of(db: Database, host: str = HOST) -> dict[str, object]:
+    async with db.connection() as connection:
+        cursor = await connection.execute("SELECT row_to_json(h) FROM fetch_hosts h WHERE host = %s", [host])
+        (row,) = await cursor.fetchone() or ({},)
+        return row
+
+
+async def use(limits: HostLimits, *outcomes: Outcome, host: str = HOST, retry_after_s: float | None = None) -> None:
+    async with limits.permit(host, hold_s=600) as permit:
+        await permit.ready()
+        for outcome in outcomes:
+            permit.report(outcome, retry_after_s)
+
+
+@asynccontextmanager
+async def held(limits: HostLimits, count: int, hold_s: float = 600) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for _ in range(count):
+            await stack.enter_async_context(limits.permit(HOST, hold_s=hold_s))
+        yield
+
+
+async def test_so_many_are_under_way_at_a_time_over_all_processes(process) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=3, max_wait_s=60)
+    processes = [await process(policy) for _ in range(2)]
+    running = most = 0
+
+    async def request(number: int) -> None:
+        nonlocal running, most
+        async with processes[number % 2].permit(HOST, hold_s=600):
+            running += 1
+            most = max(most, running)
+            await asyncio.sleep(0.01)
+            running -= 1
+
+    await asyncio.gather(*(request(number) for number in range(40)))
+    assert most == 3
+
+
+async def test_who_cannot_have_one_in_time_is_told_when_to_come_again(process) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=0.05)
+    first, second = await process(policy), await process(policy)
+    async with held(first, 2):
+        for limits in (first, second):
+            with pytest.raises(HostPaused) as paused:
+                await use(limits)
+            assert paused.value.host == HOST
+            assert paused.value.wait_s >= 1
+    await use(first)
+    await use(second)
+
+
+async def test_rates_keep_those_at_the_end_of_the_queue_from_waiting_in_vain(process) -> None:
+    limits = await process(HostPolicy(first_rate=1, highest_rate=1, at_a_time=99, max_wait_s=3))
+    async with asyncio.timeout(120):
+        drawn = await asyncio.gather(*(use(limits) for _ in range(20)), return_exceptions=True)
+    paused = [each for each in drawn if isinstance(each, HostPaused)]
+    assert 1 <= drawn.count(None) <= 4
+    assert len(paused) == 20 - drawn.count(None)
+    assert sorted(each.wait_s for each in paused)[-1] > 15
+
+
+async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(process, db: Database) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
+    dead, alive = await process(policy), await process(policy)
+    await dead._draw(HOST, 600, 1e12, None)  # and never gives it back
+    with pytest.raises(HostPaused):
+        await use(alive)
+    await shift(db, "-599 seconds")
+    with pytest.raises(HostPaused):
+        await use(alive)
+    await shift(db, "-2 seconds")
+    await use(alive)
+
+
+async def shift(db: Database, by: str) -> None:
+    """Have time go by for the host: all its times lie further back."""
+    async with db.connection() as connection:
+        await connection.execute(
+            "UPDATE fetch_hosts"
+            "   SET sent_at = sent_at + %(by)s::interval, paused_until = paused_until + %(by)s::interval,"
+            "       held = ARRAY(SELECT each + (extract(epoch FROM %(by)s::interval) * 1000000)::bigint"
+            "                      FROM unnest(held) AS each)",
+            {"by": by},
+        )
+
+
+async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process, db: Database) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3)
+    first, second = await process(policy), await process(policy)
+    await use(second)
+    await use(first, Outcome.SLOW_DOWN, retry_after_s=3600)
+    for limits in (first, second):
+        with pytest.raises(HostPaused) as paused:
+            await use(limits)
+        assert 3500 < paused.value.wait_s <= 3600
+        assert abs(paused.value.until.timestamp() - datetime.now(UTC).timestamp() - 3600) < 60
+        await use(limits, host="other.example.com")
+    await use(first, Outcome.OK, host="other.example.com", retry_after_s=None)
+    await shift(db, "-3590 seconds")
+    with pytest.raises(HostPaused):
+        await use(second)
+    await shift(db, "-11 seconds")
+    await use(first)
+    await use(second)
+
+
+async def test_a_shorter_pause_does_not_end_a_longer_one(process) -> None:
+    limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=60))
+    async with limits.permit(HOST, hold_s=600) as one, limits.permit(HOST, hold_s=600) as other:
+        one.report(Outcome.SLOW_DOWN, 3600)
+        other.report(Outcome.SLOW_DOWN, 10)
+    with pytest.raises(HostPaused) as paused:
+        await use(limits)
+    assert paused.value.wait_s > 3500
+
+
+async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process) -> None:
+    """Whoever was slow to connect draws anew before it sends."""
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=0.05)
+    first, second = await process(policy), await process(policy)
+    async with second.permit(HOST, hold_s=600) as late:
+        await use(first, Outcome.SLOW_DOWN, retry_after_s=3600)
+        await asyncio.sleep(0.06)
+        with pytest.raises(HostPaused):
+            await late.ready()
+
+
+async def test_each_request_under_a_permit_is_counted(process, db: Database) -> None:
+    limits = await process()
+    async with limits.permit(HOST, hold_s=600) as permit:
+        await permit.ready()
+        drawn = (await row_of(db))["version"]
+        await permit.ready()
+        assert (await row_of(db))["version"] == drawn + 1
+        assert len((await row_of(db))["held"]) == 1
+    await limits.close()
+    assert (await row_of(db))["held"] == []
+
+
+async def test_who_gives_up_waiting_keeps_no_permit(process, db: Database) -> None:
+    limits, other = await process(), await process()
+    async with db.transaction() as tx:
+        await tx.execute("LOCK TABLE fetch_hosts IN EXCLUSIVE MODE")
+        drawing = asyncio.create_task(use(limits))
+        assert await comes_to_wait(drawing, db)
+        drawing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await drawing
+    await limits.close()
+    assert (await row_of(db))["held"] == []
+    await use(other)
+
+
+async def test_hosts_that_two_processes_meet_at_once_are_made_once(process, db: Database) -> None:
+    """The second waits for the row of the first, and draws anew instead of overwriting it."""
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
+    first, second = await process(policy), await process(policy)
+    table = HostTable(db, policy)
+    values = {**table._values, "hosts": [HOST], "asked": json.dumps([asked_of(HOST)])}
+    async with db.transaction() as tx:
+        await tx.execute(draw_statement(), values)
+        waiting = asyncio.create_task(use(second))
+        assert await comes_to_wait(waiting, db, behind=tx)
+    with pytest.raises(HostPaused):
+        await waiting
+    with pytest.raises(HostPaused):
+        await use(first)
+    assert len((await row_of(db))["held"]) == 1
+
+
+def draw_statement() -> str:
+    from classifeed_common.host_limits import draws
+
+    return draws._DRAW
+
+
+def asked_of(host: str) -> dict[str, object]:
+    from classifeed_common.host_limits import draws
+
+    return draws._asked(host, Question(HostReport(), 600), 0)
+
+
+async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -> None:
+    tables = [HostTable(db, FAST) for _ in range(2)]
+    hosts = [f"{number}.example.com" for number in range(50)]
+
+    async def rounds(table: HostTable, order: list[str]) -> None:
+        for _ in range(30):
+            replies = await table.draw({host: Question(HostReport(), 600) for host in order})
+            await table.draw({h: Question(HostReport([r.permit]), None) for h, r in replies.items() if r.permit})
+
+    await asyncio.gather(rounds(tables[0], hosts), rounds(tables[1], hosts[::-1]))
+
+
+async def test_the_table_changes_rates_as_the_function_does(db: Database) -> None:
+    policy = HostPolicy(first_rate=2, lowest_rate=0.5, highest_rate=9, step=3)
+    table, rate = HostTable(db, policy), 2.0
+    story = [*[Outcome.OK] * 30, Outcome.FAILED, *[Outcome.SLOW_DOWN] * 7, *[Outcome.OK] * 3, Outcome.SLOW_DOWN]
+    await table.draw({HOST: Question(HostReport(), None)})
+    seen = set()
+    for outcome in story:
+        change = pace_change(rate, outcome, policy)
+        rate = change.applied_to(rate, policy)
+        reply = (await table.draw({HOST: Question(HostReport([], change, 0.0, {outcome: 1}), None)}))[HOST]
+        assert reply.rate == pytest.approx(rate)
+        seen.add(round(rate, 3))
+    assert {0.5, 9.0} <= seen
+    both = PaceChange(5, 4)
+    assert (await table.draw({HOST: Question(HostReport([], both), None)}))[HOST].rate == both.applied_to(rate, policy)
+    row = await row_of(db)
+    assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]
+
+
+async def test_a_clock_that_was_set_back_does_not_stop_a_host(process, db: Database) -> None:
+    limits = await process()
+    await use(limits)
+    await shift(db, "1 day")
+    await use(limits)
+
+
+async def test_a_database_that_is_away_is_told_and_what_was_held_is_given_back_later(process, db: Database) -> None:
+    limits = await process()
+    async with limits.permit(HOST, hold_s=600):
+        async with db.connection() as connection:
+            await connection.execute("ALTER TABLE fetch_hosts RENAME TO away")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            await use(limits)
+    async with db.connection() as connection:
+        await connection.execute("ALTER TABLE away RENAME TO fetch_hosts")
+    async with asyncio.timeout(60):
+        while (await row_of(db))["held"]:
+            await asyncio.sleep(0.05)
+    await use(limits)
+
+
+async def test_hosts_that_nobody_asks_are_forgotten(process, db: Database) -> None:
+    limits = await process()
+    await use(limits, host="paused.example.com")
+    await use(limits, Outcome.SLOW_DOWN, host="paused.example.com", retry_after_s=3600)
+    await use(limits)
+    await limits.close()
+    assert await limits.forget(3600) == 0
+    assert await limits.forget(0) == 1
+    assert await row_of(db) == {}
+
+
+async def test_after_the_end_nobody_waits(process) -> None:
+    limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=60))
+    permit = limits.permit(HOST, hold_s=600)
+    await permit.__aenter__()
+    waiting = asyncio.create_task(use(limits))
+    async with asyncio.timeout(60):
+        while not (HOST in limits._queues and limits._queues[HOST].waiters):
+            await asyncio.sleep(0)
+    await permit.__aexit__(None, None, None)
+    await waiting
+    await limits.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        await use(limits)
