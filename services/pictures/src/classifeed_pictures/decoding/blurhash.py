@@ -1,0 +1,53 @@
+"""BlurHash: a picture as some thirty letters, blurred, to be shown while the real one loads (blurha.sh)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+_SIDE: Final = 32
+_MOST, _FEWEST = 4, 3
+
+
+def encode_blurhash(image: Image.Image, *, is_wide: bool) -> str:
+    """Return the BlurHash of an RGB picture of any shape: four components along its longer side, three along the other."""
+    across, down = (_MOST, _FEWEST) if is_wide else (_FEWEST, _MOST)
+    small = image.resize((_SIDE, _SIDE), Image.Resampling.BOX)
+    factors = _measure(_to_linear(np.asarray(small, np.float64) / 255), across, down)
+    rest = factors[1:]
+    greatest = float(np.abs(rest).max())
+    scale = int(np.clip(np.floor(greatest * 166 - 0.5), 0, 82))
+    average = [int(round(value * 255)) for value in _from_linear(factors[0])]
+    digits = [_base83(across - 1 + (down - 1) * 9, 1), _base83(scale, 1)]
+    digits.append(_base83(average[0] << 16 | average[1] << 8 | average[2], 4))
+    for factor in rest / ((scale + 1) / 166):
+        steps = np.clip(np.floor(np.sign(factor) * np.sqrt(np.abs(factor)) * 9 + 9.5), 0, 18)
+        digits.append(_base83(int(steps[0]) * 361 + int(steps[1]) * 19 + int(steps[2]), 2))
+    return "".join(digits)
+
+
+def _measure(pixels: NDArray[np.float64], across: int, down: int) -> NDArray[np.float64]:
+    """Return the components, row by row, three colours each."""
+    places = np.arange(_SIDE) / _SIDE
+    rows = np.cos(np.pi * np.outer(np.arange(down), places))
+    columns = np.cos(np.pi * np.outer(np.arange(across), places))
+    factors = np.einsum("jy,yxc,ix->jic", rows, pixels, columns, optimize=True).reshape(-1, 3) / _SIDE**2
+    factors[1:] *= 2
+    return np.asarray(factors, np.float64)
+
+
+def _to_linear(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def _from_linear(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    values = np.clip(values, 0, 1)
+    return np.where(values <= 0.0031308, values * 12.92, 1.055 * values ** (1 / 2.4) - 0.055)
+
+
+def _base83(value: int, length: int) -> str:
+    return "".join(_LETTERS[value // 83**place % 83] for place in reversed(range(length)))

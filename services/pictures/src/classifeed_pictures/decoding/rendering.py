@@ -1,0 +1,153 @@
+"""From the bytes of a checked file to a small upright picture in sRGB, and from that to smaller versions."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Final
+
+from PIL import AvifImagePlugin, Image
+
+from classifeed_pictures.decoding.colours import has_alpha, to_eight_bits, to_srgb
+from classifeed_pictures.decoding.faults import DecodeFailed, broken
+from classifeed_pictures.decoding.limits import Limits, check_size, too_much_memory
+from classifeed_pictures.decoding.model import SizeSpec
+
+# A smaller side would blur what hashes are made of.
+LEAST_SIDE: Final = 128
+_BAND_ROWS: Final = 512
+_ORIENTATION: Final = 0x0112
+_TURNS: Final = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+
+# Limits of our own are checked before; threads would make each picture take the memory of several.
+Image.MAX_IMAGE_PIXELS = None
+AvifImagePlugin.DEFAULT_MAX_THREADS = 1
+
+
+def open_image(data: bytes, format_name: str, limits: Limits) -> tuple[Image.Image, int]:
+    """Return the picture, not decoded yet, and its orientation, 1 to 8.
+
+    Raises:
+        DecodeFailed: the library does not take it, or finds another size than its container says.
+    """
+    with translated_errors():
+        image = Image.open(io.BytesIO(data), formats=[format_name.upper()])
+        check_size(*image.size, limits)
+        return image, _read_orientation(image)
+
+
+def is_sideways(orientation: int) -> bool:
+    """Return whether width and height change places when the picture is turned upright."""
+    return orientation >= 5
+
+
+def load_base(image: Image.Image, orientation: int, sizes: Sequence[SizeSpec]) -> Image.Image:
+    """Return the first frame upright, in sRGB, no smaller than any of the sizes needs and not much larger.
+
+    The full picture is held once, in the mode that its file has; all conversions see a band of it, or what is left.
+
+    Raises:
+        DecodeFailed: the pixels are damaged.
+    """
+    with translated_errors():
+        width, height = image.size
+        if is_sideways(orientation):
+            width, height = height, width
+        scale = min(
+            1.0, max([LEAST_SIDE / max(min(width, height), 1), *(_scale(width, height, size) for size in sizes)])
+        )
+        wanted = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
+        if image.format == "JPEG":
+            image.draft("", wanted)
+        image.load()
+        profile = image.info.get("icc_profile") or b""
+        factor = max(1, min(image.width // wanted[0], image.height // wanted[1]))
+        base = to_srgb(_shrink(image, factor), profile if isinstance(profile, bytes) else b"")
+        if orientation in _TURNS:
+            base = base.transpose(_TURNS[orientation])
+        return base
+
+
+def render(
+    base: Image.Image, full: tuple[int, int], sizes: Iterable[SizeSpec]
+) -> Iterator[tuple[SizeSpec, Image.Image]]:
+    """Yield the picture in each size, none larger than the original of size `full`."""
+    larger: list[Image.Image] = []
+    for size in sorted(sizes, key=lambda each: -each.width * each.height):
+        if size.crop:
+            yield size, _crop(base, full, size)
+            continue
+        scale = min(1.0, size.width / full[0], size.height / full[1])
+        target = (max(1, round(full[0] * scale)), max(1, round(full[1] * scale)))
+        # The smallest picture that is large enough: each next size is made of the one before.
+        source = min(
+            (each for each in [base, *larger] if each.width >= target[0] and each.height >= target[1]),
+            key=lambda each: each.width * each.height,
+            default=base,
+        )
+        version = source if source.size == target else source.resize(target, Image.Resampling.HAMMING)
+        larger.append(version)
+        yield size, version
+
+
+def _scale(width: int, height: int, size: SizeSpec) -> float:
+    scales = (size.width / max(width, 1), size.height / max(height, 1))
+    return max(scales) if size.crop else min(scales)
+
+
+def _crop(base: Image.Image, full: tuple[int, int], size: SizeSpec) -> Image.Image:
+    """Return the middle of the picture in the shape of the box, as large as the box or as there are pixels."""
+    scale = min(1.0, full[0] / size.width, full[1] / size.height)
+    target = (max(1, round(size.width * scale)), max(1, round(size.height * scale)))
+    shape = min(base.width / target[0], base.height / target[1])
+    across, down = target[0] * shape, target[1] * shape
+    left, top = (base.width - across) / 2, (base.height - down) / 2
+    return base.resize(target, Image.Resampling.HAMMING, box=(left, top, left + across, top + down))
+
+
+def _shrink(image: Image.Image, factor: int) -> Image.Image:
+    """Return the picture in eight bits, each square of `factor` pixels made one; band by band, to hold it only once."""
+    if factor == 1:
+        return to_eight_bits(image)
+    rows = max(factor, _BAND_ROWS // factor * factor)
+    target: Image.Image | None = None
+    for top in range(0, image.height, rows):
+        band = image.crop((0, top, image.width, min(top + rows, image.height)))
+        if has_alpha(image):
+            band.info.update(image.info)
+        small = to_eight_bits(band).reduce(factor)
+        if target is None:
+            target = Image.new(small.mode, (small.width, -(-image.height // factor)))
+        target.paste(small, (0, top // factor))
+    return target or to_eight_bits(image)
+
+
+def _read_orientation(image: Image.Image) -> int:
+    value = image.getexif().get(_ORIENTATION, 1)
+    return value if isinstance(value, int) and 1 <= value <= 8 else 1
+
+
+@contextmanager
+def translated_errors() -> Iterator[None]:
+    """Translate what Pillow raises into faults; its warnings about damaged files are no news."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    except DecodeFailed:
+        raise
+    except Exception as error:
+        if isinstance(error, MemoryError) or "memory" in str(error).lower():
+            raise too_much_memory("The picture") from error
+        if "truncated" in str(error):
+            raise broken("The picture is cut off: not all of its pixels are there.") from error
+        raise broken("The pixels of the picture are damaged.") from error
