@@ -2,12 +2,59 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
-from classifeed_common.settings import ServiceSettings
+from classifeed_jobs import ServiceJobSettings
 
 
-class PicturesSettings(ServiceSettings):
+class PicturesSettings(ServiceJobSettings):
     """What pictures needs to know, from variables CLASSIFEED_PICTURES_*."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_PICTURES_", frozen=True)
+
+    bucket: str = Field(
+        default="classifeed-pictures",
+        pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
+        description="Bucket of the pictures; nobody else has files in it.",
+    )
+    rules_file: Path | None = Field(
+        default=None,
+        description="Rules for canonical URLs, read again when the file changes; unset: those of the service.",
+    )
+    poll_records: int = Field(default=500, ge=1, le=5000, description="Events in a transaction, at most.")
+    lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")
+    jobs_lease_s: int = Field(default=60, ge=1, le=86400, description="Lease of jobs, in seconds.")
+    order_timeout_s: float = Field(
+        default=3600, gt=0, description="After which an order without a result is given again, in seconds."
+    )
+    delete_after_s: float = Field(
+        default=86400,
+        ge=0,
+        description="How long after the first finding that a picture is unused a second one deletes it, in seconds.",
+    )
+    look_again_s: int = Field(
+        default=60, ge=1, description="How often pictures are sought that are due for another attempt, in seconds."
+    )
+    replica_dsn: SecretStr = Field(
+        default=SecretStr(""), description="PostgreSQL where states are sought; empty: where they are written."
+    )
+    downloads: int = Field(default=32, ge=1, le=500, description="Downloads at once in a process, at most.")
+    decoders: int = Field(default=0, ge=0, le=64, description="Processes that decode pictures; 0: one for each core.")
+    download_max_bytes: int = Field(default=20 << 20, ge=1024, description="Size of a picture, at most, in bytes.")
+    download_total_s: float = Field(default=60, gt=0, description="How long a download may take, in seconds.")
+    downloads_per_host: int = Field(
+        default=2, ge=1, le=100, description="Downloads from one host at once in a process, at most."
+    )
+    allow_loopback: bool = Field(
+        default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."
+    )
+    proxy: SecretStr | None = Field(
+        default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
+    )
+    http_auth: Literal["off", "on"] = Field(
+        default="off", description="on: HTTP requires a service token on the loopback too."
+    )

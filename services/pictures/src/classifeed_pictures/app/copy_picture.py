@@ -1,0 +1,71 @@
+"""Copy a picture from one namespace to another: a reference more, and no bytes. Delete one: a reference less."""
+
+from __future__ import annotations
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_common.blobs import BlobRefs
+from classifeed_common.db import Tx
+from classifeed_common.errors import ResourceExhausted
+from classifeed_pictures.app.store_picture import add_sizes, record_stored
+from classifeed_pictures.domain.namespaces import missing_versions, pieces_for
+from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
+from classifeed_pictures.domain.states import name_picture
+from classifeed_pictures.store.namespaces import add_usage, find_namespace
+from classifeed_pictures.store.stored import StoredPicture, delete_stored, find_stored, reference_of
+
+_REFS = BlobRefs()
+
+
+async def copy_picture(tx: Tx, order: CopyOrder) -> PictureInfo | LoadFailure | None:
+    """Keep a stored picture in another namespace, too; idempotent.
+
+    Returns:
+        The copy; why there is none; or None where the namespace has sizes that were not made of the picture yet, and
+        that somebody has to make.
+    """
+    namespace = await find_namespace(tx, order.namespace)
+    if namespace is None:
+        return unknown_namespace(order.namespace)
+    address = order.source
+    source = await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True)
+    if source is None:
+        return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")
+    if missing_versions(namespace, source.pieces):
+        return None
+    copy = copy_of(source, namespace.name, order)
+    pieces = pieces_for(namespace, source.pieces)
+    add_sizes(copy, pieces)
+    picture = StoredPicture(copy, order.url_hash, order.attempt, source.original, tuple(pieces))
+    try:
+        await record_stored(tx, _REFS, picture, namespace)
+    except ResourceExhausted as error:
+        return LoadFailure(code=QUOTA_EXCEEDED, message=error.message)
+    return copy
+
+
+async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
+    """Delete a stored picture unless a later attempt has stored it again; return whether it was there. Idempotent."""
+    size_bytes = await delete_stored(tx, order.namespace, order.group_id, order.name, attempt=order.attempt)
+    if size_bytes is None:
+        return False
+    await _REFS.drop(tx, reference_of(order.namespace, order.group_id, order.name))
+    await add_usage(tx, order.namespace, order.group_id, pictures=-1, size_bytes=-size_bytes)
+    return True
+
+
+def copy_of(source: StoredPicture, namespace: str, order: CopyOrder) -> PictureInfo:
+    """Return what is told of a copy, without its sizes."""
+    copy = PictureInfo()
+    copy.CopyFrom(source.info)
+    copy.namespace = namespace
+    copy.group_id, copy.name = name_picture(order.url_hash, source.info.content_hash)
+    del copy.sizes[:]
+    return copy
+
+
+def unknown_namespace(name: str) -> LoadFailure:
+    """Return the failure of an order for a namespace that there is not."""
+    return LoadFailure(
+        code=NAMESPACE_UNKNOWN, message=f"There is no namespace {name!r}. An operator makes one with PutNamespace."
+    )

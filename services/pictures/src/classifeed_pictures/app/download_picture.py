@@ -1,0 +1,89 @@
+"""Download a picture, and store it."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+from typing import Final
+
+from classifeed.pictures.v1.orders_pb2 import DownloadOrder
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database
+from classifeed_common.errors import ResourceExhausted
+from classifeed_common.fetch import Fetched, Fetcher, FetchFailed, FetchLimits, FetchRequest
+from classifeed_pictures.app.copy_picture import unknown_namespace
+from classifeed_pictures.app.decoder import Decoder, size_specs
+from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.store.namespaces import find_namespace
+
+LIMITS: Final = FetchLimits(max_bytes=20 << 20, total_s=60, redirects=3, min_bytes_per_s=4096)
+
+
+class PictureDownloader:
+    """Downloads, decodes and stores pictures.
+
+    Args:
+        database: with the namespaces.
+        fetcher: the way to addresses that nobody vouches for.
+        limits: of a download.
+        decode: decodes what came.
+        store: stores it.
+        clock: says when hosts may be requested again.
+        folder: for files on their way.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        fetcher: Fetcher,
+        decode: Decoder,
+        store: PictureStorer,
+        clock: Clock,
+        *,
+        limits: FetchLimits = LIMITS,
+        folder: Path | None = None,
+    ) -> None:
+        self._database = database
+        self._fetcher = fetcher
+        self._decode = decode
+        self._store = store
+        self._clock = clock
+        self._limits = limits
+        self._folder = folder
+
+    async def __call__(self, order: DownloadOrder) -> PictureInfo | LoadFailure:
+        """Return the stored picture, or why there is none; the same picture again is the same one.
+
+        Raises:
+            Unavailable: the object store or the database does not answer; download it again.
+        """
+        async with self._database.transaction() as tx:
+            namespace = await find_namespace(tx, order.namespace)
+        if namespace is None:
+            return unknown_namespace(order.namespace)
+        with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:
+            path = Path(folder) / "picture"
+            try:
+                fetched = await self._fetcher.fetch(FetchRequest(order.url), path, self._limits)
+            except FetchFailed as failed:
+                return self._failure(failed)
+            assert isinstance(fetched, Fetched), "no condition was sent"
+            data = await asyncio.to_thread(path.read_bytes)
+        try:
+            decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
+            source = Source(order.url_hash, fetched.etag, fetched.last_modified)
+            return await self._store(source, namespace, decoded, attempt=order.attempt)
+        except DecodeFailed as failed:
+            return LoadFailure(code=failed.code, message=failed.message)
+        except ResourceExhausted as exhausted:
+            return LoadFailure(code=exhausted.reason, message=exhausted.message)
+
+    def _failure(self, failed: FetchFailed) -> LoadFailure:
+        failure = LoadFailure(code=failed.code, message=str(failed), http_status=failed.http_status)
+        if failed.retry_after_s is not None:
+            failure.retry_time.FromDatetime(self._clock.now() + timedelta(seconds=failed.retry_after_s))
+        return failure

@@ -1,0 +1,90 @@
+"""Put a picture: keep bytes that somebody sends, under a key of theirs."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.db import Database
+from classifeed_common.errors import Aborted, InvalidArgument, NotFound
+from classifeed_common.outbox import Outbox
+from classifeed_pictures.app.decoder import Decoder, size_specs
+from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.app.process_events import PictureEvents, process_events
+from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.domain.canonical import canonical_url, url_hash
+from classifeed_pictures.domain.events import Put
+from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN
+from classifeed_pictures.store.namespaces import find_namespace
+from classifeed_pictures.store.states import StateChanged, read_now
+
+_TRIES: Final = 5
+
+
+class PicturePutter:
+    """Keeps pictures that are put.
+
+    Args:
+        database: with the tables.
+        outbox: takes what follows: results of requests that waited for the same key, and copies.
+        decode: decodes what came.
+        store: stores it.
+        canonical_rules: of URLs.
+        rules: of the lives of pictures.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        outbox: Outbox,
+        decode: Decoder,
+        store: PictureStorer,
+        *,
+        canonical_rules: Rules,
+        rules: LifecycleRules,
+    ) -> None:
+        self._database = database
+        self._outbox = outbox
+        self._decode = decode
+        self._store = store
+        self._canonical_rules = canonical_rules
+        self._rules = rules
+
+    async def __call__(self, key: str, namespace_name: str, data: bytes) -> PictureInfo:
+        """Keep a picture and return what is told of it; the same bytes under the same key change nothing.
+
+        Raises:
+            NotFound: PICTURE_NAMESPACE_UNKNOWN.
+            InvalidArgument: it is no picture, or none that is taken; the reason is the code.
+            ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
+            Aborted: PICTURE_CHANGED, its state was changed by others all the time.
+            Unavailable: the database or the object store does not answer.
+        """
+        async with self._database.transaction() as tx:
+            namespace = await find_namespace(tx, namespace_name)
+            began_at = await read_now(tx)
+        if namespace is None:
+            raise NotFound(
+                NAMESPACE_UNKNOWN, f"There is no namespace {namespace_name!r}. An operator makes one with PutNamespace."
+            )
+        try:
+            decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
+        except DecodeFailed as failed:
+            raise InvalidArgument(failed.code, failed.message) from failed
+        url = canonical_url(key, self._canonical_rules())
+        source = Source(url_hash(url))
+        info = await self._store(source, namespace, decoded, attempt=int(began_at.timestamp() * 1_000_000))
+        event = PictureEvents(url, source.url_hash, [Put(info, began_at)])
+        for _ in range(_TRIES):
+            try:
+                async with self._database.transaction() as tx:
+                    await process_events(tx, [event], outbox=self._outbox, rules=self._rules)
+            except StateChanged:
+                continue
+            self._outbox.wake()
+            return info
+        raise Aborted(
+            "PICTURE_CHANGED", f"The picture {url[:200]!r} was changed by others all the time. Send it again."
+        )

@@ -1,0 +1,56 @@
+"""Report what came of an order, through the outbox."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder, LoadResult
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_common.db import Tx, after_commit
+from classifeed_common.kafka import Message, message_of
+from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import PICTURES_LOADS
+from classifeed_jobs import FailedJob
+from classifeed_pictures.metrics import LOADS
+from classifeed_pictures.store.states import read_now
+
+FAULT: Final = "PICTURE_INTERNAL_ERROR"
+
+
+class LoadReporter:
+    """Reports results of orders.
+
+    Args:
+        outbox: takes them.
+    """
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def report(self, tx: Tx, order: CopyOrder | DownloadOrder, outcome: PictureInfo | LoadFailure) -> None:
+        """Report a result; several for one order do no harm."""
+        await self._outbox.put(tx, [load_message(order, outcome, at=await read_now(tx))])
+        code = "OK" if isinstance(outcome, PictureInfo) else outcome.code
+        after_commit(tx, partial(_count, code))
+
+    async def report_fault(self, tx: Tx, order: CopyOrder | DownloadOrder, job: FailedJob) -> None:
+        """Report that a job was given up, so that nobody waits for it."""
+        failure = LoadFailure(code=FAULT, message=f"The picture could not be stored. The job {job.job_id} says why.")
+        await self.report(tx, order, failure)
+
+
+def load_message(order: CopyOrder | DownloadOrder, outcome: PictureInfo | LoadFailure, *, at: datetime) -> Message:
+    """Return the result of an order as a message."""
+    result = LoadResult(url=order.url, url_hash=order.url_hash, namespace=order.namespace, attempt=order.attempt)
+    result.load_time.FromDatetime(at)
+    if isinstance(outcome, PictureInfo):
+        result.info.CopyFrom(outcome)
+    else:
+        result.failure.CopyFrom(outcome)
+    return message_of(PICTURES_LOADS, order.url_hash, result)
+
+
+def _count(code: str) -> None:
+    LOADS.labels(code).inc()

@@ -1,0 +1,100 @@
+"""Make the sizes of a picture that a namespace has and that were not made yet."""
+
+from __future__ import annotations
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.db import Database
+from classifeed_common.errors import ResourceExhausted
+from classifeed_pictures.app.copy_picture import copy_of, unknown_namespace
+from classifeed_pictures.app.decoder import Decoder
+from classifeed_pictures.app.store_picture import add_sizes, lay_out, record_stored
+from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.decoding.model import SizeSpec
+from classifeed_pictures.domain.namespaces import Namespace, Piece, missing_versions, pieces_for
+from classifeed_pictures.domain.retries import SOURCE_GONE
+from classifeed_pictures.store.namespaces import find_namespace
+from classifeed_pictures.store.stored import StoredPicture, find_stored
+
+
+class PictureResizer:
+    """Copies pictures whose sizes are to be made first, from the original that is stored.
+
+    Args:
+        database: with the tables.
+        blobs: with the bytes.
+        decode: makes the sizes.
+    """
+
+    def __init__(self, database: Database, blobs: BlobStore, decode: Decoder) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._decode = decode
+        self._refs = BlobRefs()
+
+    async def __call__(self, order: CopyOrder) -> PictureInfo | LoadFailure:
+        """Return the copy, or why there is none; idempotent.
+
+        Raises:
+            Unavailable: the object store or the database does not answer; try again.
+        """
+        async with self._database.transaction() as tx:
+            namespace = await find_namespace(tx, order.namespace)
+            address = order.source
+            source = await find_stored(tx, address.namespace, address.group_id, address.name)
+        if namespace is None:
+            return unknown_namespace(order.namespace)
+        if source is None:
+            return _gone()
+        try:
+            original = await self._blobs.get_bytes(source.original)
+            files: dict[str, bytes] = {}
+            made = await self._make(original, namespace, source, files)
+            return await self._record(order, namespace, source, made, files)
+        except BlobMissing:
+            return _gone()
+        except DecodeFailed as failed:
+            return LoadFailure(code=failed.code, message=failed.message)
+        except ResourceExhausted as exhausted:
+            return LoadFailure(code=exhausted.reason, message=exhausted.message)
+
+    async def _make(
+        self, original: bytes, namespace: Namespace, source: StoredPicture, files: dict[str, bytes]
+    ) -> list[Piece]:
+        lacking = missing_versions(namespace, source.pieces)
+        if not lacking:
+            return []
+        rules = dict.fromkeys(rule for rule, _ in lacking)
+        sizes = [SizeSpec(rule.name, rule.width, rule.height, rule.crop) for rule in rules]
+        formats = list(dict.fromkeys(format_ for _, format_ in lacking))
+        decoded = await self._decode.decode(original, sizes, formats)
+        wanted = {(rule.name, format_) for rule, format_ in lacking}
+        versions = [version for version in decoded.versions if (version.size, version.format) in wanted]
+        return lay_out(versions, namespace, files)
+
+    async def _record(
+        self,
+        order: CopyOrder,
+        namespace: Namespace,
+        source: StoredPicture,
+        made: list[Piece],
+        files: dict[str, bytes],
+    ) -> PictureInfo | LoadFailure:
+        copy = copy_of(source, namespace.name, order)
+        pieces = pieces_for(namespace, [*source.pieces, *made])
+        add_sizes(copy, pieces)
+        picture = StoredPicture(copy, order.url_hash, order.attempt, source.original, tuple(pieces))
+        async with self._database.transaction() as tx:
+            # Locked once more: what was deleted meanwhile has lost its references, and its files may go.
+            address = source.info
+            if await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True) is None:
+                return _gone()
+            await record_stored(tx, self._refs, picture, namespace)
+        for sha256, content in files.items():
+            await self._blobs.put_bytes(content, sha256)
+        return copy
+
+
+def _gone() -> LoadFailure:
+    return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")

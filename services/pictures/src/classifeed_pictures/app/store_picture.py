@@ -1,0 +1,153 @@
+"""Store a picture in a namespace: refer first, then put, so that no clean-up takes its files in between."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database, Tx
+from classifeed_common.errors import ResourceExhausted
+from classifeed_pictures.decoding.model import Decoded, Version
+from classifeed_pictures.domain.namespaces import Namespace, Piece
+from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
+from classifeed_pictures.domain.states import name_picture
+from classifeed_pictures.store.namespaces import add_usage, read_used_bytes
+from classifeed_pictures.store.stored import StoredPicture, find_stored, put_stored
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a picture came from.
+
+    Attributes:
+        url_hash: Of its URL or key.
+        etag: As its host gave it.
+        last_modified: As its host gave it.
+    """
+
+    url_hash: bytes
+    etag: str = ""
+    last_modified: str = ""
+
+
+class PictureStorer:
+    """Stores decoded pictures.
+
+    Args:
+        database: with the tables.
+        blobs: with the bytes.
+        clock: says when.
+    """
+
+    def __init__(self, database: Database, blobs: BlobStore, clock: Clock) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._clock = clock
+        self._refs = BlobRefs()
+
+    async def __call__(self, source: Source, namespace: Namespace, decoded: Decoded, *, attempt: int) -> PictureInfo:
+        """Store a picture, and return what is told of it; idempotent.
+
+        Raises:
+            ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
+            Unavailable: the object store does not answer; store it again.
+        """
+        files: dict[str, bytes] = {}
+        original = _add(files, decoded.original)
+        pieces = lay_out(decoded.versions, namespace, files)
+        info = self._info(source, namespace, decoded, pieces)
+        picture = StoredPicture(info, source.url_hash, attempt, original, tuple(pieces))
+        async with self._database.transaction() as tx:
+            await record_stored(tx, self._refs, picture, namespace)
+        for sha256, content in files.items():
+            await self._blobs.put_bytes(content, sha256)
+        return info
+
+    def _info(self, source: Source, namespace: Namespace, decoded: Decoded, pieces: Sequence[Piece]) -> PictureInfo:
+        content_hash = hashlib.sha256(decoded.original).digest()
+        group_id, name = name_picture(source.url_hash, content_hash)
+        info = PictureInfo(
+            namespace=namespace.name,
+            group_id=group_id,
+            name=name,
+            width=decoded.width,
+            height=decoded.height,
+            format=decoded.format,
+            size_bytes=len(decoded.original),
+            content_hash=content_hash,
+            perceptual_hash=decoded.perceptual_hash,
+            dominant_color=decoded.dominant_color,
+            blurhash=decoded.blurhash,
+            frames=decoded.frames,
+            source_etag=source.etag,
+            source_last_modified=source.last_modified,
+        )
+        info.store_time.FromDatetime(self._clock.now())
+        add_sizes(info, pieces)
+        return info
+
+
+async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespace: Namespace) -> None:
+    """Note a picture with the references to its files, and count it; what is stored already keeps its versions.
+
+    Raises:
+        ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
+    """
+    info = picture.info
+    known = await find_stored(tx, info.namespace, info.group_id, info.name, is_locked=True)
+    added_bytes = picture.total_bytes - (known.total_bytes if known is not None else 0)
+    if namespace.quota_bytes and added_bytes > 0:
+        used_bytes = await read_used_bytes(tx, namespace.name)
+        if used_bytes + added_bytes > namespace.quota_bytes:
+            raise ResourceExhausted(
+                QUOTA_EXCEEDED,
+                f"The namespace {namespace.name} has {used_bytes} of {namespace.quota_bytes} bytes in use, and the "
+                f"picture takes {added_bytes} more. Delete pictures, or raise its quota.",
+            )
+    await refs.add_many(tx, [(sha256, picture.reference) for sha256 in picture.blobs])
+    await put_stored(tx, picture if known is None else replace(picture, attempt=max(picture.attempt, known.attempt)))
+    await add_usage(tx, info.namespace, info.group_id, pictures=0 if known is not None else 1, size_bytes=added_bytes)
+
+
+def lay_out(versions: Sequence[Version], namespace: Namespace, files: dict[str, bytes]) -> list[Piece]:
+    """Lay all versions into one file, which is added to `files` by its hash, and return where each lies."""
+    if not versions:
+        return []
+    rules = {rule.name: rule for rule in namespace.sizes}
+    blob = _add(files, b"".join(version.data for version in versions))
+    pieces, offset = [], 0
+    for version in versions:
+        pieces.append(
+            Piece(
+                rules[version.size],
+                version.format,
+                version.width,
+                version.height,
+                blob,
+                offset,
+                len(version.data),
+                hashlib.sha256(version.data).hexdigest(),
+            )
+        )
+        offset += len(version.data)
+    return pieces
+
+
+def add_sizes(info: PictureInfo, pieces: Sequence[Piece]) -> None:
+    """Add the sizes of a picture, from the smallest to the largest."""
+    formats: dict[str, list[str]] = {}
+    first: Mapping[str, Piece] = {piece.rule.name: piece for piece in reversed(pieces)}
+    for piece in pieces:
+        formats.setdefault(piece.rule.name, []).append(piece.format)
+    for name, piece in sorted(first.items(), key=lambda item: (item[1].width * item[1].height, item[0])):
+        info.sizes.add(name=name, width=piece.width, height=piece.height, formats=formats[name])
+
+
+def _add(files: dict[str, bytes], content: bytes) -> str:
+    sha256 = hashlib.sha256(content).hexdigest()
+    files[sha256] = content
+    return sha256

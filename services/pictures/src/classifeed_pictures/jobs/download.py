@@ -1,0 +1,62 @@
+"""The job `pictures.download`: downloads one picture. Its partition is the host, so that a slow one blocks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+from urllib.parse import urlsplit
+
+from classifeed.pictures.v1.orders_pb2 import DownloadOrder
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry
+from classifeed_pictures.app.download_picture import PictureDownloader
+from classifeed_pictures.app.report_load import LoadReporter
+from classifeed_pictures.jobs.orders import OrderArgs
+
+QUEUE: Final = "pictures.download"
+TASK: Final = "pictures.download"
+_LONGEST_S: Final = 300.0
+
+
+async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOrder]) -> None:
+    """Enqueue the jobs of orders; an order that comes again makes no second job."""
+    requests = {
+        key: JobRequest(
+            queue=QUEUE,
+            task=TASK,
+            args=OrderArgs.of(order).model_dump(),
+            idempotency_key=key,
+            partition_key=_host_of(order.url),
+        )
+        for order in orders
+        if (key := f"download/{order.url_hash.hex()}/{order.attempt}")
+    }
+    await store.enqueue_many(tx, list(requests.values()))
+
+
+def register_download(registry: Registry, download: PictureDownloader, reporter: LoadReporter) -> None:
+    """Add the task to a registry."""
+
+    async def report_failed(tx: Tx, args: OrderArgs, job: FailedJob) -> None:
+        await reporter.report_fault(tx, DownloadOrder.FromString(args.message), job)
+
+    @registry.register(
+        TASK,
+        backoff=Exponential(first_s=1, cap_s=60),
+        max_run_s=_LONGEST_S,
+        max_unknown_faults=5,
+        on_failed=report_failed,
+    )
+    async def download_picture(ctx: JobContext, args: OrderArgs) -> None:
+        """Download it, store it, and report what came of it."""
+        order = DownloadOrder.FromString(args.message)
+        outcome = await download(order)
+        async with ctx.guarded_transaction() as tx:
+            await reporter.report(tx, order, outcome)
+
+
+def _host_of(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,52 @@
+"""The job `pictures.look-again`: a pass over the states, for those whose next attempt is due."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from classifeed_common.db import Database, Tx
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import Exponential, JobContext, Registry, Schedule, Slice, SliceJob
+from classifeed_pictures.app.find_due import find_due
+
+TASK: Final = "pictures.look-again"
+_STATES: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class LookAgainJob:
+    """Looks for what is due, again and again; one at a time, whatever the number of processes.
+
+    Attributes:
+        outbox: takes the notices.
+        every_s: how often, in seconds.
+        replica: where the states are read; None: where they are written.
+    """
+
+    outbox: Outbox
+    every_s: int
+    replica: Database | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the queue, the task and the schedule."""
+        return TASK
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it runs. What a pass has missed is found by the next one."""
+        return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=self.every_s, missed="skip")
+
+    def tasks(self) -> Registry:
+        """Return its task for the service's worker."""
+        registry = Registry()
+
+        async def look(tx: Tx, _args: dict[str, Any], cursor: list[str] | None, _ctx: JobContext) -> Slice:
+            if self.replica is None:
+                return await find_due(tx, tx, cursor, outbox=self.outbox, limit=_STATES)
+            async with self.replica.transaction() as read:
+                return await find_due(read, tx, cursor, outbox=self.outbox, limit=_STATES)
+
+        registry.register(TASK, args=None, backoff=Exponential(first_s=1, cap_s=60), resumes=True)(SliceJob(look).run)
+        return registry

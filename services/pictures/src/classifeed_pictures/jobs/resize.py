@@ -1,0 +1,43 @@
+"""The job `pictures.resize`: makes the sizes that a copy needs and that its source does not have."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
+from classifeed_pictures.app.report_load import LoadReporter
+from classifeed_pictures.app.resize_picture import PictureResizer
+from classifeed_pictures.jobs.orders import OrderArgs
+
+QUEUE: Final = "pictures.resize"
+TASK: Final = "pictures.resize"
+_LONGEST_S: Final = 120.0
+
+
+async def enqueue_resize(store: JobStore, tx: Tx, order: CopyOrder) -> None:
+    """Enqueue the job of an order; one that comes again makes no second job."""
+    key = f"resize/{order.url_hash.hex()}/{order.attempt}"
+    await store.enqueue(tx, QUEUE, TASK, OrderArgs.of(order), idempotency_key=key)
+
+
+def register_resize(registry: Registry, resize: PictureResizer, reporter: LoadReporter) -> None:
+    """Add the task to a registry."""
+
+    async def report_failed(tx: Tx, args: OrderArgs, job: FailedJob) -> None:
+        await reporter.report_fault(tx, CopyOrder.FromString(args.message), job)
+
+    @registry.register(
+        TASK,
+        backoff=Exponential(first_s=1, cap_s=60),
+        max_run_s=_LONGEST_S,
+        max_unknown_faults=5,
+        on_failed=report_failed,
+    )
+    async def resize_picture(ctx: JobContext, args: OrderArgs) -> None:
+        """Make the sizes, and report the copy."""
+        order = CopyOrder.FromString(args.message)
+        outcome = await resize(order)
+        async with ctx.guarded_transaction() as tx:
+            await reporter.report(tx, order, outcome)
