@@ -14,14 +14,14 @@ _MOST, _FEWEST = 4, 3
 
 
 def encode_blurhash(image: Image.Image, *, is_wide: bool) -> str:
-    """Return the BlurHash of an RGB picture of any shape: four components along its longer side, three along the other."""
+    """Return the BlurHash of an RGB picture: four components along the longer side of the original, three otherwise."""
     across, down = (_MOST, _FEWEST) if is_wide else (_FEWEST, _MOST)
     small = image.resize((_SIDE, _SIDE), Image.Resampling.BOX)
     factors = _measure(_to_linear(np.asarray(small, np.float64) / 255), across, down)
     rest = factors[1:]
     greatest = float(np.abs(rest).max())
     scale = int(np.clip(np.floor(greatest * 166 - 0.5), 0, 82))
-    average = [int(round(value * 255)) for value in _from_linear(factors[0])]
+    average = [round(float(value) * 255) for value in _from_linear(factors[0])]
     digits = [_base83(across - 1 + (down - 1) * 9, 1), _base83(scale, 1)]
     digits.append(_base83(average[0] << 16 | average[1] << 8 | average[2], 4))
     for factor in rest / ((scale + 1) / 166):

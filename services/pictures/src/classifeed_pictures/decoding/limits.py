@@ -9,7 +9,7 @@ from classifeed_pictures.decoding.faults import TOO_MANY_FRAMES, TOO_MANY_PIXELS
 
 MIB: Final = 1024 * 1024
 # What an interpreter with its libraries takes before the first picture, as address space.
-_BASE_BYTES: Final = 176 * MIB
+_BASE_BYTES: Final = 144 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,5 +82,5 @@ def too_much_memory(subject: str) -> DecodeFailed:
     """Return the fault of a picture for which the memory of a process is not enough."""
     return DecodeFailed(
         TOO_MUCH_MEMORY,
-        f"{subject} needs more memory than decoding may take. Publish a smaller version, or a plain JPEG.",
+        f"{subject} needs more memory than decoding may take. Publish a smaller one, or a plain JPEG.",
     )

@@ -101,7 +101,7 @@ def render(
 
 
 def _scale(width: int, height: int, size: SizeSpec) -> float:
-    scales = (size.width / max(width, 1), size.height / max(height, 1))
+    scales = (size.width / width, size.height / height)
     return max(scales) if size.crop else min(scales)
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from classifeed_pictures.decoding.faults import DecodeFailed, NotAPicture, broken, unsupported
 
 _PNG: Final = b"\x89PNG\r\n\x1a\n"
+_BEGINNINGS: Final = (_PNG, b"GIF89a", b"GIF87a", b"\xff\xd8\xff", b"RIFF")
 _HEIC_BRANDS: Final = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"})
 _HEIF_BRANDS: Final = frozenset({b"mif1", b"mif2", b"msf1", b"miaf"})
 _AVIF_BRANDS: Final = frozenset({b"avif", b"avis"})

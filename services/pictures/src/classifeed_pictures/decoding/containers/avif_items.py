@@ -73,9 +73,8 @@ class ItemTable:
         colour = self._parts(primary)
         kept = set(colour)
         for number, item in self.items.items():
-            if primary in item.references.get(b"auxl", ()) or kept & set(item.references.get(b"auxl", ())):
-                if any(self._is_alpha(box) for box in item.properties):
-                    kept |= self._parts(number)
+            if colour & set(item.references.get(b"auxl", ())) and any(self._is_alpha(box) for box in item.properties):
+                kept |= self._parts(number)
         pixels = 0
         for number in kept:
             item = self.items[number]
@@ -87,8 +86,8 @@ class ItemTable:
         if pixels > limits.pixels:
             raise DecodeFailed(
                 TOO_MANY_PIXELS,
-                f"The tiles of the AVIF have {pixels / 1e6:.0f} megapixels; at most {limits.pixels / 1e6:g} are accepted. "
-                "Publish a smaller version.",
+                f"The tiles of the AVIF have {pixels / 1e6:.0f} megapixels; at most {limits.pixels / 1e6:g} are "
+                "accepted. Publish a smaller version.",
             )
         width, height = self._size(self.items[primary], limits)
         return width, height, kept

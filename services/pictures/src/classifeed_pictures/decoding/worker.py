@@ -1,0 +1,115 @@
+"""The process that decodes: `python -m classifeed_pictures.decoding.worker LIMITS`, frames in, frames out.
+
+It is started with no environment but what is here, has no descriptors but its two pipes, and can open no more: no file,
+no socket. Its address space and its CPU time are limited by the kernel, and it dies with the process that started it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import math
+import os
+import resource
+import signal
+import sys
+from typing import Any, BinaryIO, Final
+
+from classifeed_pictures.decoding.faults import TOO_MUCH_MEMORY, DecodeFailed, broken
+from classifeed_pictures.decoding.limits import Limits, too_much_memory
+from classifeed_pictures.decoding.model import VERSION_FORMATS, SizeSpec
+from classifeed_pictures.decoding.pipeline import decode_picture
+from classifeed_pictures.decoding.wire import LENGTHS, pack, pack_result, unpack, unpack_request
+
+_PR_SET_PDEATHSIG: Final = 1
+_DESCRIPTORS: Final = 3
+
+
+def main() -> int:
+    """Serve until the input ends."""
+    options = json.loads(sys.argv[1])
+    limits = Limits(**options["limits"])
+    die_with_parent(options["parent"])
+    source, target = sys.stdin.buffer, sys.stdout.buffer
+    warm_up(limits)
+    confine(limits)
+    _write(target, pack({"ready": True}))
+    while (frame := _read(source)) is not None:
+        fields, blobs = frame
+        limit_cpu(options["deadline_s"])
+        data, sizes, formats = unpack_request(fields, blobs)
+        try:
+            result = decode_picture(data, sizes, formats, limits)
+        except DecodeFailed as fault:
+            _write(target, pack_result(fault, data))
+            if fault.code == TOO_MUCH_MEMORY:
+                return 0  # what is left of the address space may be in pieces
+        except MemoryError:
+            _write(target, pack_result(too_much_memory("The picture"), data))
+            return 0
+        except Exception:  # noqa: BLE001 - whatever a library or a parser of ours trips over, it is this picture's
+            _write(target, pack_result(broken("The picture cannot be read."), data))
+        else:
+            _write(target, pack_result(result, data))
+            del result
+        del data, blobs, fields, frame
+    return 0
+
+
+def die_with_parent(parent: int) -> None:
+    """Have the kernel kill this process when the one that started it ends, however that ends."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+def confine(limits: Limits) -> None:
+    """Give up what decoding does not need."""
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 2)
+    os.close(quiet)
+    os.closerange(_DESCRIPTORS, 4096)
+    for kind, value in (
+        (resource.RLIMIT_AS, limits.memory_bytes),
+        (resource.RLIMIT_NOFILE, _DESCRIPTORS),
+        (resource.RLIMIT_FSIZE, 0),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        resource.setrlimit(kind, (value, value))
+
+
+def limit_cpu(deadline_s: float) -> None:
+    """Let this process use so many seconds of CPU from now on, rounded up; then the kernel ends it."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(used.ru_utime + used.ru_stime + deadline_s) + 1, hard))
+
+
+def warm_up(limits: Limits) -> None:
+    """Load all that Pillow and numpy load late: once confined, no file can be opened."""
+    from PIL import Image
+
+    from classifeed_pictures.decoding.encoding import encode
+
+    Image.preinit()
+    picture = Image.linear_gradient("L").resize((16, 16)).convert("RGBA")
+    for name in VERSION_FORMATS:
+        decode_picture(encode(picture, name), [SizeSpec("small", 8, 8, True)], VERSION_FORMATS, limits)
+
+
+def _read(source: BinaryIO) -> tuple[dict[str, Any], list[bytes]] | None:
+    lengths = source.read(LENGTHS.size)
+    if len(lengths) < LENGTHS.size:
+        return None
+    head, body = LENGTHS.unpack(lengths)
+    return unpack(source.read(head), source.read(body))
+
+
+def _write(target: BinaryIO, pieces: list[bytes]) -> None:
+    for piece in pieces:
+        target.write(piece)
+    target.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
