@@ -40,3 +40,21 @@ LOADS: Final = METRICS.counter(
     unit="loads",
     labels={"code": "OK, or the code of the failure"},
 )
+EVENTS: Final = METRICS.counter(
+    "classifeed_pictures_events_total",
+    "Events that were sent to their shards, by what they were made of; those sent again count again.",
+    unit="events",
+    labels={"source": ("requests", "loads", "files")},
+)
+REFUSED: Final = METRICS.counter(
+    "classifeed_pictures_refused_items_total",
+    "Requests, notices and rows of event files that cannot be used, by what was done with them.",
+    unit="items",
+    labels={"outcome": ("answered", "dead_letter", "row")},
+)
+EVENT_FILES: Final = METRICS.counter(
+    "classifeed_pictures_event_files_total",
+    "Event files that were taken to their end, failed, or were replaced under way.",
+    unit="files",
+    labels={"outcome": ("done", "failed", "replaced")},
+)

@@ -1,0 +1,91 @@
+"""Make events: of each request, notice and result one event, under the key of its URL and for the shard of that key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from opentelemetry.context import Context
+
+from classifeed.pictures.v1.events_pb2 import DeletePicture, EventSource, LookAgain, PictureEvent, PictureRequested
+from classifeed.pictures.v1.orders_pb2 import LoadResult
+from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureRequest
+from classifeed_common.kafka import Message, message_of
+from classifeed_domain.topics import PICTURES_EVENTS
+from classifeed_pictures.domain.canonical import CanonicalRules, shard_of, url_hash
+from classifeed_pictures.domain.item_faults import (
+    REQUEST_INVALID,
+    ItemFault,
+    fault_of_deletion,
+    fault_of_request,
+    key_or_fault,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventMaker:
+    """Makes events by one version of the rules.
+
+    Attributes:
+        rules: of canonical URLs.
+        partitions: of the topic of events, as declared: the same for whatever makes events, or a URL had two shards.
+        topic: of the events.
+    """
+
+    rules: CanonicalRules
+    partitions: int
+    topic: str = PICTURES_EVENTS
+
+    def of_request(
+        self, request: PictureRequest, *, recipient: str, source: EventSource, time: Timestamp, trace: Context
+    ) -> Message | ItemFault:
+        """Return the event of a request as a message, or what is wrong with the request."""
+        key = key_or_fault(request.url, self.rules)
+        if isinstance(key, ItemFault):
+            return key
+        if (fault := fault_of_request(request.namespace, recipient, request.reference)) is not None:
+            return fault
+        requested = PictureRequested(
+            namespace=request.namespace,
+            recipient=recipient,
+            reference=request.reference,
+            requested_url=request.url if request.url != key else "",
+        )
+        return self._message(key, PictureEvent(source=source, event_time=time, requested=requested), trace)
+
+    def of_notice(
+        self, notice: PictureNotice, *, source: EventSource, time: Timestamp, trace: Context
+    ) -> Message | ItemFault:
+        """Return the event of a notice, likewise."""
+        what = notice.WhichOneof("notice")
+        if what is None:
+            return ItemFault(REQUEST_INVALID, "The notice says nothing")
+        change = notice.look_again if what == "look_again" else notice.delete_picture
+        return self.of_change(notice.url, change, source=source, time=time, trace=trace)
+
+    def of_change(
+        self, url: str, change: LookAgain | DeletePicture, *, source: EventSource, time: Timestamp, trace: Context
+    ) -> Message | ItemFault:
+        """Return the event of what a notice or a row of a file says, likewise."""
+        key = key_or_fault(url, self.rules)
+        if isinstance(key, ItemFault):
+            return key
+        event = PictureEvent(source=source, event_time=time)
+        if isinstance(change, LookAgain):
+            event.look_again.CopyFrom(change)
+        elif (fault := fault_of_deletion(change.namespace)) is not None:
+            return fault
+        else:
+            event.delete_picture.CopyFrom(change)
+        return self._message(key, event, trace)
+
+    def of_load(self, result: LoadResult, *, source: EventSource, time: Timestamp, trace: Context) -> Message:
+        """Return the event of a result, under the key that was ordered, whatever the rules make of its URL now."""
+        event = PictureEvent(source=source, event_time=time, loaded=result)
+        return self._message(result.url, event, trace)
+
+    def _message(self, key: str, event: PictureEvent, trace: Context) -> Message:
+        event.url = key
+        event.url_hash = url_hash(key)
+        partition = shard_of(event.url_hash, self.partitions)
+        return message_of(self.topic, event.url_hash, event, partition=partition, trace=trace)

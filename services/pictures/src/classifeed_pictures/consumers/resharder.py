@@ -1,0 +1,217 @@
+"""Records of pictures.requests.v1 and pictures.loads.v1: each request, notice and result goes to the shard of its URL.
+
+Nothing is kept but positions, which move once the events are acknowledged. So an event may come twice, or late from a
+process that stood still, and never not at all: each says where it was read, and when it happened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import structlog
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.pictures.v1.events_pb2 import EventSource
+from classifeed.pictures.v1.orders_pb2 import LoadResult
+from classifeed.pictures.v1.picture_pb2 import LoadFailure
+from classifeed.pictures.v1.requests_pb2 import (
+    PictureNotices,
+    PictureRequest,
+    PictureRequests,
+    PictureResult,
+    PictureResults,
+)
+from classifeed_common.db import Tx, after_commit
+from classifeed_common.kafka import (
+    MAX_MESSAGE_BYTES,
+    DeadLetters,
+    Message,
+    Poison,
+    Record,
+    decode_all,
+    message_of,
+    trace_of,
+)
+from classifeed_common.yielding import Yielder
+from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS, PICTURES_RESULTS, declared
+from classifeed_pictures.app.make_events import EventMaker
+from classifeed_pictures.app.send_messages import Sender, send_messages
+from classifeed_pictures.consumers.decode_inputs import Input, decode_input, is_time
+from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.domain.item_faults import REQUEST_INVALID, ItemFault
+from classifeed_pictures.metrics import EVENTS, REFUSED
+
+GROUP: Final = "pictures-resharder"
+TOPICS: Final = (PICTURES_REQUESTS, PICTURES_LOADS)
+_TIME_INVALID: Final = ItemFault(REQUEST_INVALID, "The time is outside of the years 1 to 9999")
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(slots=True)
+class _Made:
+    """What records have been made into so far.
+
+    Attributes:
+        events: messages to the shards.
+        answers: results of requests that cannot be used, to those who sent them.
+        letters: records with items that nobody can be told of, with what is wrong.
+        of_loads: how many of the events are of results.
+    """
+
+    events: list[Message] = field(default_factory=list)
+    answers: list[Message] = field(default_factory=list)
+    letters: list[tuple[Record, str]] = field(default_factory=list)
+    of_loads: int = 0
+
+
+class Resharder:
+    """Handles polls, for an OrderedConsumer over the positions of a table.
+
+    A request that cannot be used gets its result from here: it has no key under which the processor could keep it, and
+    the others of its record go on. A notice that cannot be used has nobody to answer: a copy of its record goes to dead
+    letters, and the others go on.
+
+    Args:
+        producer: sends events and results; its acknowledgements are awaited.
+        dead_letters: takes copies of records with items that nobody can be told of.
+        current_rules: of canonical URLs; taken once for each poll.
+        events_topic: where events go, to as many partitions as are declared.
+        partitions: how many those are.
+        results_topic: where results go.
+    """
+
+    def __init__(
+        self,
+        producer: Sender,
+        dead_letters: DeadLetters,
+        *,
+        current_rules: Callable[[], CanonicalRules],
+        events_topic: str = PICTURES_EVENTS,
+        partitions: int = declared(PICTURES_EVENTS).partitions,
+        results_topic: str = PICTURES_RESULTS,
+    ) -> None:
+        self._producer = producer
+        self._dead_letters = dead_letters
+        self._current_rules = current_rules
+        self._events_topic = events_topic
+        self._partitions = partitions
+        self._results_topic = results_topic
+
+    async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
+        """Return once the events of a poll are acknowledged. It may run again with the same records.
+
+        Raises:
+            Poison: a record carries none of what is read, or breaks the protocol.
+            Unavailable: Kafka does not take the events.
+        """
+        inputs = decode_all(records, decode_input)
+        maker = EventMaker(self._current_rules(), self._partitions, self._events_topic)
+        made = _Made()
+        yielder = Yielder()
+        for record, message in zip(records, inputs, strict=True):
+            self._make(maker, record, message, made)
+            await yielder.yield_if_due()
+        await send_messages(self._producer, [*made.events, *made.answers])
+        for record, reason in made.letters:
+            await self._dead_letters.put(GROUP, record, reason)
+        after_commit(tx, lambda: _report(made))
+
+    def _make(self, maker: EventMaker, record: Record, message: Input, made: _Made) -> None:
+        source = EventSource(name=record.topic, partition=record.partition, position=record.offset)
+        trace = trace_of(record)
+        if isinstance(message, LoadResult):
+            time = _time_of(message.load_time if message.HasField("load_time") else None, record)
+            event = maker.of_load(message, source=source, time=time, trace=trace)
+            if event.size_bytes > MAX_MESSAGE_BYTES:
+                raise Poison(record, f"its event has {event.size_bytes} bytes; {MAX_MESSAGE_BYTES} are allowed")
+            made.events.append(event)
+            made.of_loads += 1
+            return
+        faults = (
+            self._make_of_requests(maker, record, message, source, made)
+            if isinstance(message, PictureRequests)
+            else self._make_of_notices(maker, record, message, source, made)
+        )
+        if faults:
+            made.letters.append((record, "; ".join(faults)))
+
+    def _make_of_requests(
+        self, maker: EventMaker, record: Record, message: PictureRequests, source: EventSource, made: _Made
+    ) -> list[str]:
+        """Return what is wrong with requests that not even a result can be sent to."""
+        faults: list[str] = []
+        trace = trace_of(record)
+        for number, request in enumerate(message.requests):
+            time = _time_of(request.request_time if request.HasField("request_time") else None, record)
+            found: Message | ItemFault = _TIME_INVALID
+            if is_time(time):
+                found = maker.of_request(request, recipient=message.recipient, source=source, time=time, trace=trace)
+            if isinstance(found, Message):
+                made.events.append(found)
+                continue
+            answer = message_of(
+                self._results_topic,
+                message.recipient.encode(),
+                PictureResults(recipient=message.recipient, results=[_refusal(request, found)]),
+                trace=trace,
+            )
+            if answer.size_bytes > MAX_MESSAGE_BYTES:
+                faults.append(f"requests[{number}]: {found.words}, and its result would be too large")
+            else:
+                made.answers.append(answer)
+        return faults
+
+    def _make_of_notices(
+        self, maker: EventMaker, record: Record, message: PictureNotices, source: EventSource, made: _Made
+    ) -> list[str]:
+        """Return what is wrong with notices that cannot be used."""
+        faults: list[str] = []
+        trace = trace_of(record)
+        for number, notice in enumerate(message.notices):
+            time = _time_of(notice.notice_time if notice.HasField("notice_time") else None, record)
+            found: Message | ItemFault = _TIME_INVALID
+            if is_time(time):
+                found = maker.of_notice(notice, source=source, time=time, trace=trace)
+            if isinstance(found, Message):
+                made.events.append(found)
+            else:
+                faults.append(f"notices[{number}]: {found.words}")
+        return faults
+
+
+def _time_of(own: Timestamp | None, record: Record) -> Timestamp:
+    """Return the message's own time, or that of the record where it has none: the same each time it is read."""
+    if own is not None:
+        return own
+    time = Timestamp()
+    time.FromMilliseconds(max(record.timestamp_ms, 0))
+    return time
+
+
+def _refusal(request: PictureRequest, fault: ItemFault) -> PictureResult:
+    """Return the result of a request that no attempt was made for."""
+    return PictureResult(
+        url=request.url,
+        namespace=request.namespace,
+        reference=request.reference,
+        failure=LoadFailure(code=fault.code, message=fault.words),
+    )
+
+
+def _report(made: _Made) -> None:
+    EVENTS.labels("requests").inc(len(made.events) - made.of_loads)
+    EVENTS.labels("loads").inc(made.of_loads)
+    REFUSED.labels("answered").inc(len(made.answers))
+    REFUSED.labels("dead_letter").inc(len(made.letters))
+    if made.answers:
+        _log.info("pictures.requests.refused", requests=len(made.answers))
+    for record, reason in made.letters:
+        _log.error(
+            "pictures.items.refused",
+            topic=record.topic,
+            partition=record.partition,
+            offset=record.offset,
+            reason=reason,
+        )
