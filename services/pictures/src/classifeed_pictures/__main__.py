@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from classifeed_common.runner import main
-from classifeed_pictures.bootstrap import SERVICE, build
+from classifeed_pictures.bootstrap import SERVICE, build, prepare
 from classifeed_pictures.settings import PicturesSettings
 
 if __name__ == "__main__":
-    main(SERVICE, PicturesSettings, build, None)
+    main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare)

@@ -58,3 +58,8 @@ EVENT_FILES: Final = METRICS.counter(
     unit="files",
     labels={"outcome": ("done", "failed", "replaced")},
 )
+OLDEST_REQUEST: Final = METRICS.gauge(
+    "classifeed_pictures_oldest_request_seconds",
+    "Age of the oldest request of which nobody was told anything.",
+    unit="seconds",
+)

@@ -36,6 +36,9 @@ class PicturesSettings(ServiceJobSettings):
         ge=0,
         description="How long after the first finding that a picture is unused a second one deletes it, in seconds.",
     )
+    waiting_days: int = Field(
+        default=90, ge=1, description="How long requests are kept whose pictures could not be had, in days."
+    )
     look_again_s: int = Field(
         default=60, ge=1, description="How often pictures are sought that are due for another attempt, in seconds."
     )
@@ -47,7 +50,13 @@ class PicturesSettings(ServiceJobSettings):
     download_max_bytes: int = Field(default=20 << 20, ge=1024, description="Size of a picture, at most, in bytes.")
     download_total_s: float = Field(default=60, gt=0, description="How long a download may take, in seconds.")
     downloads_per_host: int = Field(
-        default=2, ge=1, le=100, description="Downloads from one host at once in a process, at most."
+        default=2, ge=1, le=100, description="Downloads from one host at once, over all processes, at most."
+    )
+    host_first_rate: float = Field(
+        default=2, gt=0, description="Requests a second to a host that is not known yet, over all processes."
+    )
+    host_highest_rate: float = Field(
+        default=20, gt=0, description="Requests a second to a host that responds well, over all processes, at most."
     )
     allow_loopback: bool = Field(
         default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."

@@ -13,7 +13,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.kafka import Message, message_of
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_RESULTS
-from classifeed_pictures.domain.events import Answer, Copy, Delete, Download, Order
+from classifeed_pictures.domain.events import NOBODY, Answer, Copy, Delete, Download, Order
 
 _RESULTS_A_MESSAGE: Final = 100
 _BYTES_A_MESSAGE: Final = 500_000
@@ -46,7 +46,7 @@ def result_messages(answers: Iterable[Answer]) -> list[Message]:
     """Return results as messages, up to 100 of a recipient in each, in their order; none for no recipient."""
     by_recipient: dict[str, list[PictureResult]] = {}
     for answer in answers:
-        if not answer.request.recipient:
+        if answer.request.recipient == NOBODY:
             continue
         by_recipient.setdefault(answer.request.recipient, []).append(_result(answer))
     return [

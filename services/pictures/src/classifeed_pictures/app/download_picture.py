@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +17,7 @@ from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.domain.namespaces import Namespace
 from classifeed_pictures.store.namespaces import find_namespace
 
 LIMITS: Final = FetchLimits(max_bytes=20 << 20, total_s=60, redirects=3, min_bytes_per_s=4096)
@@ -72,10 +72,13 @@ class PictureDownloader:
             except FetchFailed as failed:
                 return self._failure(failed)
             assert isinstance(fetched, Fetched), "no condition was sent"
-            data = await asyncio.to_thread(path.read_bytes)
+            return await self._keep(order, namespace, path, Source(order.url_hash, fetched.etag, fetched.last_modified))
+
+    async def _keep(
+        self, order: DownloadOrder, namespace: Namespace, path: Path, source: Source
+    ) -> PictureInfo | LoadFailure:
         try:
-            decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
-            source = Source(order.url_hash, fetched.etag, fetched.last_modified)
+            decoded = await self._decode.decode(path, size_specs(namespace), namespace.formats)
             return await self._store(source, namespace, decoded, attempt=order.attempt)
         except DecodeFailed as failed:
             return LoadFailure(code=failed.code, message=failed.message)

@@ -6,13 +6,14 @@ from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
-from classifeed_common.errors import Aborted, InvalidArgument, NotFound
+from classifeed_common.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.find_states import Rules
 from classifeed_pictures.app.process_events import PictureEvents, process_events
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.decoding.pool import PoolFull
 from classifeed_pictures.domain.canonical import canonical_url, url_hash
 from classifeed_pictures.domain.events import Put
 from classifeed_pictures.domain.lifecycle import LifecycleRules
@@ -21,6 +22,7 @@ from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.states import StateChanged, read_now
 
 _TRIES: Final = 5
+_BUSY_S: Final = 1.0
 
 
 class PicturePutter:
@@ -58,7 +60,7 @@ class PicturePutter:
         Raises:
             NotFound: PICTURE_NAMESPACE_UNKNOWN.
             InvalidArgument: it is no picture, or none that is taken; the reason is the code.
-            ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
+            ResourceExhausted: PICTURE_QUOTA_EXCEEDED; PICTURES_BUSY, too many wait to be decoded.
             Aborted: PICTURE_CHANGED, its state was changed by others all the time.
             Unavailable: the database or the object store does not answer.
         """
@@ -71,6 +73,8 @@ class PicturePutter:
             )
         try:
             decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
+        except PoolFull as full:
+            raise ResourceExhausted("PICTURES_BUSY", f"{full} Send the picture again.", retry_after_s=_BUSY_S) from full
         except DecodeFailed as failed:
             raise InvalidArgument(failed.code, failed.message) from failed
         url = canonical_url(key, self._canonical_rules())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+
+NOBODY: Final = "-"
+"""Recipient of results that nobody gets: they are in the states alone."""
 
 
 @dataclass(frozen=True, slots=True)

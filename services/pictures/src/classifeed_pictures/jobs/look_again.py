@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+from pydantic import BaseModel
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.outbox import Outbox
@@ -12,6 +14,10 @@ from classifeed_pictures.app.find_due import find_due
 
 TASK: Final = "pictures.look-again"
 _STATES: Final = 500
+
+
+class NoArgs(BaseModel):
+    """Nothing: it looks at everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +48,11 @@ class LookAgainJob:
         """Return its task for the service's worker."""
         registry = Registry()
 
-        async def look(tx: Tx, _args: dict[str, Any], cursor: list[str] | None, _ctx: JobContext) -> Slice:
+        async def look(tx: Tx, _args: NoArgs, cursor: list[str] | None, _ctx: JobContext) -> Slice:
             if self.replica is None:
                 return await find_due(tx, tx, cursor, outbox=self.outbox, limit=_STATES)
             async with self.replica.transaction() as read:
                 return await find_due(read, tx, cursor, outbox=self.outbox, limit=_STATES)
 
-        registry.register(TASK, args=None, backoff=Exponential(first_s=1, cap_s=60), resumes=True)(SliceJob(look).run)
+        registry.register(TASK, args=NoArgs, backoff=Exponential(first_s=1, cap_s=60), resumes=True)(SliceJob(look).run)
         return registry

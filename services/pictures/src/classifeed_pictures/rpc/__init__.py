@@ -1,1 +1,1 @@
-"""Entry points over gRPC: they translate and call."""
+"""Entry points of gRPC: translate and call, nothing else."""

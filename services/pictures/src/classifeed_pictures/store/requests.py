@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
@@ -60,6 +61,11 @@ async def read_oldest_s(tx: Tx) -> float:
     """Return how long the oldest request waits of which nobody was told anything, in seconds; 0: none waits."""
     [(oldest_s,)] = await (await tx.execute(SQL["read_oldest"])).fetchall()
     return float(oldest_s or 0.0)
+
+
+async def delete_told(tx: Tx, *, before: datetime, limit: int) -> int:
+    """Remove requests from before a time that were told of a failure; return how many."""
+    return (await tx.execute(SQL["delete_told"], {"before": before, "limit": limit}, prepare=False)).rowcount
 
 
 def _places(places: Collection[Place]) -> dict[str, list[Any]]:

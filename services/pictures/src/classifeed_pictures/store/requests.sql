@@ -46,3 +46,13 @@ GROUP BY url_hash
 -- name: read_oldest
 -- Seconds that the oldest request waits of which nobody was told anything; null: none waits.
 SELECT extract(epoch FROM clock_timestamp() - min(requested_at))::float8 FROM requests_in_flight WHERE told_attempt = 0
+
+-- name: delete_told
+-- Requests whose picture could not be had, and that were told so long ago. By age of the request.
+DELETE FROM requests_in_flight
+WHERE ctid = ANY (ARRAY(
+    SELECT ctid
+    FROM requests_in_flight
+    WHERE told_attempt > 0 AND requested_at < %(before)s
+    ORDER BY requested_at
+    LIMIT %(limit)s))

@@ -66,6 +66,7 @@ requests_in_flight = Table(
     Column("told_attempt", BigInteger, nullable=False, server_default=text("0")),
 )
 Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("told_attempt = 0"))
+Index("requests_in_flight_told", requests_in_flight.c.requested_at, postgresql_where=text("told_attempt > 0"))
 
 namespaces = Table(
     "namespaces",
@@ -114,4 +115,5 @@ shared_tables.add_consumer_offsets(metadata)
 shared_tables.add_outbox(metadata)
 shared_tables.add_leases(metadata)
 shared_tables.add_blob_refs(metadata)
+shared_tables.add_fetch_hosts(metadata)
 add_jobs(metadata)

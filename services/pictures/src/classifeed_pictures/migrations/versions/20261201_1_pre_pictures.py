@@ -44,6 +44,7 @@ def upgrade() -> None:
         """
     )
     op.execute("CREATE INDEX requests_in_flight_age ON requests_in_flight (requested_at) WHERE told_attempt = 0")
+    op.execute("CREATE INDEX requests_in_flight_told ON requests_in_flight (requested_at) WHERE told_attempt > 0")
     op.execute(
         """
         CREATE TABLE namespaces (

@@ -1,4 +1,4 @@
-"""Tables of the shared mechanisms: positions of the consumers, outbox, leases, references to files, jobs."""
+"""Tables of the shared mechanisms: positions of the consumers, outbox, leases, references to files, hosts, jobs."""
 
 from alembic import op
 
@@ -15,5 +15,6 @@ def upgrade() -> None:
     op.execute(ddl("outbox", 1))
     op.execute(ddl("leases", 1))
     op.execute(ddl("blob_refs", 1))
+    op.execute(ddl("fetch_hosts", 1))
     for number in range(1, 5):
         op.execute(jobs_ddl(number))

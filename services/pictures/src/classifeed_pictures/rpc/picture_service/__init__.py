@@ -1,0 +1,7 @@
+"""PictureService, one file for each family of its methods."""
+
+from __future__ import annotations
+
+from classifeed_pictures.rpc.picture_service.servicer import picture_servicer
+
+__all__ = ["picture_servicer"]

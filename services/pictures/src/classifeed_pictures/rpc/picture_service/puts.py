@@ -1,0 +1,46 @@
+"""Pictures that are put."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed.pictures.v1.picture_service_pb2 import PutPictureRequest
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_pictures.app.put_picture import PicturePutter
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+MAX_BYTES: Final = 20 << 20
+
+
+class Puts:
+    """Takes pictures in pieces.
+
+    Args:
+        put: keeps them.
+    """
+
+    def __init__(self, put: PicturePutter) -> None:
+        self._put = put
+
+    async def PutPicture(self, requests: AsyncIterator[PutPictureRequest], context: Context) -> PictureInfo:
+        """Keep a picture."""
+        data = bytearray()
+        first: PutPictureRequest | None = None
+        async for request in requests:
+            first = first or request
+            data += request.data
+            if len(data) > MAX_BYTES:
+                raise InvalidArgument(
+                    "TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller."
+                )
+        if first is None or not first.url or not first.namespace:
+            raise InvalidArgument(
+                "REQUEST_INVALID",
+                "The first message names no picture. Set its url and its namespace.",
+                violations=[FieldViolation("url", "must be set in the first message")],
+            )
+        return await self._put(first.url, first.namespace, bytes(data))

@@ -1,0 +1,73 @@
+"""Requests, looks and deletions: messages to the resharder, as others send them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, DeletePicture, LookAgain
+from classifeed.pictures.v1.picture_service_pb2 import (
+    DeletePicturesRequest,
+    DeletePicturesResponse,
+    LookAgainRequest,
+    LookAgainResponse,
+    RequestPicturesRequest,
+    RequestPicturesResponse,
+)
+from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureRequests
+from classifeed_common.clock import Clock
+from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_common.rpc.call import remaining_s
+from classifeed_domain.topics import PICTURES_REQUESTS
+from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.domain.events import NOBODY
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_A_MESSAGE: Final = 100
+
+
+class Requests:
+    """What is to be done with pictures, in the order of each URL.
+
+    Args:
+        producer: sends it.
+        clock: says when.
+    """
+
+    def __init__(self, producer: KafkaProducer, clock: Clock) -> None:
+        self._producer = producer
+        self._clock = clock
+
+    async def RequestPictures(self, request: RequestPicturesRequest, context: Context) -> RequestPicturesResponse:
+        """Request pictures for a namespace."""
+        messages = []
+        for start in range(0, len(request.urls), _A_MESSAGE):
+            requests = PictureRequests(recipient=NOBODY)
+            for url in request.urls[start : start + _A_MESSAGE]:
+                added = requests.requests.add(url=url, namespace=request.namespace)
+                added.request_time.FromDatetime(self._clock.now())
+            messages.append(message_of(PICTURES_REQUESTS, NOBODY.encode(), requests))
+        await self._producer.send(messages, limit_s=remaining_s())
+        return RequestPicturesResponse()
+
+    async def LookAgain(self, request: LookAgainRequest, context: Context) -> LookAgainResponse:
+        """Try failed pictures again."""
+        await self._notify(request.urls, PictureNotice(look_again=LookAgain(force=True)))
+        return LookAgainResponse()
+
+    async def DeletePictures(self, request: DeletePicturesRequest, context: Context) -> DeletePicturesResponse:
+        """Delete pictures."""
+        deletion = DeletePicture(reason=DELETE_REASON_REQUESTED, namespace=request.namespace)
+        await self._notify(request.urls, PictureNotice(delete_picture=deletion))
+        return DeletePicturesResponse()
+
+    async def _notify(self, urls: Sequence[str], template: PictureNotice) -> None:
+        template.notice_time.FromDatetime(self._clock.now())
+        notices = []
+        for url in urls:
+            notice = PictureNotice(url=url)
+            notice.MergeFrom(template)
+            notices.append(notice)
+        await self._producer.send(list(notice_messages(notices)), limit_s=remaining_s())

@@ -1,0 +1,28 @@
+"""PictureService out of its families."""
+
+from __future__ import annotations
+
+from classifeed.pictures.v1.picture_service_pb2_grpc import add_PictureServiceServicer_to_server
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database
+from classifeed_common.kafka import KafkaProducer
+from classifeed_common.rpc.server import Servicer
+from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.rpc.picture_service.namespaces import Namespaces
+from classifeed_pictures.rpc.picture_service.puts import Puts
+from classifeed_pictures.rpc.picture_service.requests import Requests
+from classifeed_pictures.rpc.picture_service.states import States
+
+
+def picture_servicer(
+    database: Database, producer: KafkaProducer, clock: Clock, put: PicturePutter, *, canonical_rules: Rules
+) -> Servicer:
+    """Return the servicer of PictureService."""
+    return Servicer.join(
+        add_PictureServiceServicer_to_server,
+        States(database, canonical_rules),
+        Requests(producer, clock),
+        Puts(put),
+        Namespaces(database),
+    )

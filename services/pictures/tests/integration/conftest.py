@@ -1,0 +1,163 @@
+"""The service as it is started, with all its roles in one process, a host of pictures, and whoever requests them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from confluent_kafka import Consumer, TopicPartition
+
+from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
+from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult, PictureResults
+from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_common.rpc.client import open_channel
+from classifeed_common.testing.recovery import until
+from classifeed_common.testing.topics import begin_at_ends
+from classifeed_domain.topics import (
+    PICTURES_COPIES,
+    PICTURES_DOWNLOADS,
+    PICTURES_EVENTS,
+    PICTURES_LOADS,
+    PICTURES_REQUESTS,
+    PICTURES_RESULTS,
+)
+from classifeed_pictures.bootstrap import build, prepare
+from classifeed_pictures.consumers import copies, downloads, events, resharder
+from classifeed_pictures.settings import PicturesSettings
+
+from .picture_host import PictureHost, picture_host
+
+_READ = {
+    resharder.GROUP: (PICTURES_REQUESTS, PICTURES_LOADS),
+    events.GROUP: (PICTURES_EVENTS,),
+    copies.GROUP: (PICTURES_COPIES,),
+    downloads.GROUP: (PICTURES_DOWNLOADS,),
+}
+
+
+@pytest.fixture
+async def host() -> AsyncIterator[PictureHost]:
+    async with picture_host() as served:
+        yield served
+
+
+@dataclass
+class Service:
+    """A running service, and a client of its topics."""
+
+    database: Database
+    pictures: PictureServiceStub
+    producer: KafkaProducer
+    recipient: str
+    results_reader: Consumer
+    http_address: str
+
+    async def request(self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "") -> None:
+        """Request pictures; references are the prefix and the number in the list."""
+        messages = []
+        for start in range(0, len(urls), 100):
+            message = PictureRequests(recipient=self.recipient)
+            for number, url in enumerate(urls[start : start + 100], start):
+                request = PictureRequest(url=url, namespace=namespace, reference=f"{prefix}{number}")
+                request.request_time.GetCurrentTime()
+                message.requests.append(request)
+            messages.append(message_of(PICTURES_REQUESTS, self.recipient.encode(), message))
+        await self.producer.send(messages)
+
+    async def results(self, count: int) -> list[PictureResult]:
+        """Return so many results as they come; more that come soon after are returned too."""
+        found: list[PictureResult] = []
+
+        def take() -> bool:
+            for record in self.results_reader.consume(500, timeout=0.05):
+                if record.key() == self.recipient.encode():
+                    found.extend(PictureResults.FromString(record.value() or b"").results)
+            return len(found) >= count
+
+        await until(lambda: asyncio.to_thread(take))
+        await asyncio.to_thread(take)
+        return found
+
+    async def rows(self, query: str, *parameters: Any) -> list[tuple[Any, ...]]:
+        async with self.database.connection() as connection:
+            return await (await connection.execute(query, parameters)).fetchall()
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    """Return other settings, for tests to say."""
+    return {}
+
+
+@pytest.fixture
+async def service(
+    migrated_database: Callable[[str], Awaitable[Database]],
+    kafka: EmbeddedKafka,
+    s3: EmbeddedS3,
+    options: dict[str, Any],
+) -> AsyncIterator[Service]:
+    database = await migrated_database("classifeed_pictures")
+    settings = PicturesSettings(
+        dsn=database.dsn,
+        kafka_bootstrap=kafka.bootstrap,
+        s3_endpoint=s3.endpoint,
+        s3_access_key=s3.access_key,
+        s3_secret_key=s3.secret_key,
+        bucket=f"pictures-{uuid4().hex[:12]}",
+        allow_loopback=True,
+        decoders=1,
+        look_again_s=1,
+        host_first_rate=1000,
+        host_highest_rate=1000,
+        downloads_per_host=8,
+        drain_notice_s=0,
+        **options,
+    )
+    await prepare(settings)
+    # Hundreds of partitions were just made: it takes a while until each has a leader.
+    await until(lambda: _all_at_ends(database, kafka.bootstrap))
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    runner = build(settings)
+    stop = asyncio.Event()
+    running = asyncio.create_task(runner.run(stop))
+    await until(lambda: running.done() or runner.is_ready)
+    channel = open_channel(runner.grpc_address, caller="operator", audience="pictures", keys=None)
+    reader = await asyncio.to_thread(_reader_at_end, kafka.bootstrap)
+    yield Service(database, PictureServiceStub(channel), producer, f"seller-{uuid4().hex}", reader, runner.http_address)
+    await asyncio.to_thread(reader.close)
+    await channel.close()
+    stop.set()
+    await running
+    await producer.close()
+
+
+async def _all_at_ends(database: Database, bootstrap: str) -> bool:
+    try:
+        for group, topics in _READ.items():
+            for topic in topics:
+                await begin_at_ends(database, bootstrap, group, topic)
+    except Unavailable:
+        return False
+    return True
+
+
+def _reader_at_end(bootstrap: str) -> Consumer:
+    reader = Consumer({"bootstrap.servers": bootstrap, "group.id": uuid4().hex, "enable.auto.commit": False})
+    partitions = reader.list_topics(PICTURES_RESULTS, timeout=20).topics[PICTURES_RESULTS].partitions
+    ends = [
+        TopicPartition(
+            PICTURES_RESULTS, number, reader.get_watermark_offsets(TopicPartition(PICTURES_RESULTS, number))[1]
+        )
+        for number in partitions
+    ]
+    reader.assign(ends)
+    return reader
