@@ -45,7 +45,7 @@ class ServiceJobs:
         database: the service's database, with the job tables in its schema.
         tasks: the service's tasks.
         clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
-        upkeep: further ones, such as those of its files (`classifeed_jobs.maintenance.blobs`).
+        upkeep: further ones, such as those of its files (`classifeed_jobs.blob_upkeep`).
         lease_s: lease of jobs that bring none.
         key_ttl_s: how long idempotency keys are remembered.
         time_zone: clock of schedules that name none.

@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, TypeAlias
 
+from classifeed_common.blobs import BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database, Tx
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
@@ -26,7 +27,7 @@ from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
-from classifeed_common.snapshot import FileSource
+from classifeed_common.snapshot import FileSource, Snapshot
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import (
     PICTURES_COPIES,
@@ -38,7 +39,7 @@ from classifeed_domain.topics import (
     declared,
 )
 from classifeed_jobs import Registry
-from classifeed_jobs.maintenance.blobs import blob_upkeep
+from classifeed_jobs.blob_upkeep import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.download_picture import PictureDownloader
@@ -58,7 +59,7 @@ from classifeed_pictures.rules.loading import PACKAGED, canonical_snapshot
 from classifeed_pictures.settings import PicturesSettings
 from classifeed_pictures.store.requests import read_oldest_s
 
-SERVICE: Final = "pictures"
+SERVICE = "pictures"
 Handle: TypeAlias = Callable[[Tx, Sequence[Record]], Awaitable[None]]
 _TOPICS: Final = (
     PICTURES_REQUESTS,
@@ -95,53 +96,20 @@ def build(settings: PicturesSettings) -> ServiceRunner:
 
     replica = replica_of(settings)
     hosts = HostLimits(database, host_policy(settings))
-    fetcher = Fetcher(
-        guard=AddressGuard(allow_loopback=settings.allow_loopback),
-        permits=hosts,
-        proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
-        user_agent="Classifeed/0.1 (+pictures)",
-    )
+    fetcher = fetcher_of(settings, hosts)
     decoder = DecodePool(processes=settings.decoders or None, waiting=settings.downloads + _PUTS)
     store = PictureStorer(database, blobs, clock)
-    limits = FetchLimits(max_bytes=settings.download_max_bytes, total_s=settings.download_total_s, redirects=3)
-    downloader = PictureDownloader(database, fetcher, decoder, store, clock, limits=limits)
     reporter = LoadReporter(outbox)
     tasks = Registry()
-    download.register_download(tasks, downloader, reporter)
+    download.register_download(tasks, PictureDownloader(database, fetcher, decoder, store, clock), reporter)
     resize.register_resize(tasks, PictureResizer(database, blobs, decoder), reporter)
-    jobs = ServiceJobs(
-        database,
-        tasks,
-        clean_up=pictures_clean_up(waiting_days=settings.waiting_days),
-        upkeep=[
-            LookAgainJob(outbox, settings.look_again_s, replica),
-            *blob_upkeep(SERVICE, database, blobs),
-        ],
-        lease_s=settings.jobs_lease_s,
-        key_ttl_s=_KEY_TTL_S,
-        time_zone=settings.time_zone,
-        max_open_per_caller=settings.jobs_max_open_per_caller,
-    )
-
-    consumers = {
-        name: consumer_of(settings, database, outbox, letters, group, topics, handle)
-        for name, group, topics, handle in (
-            (
-                "consume-requests",
-                resharder.GROUP,
-                resharder.TOPICS,
-                resharder.Resharder(producer, letters, current_rules=canonical_rules).handle,
-            ),
-            ("consume-events", events.GROUP, (PICTURES_EVENTS,), events.EventHandler(outbox, rules).handle),
-            ("consume-copies", copies.GROUP, (PICTURES_COPIES,), copies.CopyHandler(outbox, jobs.store).handle),
-            (
-                "consume-downloads",
-                downloads.GROUP,
-                (PICTURES_DOWNLOADS,),
-                downloads.DownloadHandler(jobs.store).handle,
-            ),
-        )
-    }
+    jobs = jobs_of(settings, database, blobs, outbox, tasks, replica)
+    join = partial(consumer_of, settings, database, outbox, letters)
+    sharder = resharder.Resharder(producer, letters, current_rules=canonical_rules)
+    sharding = join(resharder.GROUP, resharder.TOPICS, sharder.handle)
+    processing = join(events.GROUP, [PICTURES_EVENTS], events.EventHandler(outbox, rules).handle)
+    copying = join(copies.GROUP, [PICTURES_COPIES], copies.CopyHandler(outbox, jobs.store).handle)
+    downloading = join(downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle)
 
     async def start() -> None:
         await canonical.open()
@@ -166,21 +134,17 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     async def unsent() -> dict[str, int]:
         return {"messages": await relay.backlog()}
 
-    measured = Watch(partial(measure_requests, database), period_s=_WATCH_S)
-
-    async def watch(stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(canonical.watch(stop))
-            group.create_task(measured.run(stop))
-
     return ServiceRunner(
         settings,
         SERVICE,
         version_of(SERVICE),
         roles=[
-            *(Role(name, each.run, each.backlog, each.blocked) for name, each in consumers.items()),
+            Role("consume-requests", sharding.run, sharding.backlog, sharding.blocked),
+            Role("consume-events", processing.run, processing.backlog, processing.blocked),
+            Role("consume-copies", copying.run, copying.backlog, copying.blocked),
+            Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
             Role("relay", relay.run, unsent),
-            Role("watch", watch, blocked=canonical.blocked),
+            Role("watch", partial(watch, canonical, database), blocked=canonical.blocked),
             *jobs.roles(
                 {download.QUEUE: settings.downloads, resize.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2
             ),
@@ -200,6 +164,13 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         on_stop=stop,
         policy=POLICY,
     )
+
+
+async def watch(canonical: Snapshot[CanonicalRules], database: Database, stop: asyncio.Event) -> None:
+    """Watch the rules and the requests until `stop`."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(canonical.watch(stop))
+        group.create_task(Watch(partial(measure_requests, database), period_s=_WATCH_S).run(stop))
 
 
 async def measure_requests(database: Database) -> dict[str, str]:
@@ -245,4 +216,36 @@ def consumer_of(
         on_log_lost=positions.skip_lost,  # whoever waits requests again, and orders without a result are given again
         dead_letters=letters,
         max_records=settings.poll_records,
+    )
+
+
+def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
+    """Return the way to addresses that nobody vouches for."""
+    return Fetcher(
+        guard=AddressGuard(allow_loopback=settings.allow_loopback),
+        limits=FetchLimits(max_bytes=settings.download_max_bytes, total_s=settings.download_total_s, redirects=3),
+        permits=hosts,
+        proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
+        user_agent="Classifeed/0.1 (+pictures)",
+    )
+
+
+def jobs_of(
+    settings: PicturesSettings,
+    database: Database,
+    blobs: BlobStore,
+    outbox: Outbox,
+    tasks: Registry,
+    replica: Database | None,
+) -> ServiceJobs:
+    """Return the jobs of the service: its tasks, and what looks after its tables and files."""
+    return ServiceJobs(
+        database,
+        tasks,
+        clean_up=pictures_clean_up(waiting_days=settings.waiting_days),
+        upkeep=[LookAgainJob(outbox, settings.look_again_s, replica), *blob_upkeep(SERVICE, database, blobs)],
+        lease_s=settings.jobs_lease_s,
+        key_ttl_s=_KEY_TTL_S,
+        time_zone=settings.time_zone,
+        max_open_per_caller=settings.jobs_max_open_per_caller,
     )

@@ -60,6 +60,6 @@ EVENT_FILES: Final = METRICS.counter(
 )
 OLDEST_REQUEST: Final = METRICS.gauge(
     "classifeed_pictures_oldest_request_seconds",
-    "Age of the oldest request of which nobody was told anything.",
+    "Age of the oldest request that waits for its first result.",
     unit="seconds",
 )

@@ -19,7 +19,7 @@ from .conftest import Service
 from .picture_host import PictureHost, jpeg
 
 
-async def test_requests_bring_pictures_and_each_is_answered(service: Service, host: PictureHost) -> None:
+async def test_requests_bring_pictures_and_each_is_settled(service: Service, host: PictureHost) -> None:
     urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(5)]
     await service.request(urls * 4)
     results = await service.results(20)
@@ -29,7 +29,7 @@ async def test_requests_bring_pictures_and_each_is_answered(service: Service, ho
     assert [host.count(f"/{number}.jpg") for number in range(5)] == [1] * 5
 
 
-async def test_a_known_picture_is_answered_without_a_request_to_its_host(service: Service, host: PictureHost) -> None:
+async def test_a_known_picture_is_settled_without_a_request_to_its_host(service: Service, host: PictureHost) -> None:
     url = host.put("/1.jpg", jpeg())
     await service.request([url])
     [first] = await service.results(1)
@@ -64,7 +64,7 @@ async def test_a_missing_picture_is_a_failure_in_words(service: Service, host: P
     assert state.HasField("next_attempt_time")
 
 
-async def test_a_later_success_is_answered_again(service: Service, host: PictureHost) -> None:
+async def test_a_later_success_is_settled_again(service: Service, host: PictureHost) -> None:
     url = host.url("/late.jpg")
     await service.request([url])
     [failed] = await service.results(1)

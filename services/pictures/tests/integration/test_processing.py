@@ -37,7 +37,7 @@ async def _writes(database: Database) -> tuple[int, int, int]:
     return (row[0], row[1], row[2])
 
 
-async def test_many_requests_for_one_url_order_it_once_and_each_is_answered(processor: Processor) -> None:
+async def test_many_requests_for_one_url_order_it_once_and_each_is_settled(processor: Processor) -> None:
     await processor.process({1: [request(str(n)) for n in range(1000)]})
     await processor.process({1: [request(str(n)) for n in range(1000, 2000)]})
     [order] = await processor.orders()
@@ -50,7 +50,7 @@ async def test_many_requests_for_one_url_order_it_once_and_each_is_answered(proc
     assert await processor.rows("SELECT count(*) FROM requests_in_flight") == [(0,)]
 
 
-async def test_a_known_picture_is_answered_and_no_state_is_written(processor: Processor) -> None:
+async def test_a_known_picture_is_settled_and_no_state_is_written(processor: Processor) -> None:
     await processor.store(1)
     before = await _writes(processor.database)
     await processor.process({1: [request("again"), request("again", recipient="other")]})
@@ -82,7 +82,7 @@ async def test_two_comparisons_delete_state_requests_and_picture(processor: Proc
     assert await processor.rows("SELECT count(*) FROM pictures") == [(0,)]
 
 
-async def test_a_failure_that_lasts_is_told_once_and_a_success_once_more(processor: Processor) -> None:
+async def test_a_failure_that_lasts_is_reported_once_and_a_success_once_more(processor: Processor) -> None:
     await processor.process({1: [request()]})
     await processor.process({1: [loaded(NOT_FOUND, await processor.attempt(1))]})
     [failed] = await processor.results()

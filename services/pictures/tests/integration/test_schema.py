@@ -24,7 +24,8 @@ SELECT decode(md5(n::text), 'hex'), n::text, '', CASE WHEN n %% 1000 = 0 THEN no
 FROM generate_series(%(first)s::integer, %(last)s::integer) n
 """
 REQUESTS = """
-INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, told_attempt)
+INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at,
+                                reported_attempt)
 SELECT decode(md5(n::text), 'hex'), 'offers', 'seller', n::text, 'u', now(), n %% 10
 FROM generate_series(%(first)s::integer, %(last)s::integer) n
 """
@@ -59,7 +60,7 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "delete_states": (states.SQL, {"url_hashes": HASHES}),
     "list_due": (states.SQL, {"after_at": datetime(2020, 1, 1, tzinfo=UTC), "after_hash": b"", "limit": BATCH}),
     "take_stored": (requests.SQL, PLACES),
-    "tell_failed": (requests.SQL, PLACES | {"attempts": [1] * BATCH}),
+    "report_failed": (requests.SQL, PLACES | {"attempts": [1] * BATCH}),
     "forget_namespaces": (requests.SQL, PLACES),
     "forget_all": (requests.SQL, {"url_hashes": HASHES}),
     "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),
@@ -79,7 +80,7 @@ async def test_tables_are_as_declared(migrated_database: Callable[..., Any]) -> 
 
 @pytest.mark.parametrize(
     ("name", "is_generic"),
-    [*((name, False) for name in STATEMENTS), *((name, True) for name in PREPARED)],
+    [*((name, False) for name in STATEMENTS), *((name, True) for name in sorted(PREPARED))],
 )
 async def test_what_is_read_does_not_grow_with_the_table(
     migrated_database: Callable[..., Any], name: str, is_generic: bool

@@ -8,7 +8,7 @@ from typing import Final
 
 from classifeed_common.db import Tx
 from classifeed_jobs import CleanUp, until_nothing_is_left
-from classifeed_pictures.store.requests import delete_told
+from classifeed_pictures.store.requests import delete_reported
 
 CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000
@@ -21,8 +21,8 @@ def pictures_clean_up(*, waiting_days: int) -> CleanUp:
         waiting_days: how long a request is kept whose picture could not be had; whoever made it knows that.
     """
     waiting = timedelta(days=waiting_days)
-    return CleanUp(CLEAN_UP, [until_nothing_is_left(partial(_remove_told, age=waiting), limit=_ROWS)])
+    return CleanUp(CLEAN_UP, [until_nothing_is_left(partial(_remove_reported, age=waiting), limit=_ROWS)])
 
 
-async def _remove_told(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
-    return await delete_told(tx, before=at - age, limit=limit)
+async def _remove_reported(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
+    return await delete_reported(tx, before=at - age, limit=limit)

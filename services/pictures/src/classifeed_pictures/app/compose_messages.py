@@ -13,7 +13,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.kafka import Message, message_of
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_RESULTS
-from classifeed_pictures.domain.events import NOBODY, Answer, Copy, Delete, Download, Order
+from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Order, RequestResult
 
 _RESULTS_A_MESSAGE: Final = 100
 _BYTES_A_MESSAGE: Final = 500_000
@@ -42,29 +42,29 @@ def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trac
             return message_of(PICTURES_COPIES, url_hash, delete, trace=trace)
 
 
-def result_messages(answers: Iterable[Answer]) -> list[Message]:
+def result_messages(results: Iterable[RequestResult]) -> list[Message]:
     """Return results as messages, up to 100 of a recipient in each, in their order; none for no recipient."""
     by_recipient: dict[str, list[PictureResult]] = {}
-    for answer in answers:
-        if answer.request.recipient == NOBODY:
+    for found in results:
+        if found.request.recipient == NOBODY:
             continue
-        by_recipient.setdefault(answer.request.recipient, []).append(_result(answer))
+        by_recipient.setdefault(found.request.recipient, []).append(_result(found))
     return [
         message_of(PICTURES_RESULTS, recipient.encode(), PictureResults(recipient=recipient, results=part))
-        for recipient, results in by_recipient.items()
-        for part in _parts(results)
+        for recipient, listed in by_recipient.items()
+        for part in _parts(listed)
     ]
 
 
-def _result(answer: Answer) -> PictureResult:
-    request = answer.request
+def _result(found: RequestResult) -> PictureResult:
+    request = found.request
     result = PictureResult(
-        url=request.requested_url, namespace=request.namespace, reference=request.reference, attempt=answer.attempt
+        url=request.requested_url, namespace=request.namespace, reference=request.reference, attempt=found.attempt
     )
-    if isinstance(answer.result, PictureInfo):
-        result.info.CopyFrom(answer.result)
+    if isinstance(found.result, PictureInfo):
+        result.info.CopyFrom(found.result)
     else:
-        result.failure.CopyFrom(answer.result)
+        result.failure.CopyFrom(found.result)
     return result
 
 

@@ -55,7 +55,7 @@ async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
 
 
 def copy_of(source: StoredPicture, namespace: str, order: CopyOrder) -> PictureInfo:
-    """Return what is told of a copy, without its sizes."""
+    """Return what is known of a copy, without its sizes."""
     copy = PictureInfo()
     copy.CopyFrom(source.info)
     copy.namespace = namespace

@@ -5,22 +5,19 @@ from __future__ import annotations
 import tempfile
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
 
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
-from classifeed_common.fetch import Fetched, Fetcher, FetchFailed, FetchLimits, FetchRequest
+from classifeed_common.fetch import Fetched, Fetcher, FetchFailed, FetchRequest
 from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.namespaces import Namespace
 from classifeed_pictures.store.namespaces import find_namespace
-
-LIMITS: Final = FetchLimits(max_bytes=20 << 20, total_s=60, redirects=3, min_bytes_per_s=4096)
 
 
 class PictureDownloader:
@@ -29,7 +26,6 @@ class PictureDownloader:
     Args:
         database: with the namespaces.
         fetcher: the way to addresses that nobody vouches for.
-        limits: of a download.
         decode: decodes what came.
         store: stores it.
         clock: says when hosts may be requested again.
@@ -44,7 +40,6 @@ class PictureDownloader:
         store: PictureStorer,
         clock: Clock,
         *,
-        limits: FetchLimits = LIMITS,
         folder: Path | None = None,
     ) -> None:
         self._database = database
@@ -52,7 +47,6 @@ class PictureDownloader:
         self._decode = decode
         self._store = store
         self._clock = clock
-        self._limits = limits
         self._folder = folder
 
     async def __call__(self, order: DownloadOrder) -> PictureInfo | LoadFailure:
@@ -68,7 +62,7 @@ class PictureDownloader:
         with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:
             path = Path(folder) / "picture"
             try:
-                fetched = await self._fetcher.fetch(FetchRequest(order.url), path, self._limits)
+                fetched = await self._fetcher.fetch(FetchRequest(order.url), path)
             except FetchFailed as failed:
                 return self._failure(failed)
             assert isinstance(fetched, Fetched), "no condition was sent"

@@ -12,7 +12,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.compose_messages import order_message, result_messages
-from classifeed_pictures.domain.events import Answer, Event, Request
+from classifeed_pictures.domain.events import Event, Request, RequestResult
 from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
 from classifeed_pictures.metrics import ORDERS, REQUESTS, RESULTS
 from classifeed_pictures.store import requests
@@ -65,15 +65,15 @@ async def process_events(
             life.apply(event)
         lives.append(life)
     await _write(tx, read, pictures, lives)
-    answers = await _settle_requests(tx, pictures, lives)
+    results = await _settle_requests(tx, pictures, lives)
     orders = [
         order_message(picture.url, picture.url_hash, order, at=now, trace=picture.trace)
         for picture, life in zip(pictures, lives, strict=True)
         for order in life.effects.orders
     ]
     # Behind the locks of the states, so that the orders of a URL leave in the order of its commits.
-    await outbox.put(tx, [*orders, *result_messages(answers)])
-    after_commit(tx, partial(_count, list(pictures), lives, answers))
+    await outbox.put(tx, [*orders, *result_messages(results)])
+    after_commit(tx, partial(_count, list(pictures), lives, results))
     return lives
 
 
@@ -90,37 +90,43 @@ async def _write(
     await delete_states(tx, read, gone)
 
 
-async def _settle_requests(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> list[Answer]:
-    """Answer the requests that wait, forget and store others; return all answers."""
+async def _settle_requests(
+    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
+) -> list[RequestResult]:
+    """Settle the requests that wait, forget and store others; return the results of all."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
     waiting = {
-        (url_hash, namespace): answer
+        (url_hash, namespace): result
         for url_hash, each in effects.items()
-        for namespace, answer in each.waiting.items()
+        for namespace, result in each.waiting.items()
     }
-    stored = [place for place, answer in waiting.items() if isinstance(answer.result, PictureInfo)]
-    failed = {place: answer.attempt for place, answer in waiting.items() if place not in set(stored)}
+    stored = [place for place, result in waiting.items() if isinstance(result.result, PictureInfo)]
+    failed = {place: result.attempt for place, result in waiting.items() if place not in set(stored)}
     settled: list[tuple[Place, Request]] = await requests.take_stored(tx, stored)
-    settled += await requests.tell_failed(tx, failed)
-    answers = [Answer(request, waiting[place].attempt, waiting[place].result) for place, request in settled]
+    settled += await requests.report_failed(tx, failed)
+    results = [RequestResult(request, waiting[place].attempt, waiting[place].result) for place, request in settled]
     forgotten = [(url_hash, namespace) for url_hash, each in effects.items() for namespace in each.forgotten]
     await requests.forget(tx, forgotten)
     await requests.remember(
         tx,
-        [(url_hash, request, told) for url_hash, each in effects.items() for request, told in each.remembered.values()],
+        [
+            (url_hash, request, reported)
+            for url_hash, each in effects.items()
+            for request, reported in each.remembered.values()
+        ],
     )
-    return [*answers, *(answer for each in effects.values() for answer in each.answers)]
+    return [*results, *(result for each in effects.values() for result in each.results)]
 
 
-def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], answers: Iterable[Answer]) -> None:
+def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], results: Iterable[RequestResult]) -> None:
     for picture, life in zip(pictures, lives, strict=True):
         kinds = {type(order).__name__.lower() for order in life.effects.orders}
         outcome = next((kind for kind in ("download", "copy") if kind in kinds), "waiting")
         for event in picture.events:
             if isinstance(event, Request):
-                is_known = any(answer.request is event for answer in life.effects.answers)
+                is_known = any(result.request is event for result in life.effects.results)
                 REQUESTS.labels("known" if is_known else outcome).inc()
         for order in life.effects.orders:
             ORDERS.labels(type(order).__name__.lower()).inc()
-    for answer in answers:
-        RESULTS.labels("stored" if isinstance(answer.result, PictureInfo) else "failed").inc()
+    for result in results:
+        RESULTS.labels("stored" if isinstance(result.result, PictureInfo) else "failed").inc()

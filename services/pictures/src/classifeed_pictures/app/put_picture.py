@@ -55,7 +55,7 @@ class PicturePutter:
         self._rules = rules
 
     async def __call__(self, key: str, namespace_name: str, data: bytes) -> PictureInfo:
-        """Keep a picture and return what is told of it; the same bytes under the same key change nothing.
+        """Keep a picture and return what is known of it; the same bytes under the same key change nothing.
 
         Raises:
             NotFound: PICTURE_NAMESPACE_UNKNOWN.

@@ -50,7 +50,7 @@ class PictureStorer:
         self._refs = BlobRefs()
 
     async def __call__(self, source: Source, namespace: Namespace, decoded: Decoded, *, attempt: int) -> PictureInfo:
-        """Store a picture, and return what is told of it; idempotent.
+        """Store a picture, and return what is known of it; idempotent.
 
         Raises:
             ResourceExhausted: PICTURE_QUOTA_EXCEEDED.

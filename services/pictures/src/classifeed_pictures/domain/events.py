@@ -104,7 +104,7 @@ Order: TypeAlias = Download | Copy | Delete
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RequestResult:
     """The result of a request."""
 
     request: Request
@@ -113,7 +113,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingAnswer:
+class WaitingResult:
     """The result for all stored requests of a namespace. A picture ends them; a failure leaves them waiting."""
 
     attempt: int
@@ -126,15 +126,15 @@ class Effects:
 
     Attributes:
         orders: In their order.
-        answers: To requests that are not stored.
+        results: Of requests that are not stored.
         waiting: Results for the stored requests, by namespace. They come before `remembered` is stored.
-        remembered: Requests to store, with the attempt whose failure they were told of; 0: of none.
+        remembered: Requests to store, with the attempt whose failure was reported; 0: none was.
         forgotten: Namespaces whose stored requests nobody needs any more; "" means all of them. They go before
             `remembered` is stored.
     """
 
     orders: list[Order] = field(default_factory=list)
-    answers: list[Answer] = field(default_factory=list)
-    waiting: dict[str, WaitingAnswer] = field(default_factory=dict)
+    results: list[RequestResult] = field(default_factory=list)
+    waiting: dict[str, WaitingResult] = field(default_factory=dict)
     remembered: dict[tuple[str, str, str], tuple[Request, int]] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)

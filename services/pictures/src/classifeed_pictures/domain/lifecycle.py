@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import (
-    Answer,
     Copy,
     Delete,
     Deletion,
@@ -19,8 +18,9 @@ from classifeed_pictures.domain.events import (
     Look,
     Put,
     Request,
+    RequestResult,
     Unused,
-    WaitingAnswer,
+    WaitingResult,
 )
 from classifeed_pictures.domain.retries import OF_THE_NAMESPACE, SOURCE_GONE, earliest_attempt, is_lasting, is_repeated
 from classifeed_pictures.domain.states import Holding, State
@@ -88,7 +88,7 @@ class Lifecycle:
         holding = state.holdings.get(request.namespace)
         if holding is not None and holding.info is not None:
             self._note_use(state, request.at)
-            self.effects.answers.append(Answer(request, holding.info_attempt, holding.info))
+            self.effects.results.append(RequestResult(request, holding.info_attempt, holding.info))
             return
         if holding is None:
             holding = self._add_holding(state, request.namespace)
@@ -96,8 +96,8 @@ class Lifecycle:
         if state.requested_at is None or request.at > state.requested_at:
             state.requested_at = request.at
             self.is_changed = True
-        told = self._tell_known_failure(state, holding, request)
-        self.effects.remembered[request.namespace, request.recipient, request.reference] = (request, told)
+        reported = self._report_known_failure(state, holding, request)
+        self.effects.remembered[request.namespace, request.recipient, request.reference] = (request, reported)
         self._order_due(state, request.namespace, is_requested=True)
 
     def _note_use(self, state: State, at: datetime) -> None:
@@ -107,14 +107,14 @@ class Lifecycle:
             state.requested_at = max(at, state.requested_at or at)
             self.is_changed = True
 
-    def _tell_known_failure(self, state: State, holding: Holding, request: Request) -> int:
+    def _report_known_failure(self, state: State, holding: Holding, request: Request) -> int:
         """Give the result of a failure that lasts; return its attempt, or 0."""
         failure, attempt = holding.failure, holding.attempt
         if failure is None and state.failure is not None and is_lasting(state.failure, state.failed_attempts):
             failure, attempt = state.failure, state.attempt
         if failure is None:
             return 0
-        self.effects.answers.append(Answer(request, attempt, failure))
+        self.effects.results.append(RequestResult(request, attempt, failure))
         return attempt
 
     def _loaded(self, event: Loaded) -> None:
@@ -143,7 +143,7 @@ class Lifecycle:
         state.attempt = max(state.attempt, attempt)
         state.failure, state.failed_attempts, state.retry_at = None, 0, None
         self.is_changed = True
-        self._tell(info.namespace, attempt, info)
+        self._report(info.namespace, attempt, info)
         for namespace, other in state.holdings.items():
             if other.info is None and not self._is_under_way(other):
                 self._order_copy(state, namespace, info)
@@ -161,7 +161,7 @@ class Lifecycle:
             self._download(state, event.namespace)
         elif holding.is_copy or failure.code in OF_THE_NAMESPACE:
             holding.failure, holding.retry_at = failure, earliest_attempt(failure, 1, self._now)
-            self._tell(event.namespace, event.attempt, failure)
+            self._report(event.namespace, event.attempt, failure)
             self._order_due(state, next(iter(self._waiting(state)), event.namespace), is_requested=True)
         else:
             state.failure, state.failed_attempts = failure, state.failed_attempts + 1
@@ -169,7 +169,7 @@ class Lifecycle:
             if is_lasting(failure, state.failed_attempts):
                 for namespace, other in state.holdings.items():
                     if other.info is None:
-                        self._tell(namespace, event.attempt, failure)
+                        self._report(namespace, event.attempt, failure)
         self._schedule(state)
 
     def _look(self, event: Look) -> None:
@@ -221,16 +221,16 @@ class Lifecycle:
         self.is_changed = True
         self._stored(self.state, holding, event.info, self._next_attempt(self.state))
 
-    def _tell(self, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
+    def _report(self, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
         """Give a result to all requests of a namespace that wait: the stored ones, and those of these events."""
         is_stored = isinstance(result, PictureInfo)
         known = self.effects.waiting.get(namespace)
         if namespace not in self.effects.forgotten and (known is None or isinstance(known.result, LoadFailure)):
-            self.effects.waiting[namespace] = WaitingAnswer(attempt, result)
-        for key, (request, told) in list(self.effects.remembered.items()):
-            if key[0] != namespace or (told and not is_stored):
+            self.effects.waiting[namespace] = WaitingResult(attempt, result)
+        for key, (request, reported) in list(self.effects.remembered.items()):
+            if key[0] != namespace or (reported and not is_stored):
                 continue
-            self.effects.answers.append(Answer(request, attempt, result))
+            self.effects.results.append(RequestResult(request, attempt, result))
             if is_stored:
                 del self.effects.remembered[key]
             else:

@@ -37,7 +37,7 @@ class RetryRule:
         first: After the first failure.
         factor: How much longer each further failure makes the pause.
         longest: The longest pause.
-        lasting_after: After how many failures in a row whoever requested the picture is told.
+        lasting_after: After how many failures in a row the failure is reported.
         is_repeated: Whether it is tried again without a new request.
     """
 
@@ -107,7 +107,7 @@ def class_of(failure: LoadFailure) -> FailureClass:
 
 
 def is_lasting(failure: LoadFailure, failed_attempts: int) -> bool:
-    """Return whether those who requested the picture are told after so many failures in a row."""
+    """Return whether the failure is reported after so many in a row."""
     return failed_attempts >= RULES[class_of(failure)].lasting_after
 
 

@@ -17,13 +17,13 @@ Place = tuple[bytes, str]
 
 
 async def take_stored(tx: Tx, places: Collection[Place]) -> list[tuple[Place, Request]]:
-    """Remove the requests that a stored picture answers, and return them."""
+    """Remove the requests that a stored picture settles, and return them."""
     return await _requests(tx, SQL["take_stored"], _places(places))
 
 
-async def tell_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Place, Request]]:
-    """Return the requests that nobody was told a failure about, and note that they are told of this attempt's."""
-    return await _requests(tx, SQL["tell_failed"], _places(attempts) | {"attempts": list(attempts.values())})
+async def report_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Place, Request]]:
+    """Return the requests without a reported failure, and note that this attempt's is reported."""
+    return await _requests(tx, SQL["report_failed"], _places(attempts) | {"attempts": list(attempts.values())})
 
 
 async def forget(tx: Tx, places: Collection[Place]) -> None:
@@ -36,7 +36,7 @@ async def forget(tx: Tx, places: Collection[Place]) -> None:
 
 
 async def remember(tx: Tx, requests: Sequence[tuple[bytes, Request, int]]) -> None:
-    """Store requests, each with the hash of its URL and the attempt whose failure it was told of; idempotent."""
+    """Store requests, each with the hash of its URL and the attempt whose failure was reported; idempotent."""
     if not requests:
         return
     parameters = {
@@ -46,7 +46,7 @@ async def remember(tx: Tx, requests: Sequence[tuple[bytes, Request, int]]) -> No
         "references": [request.reference for _, request, _ in requests],
         "requested_urls": [request.requested_url for _, request, _ in requests],
         "requests_at": [request.at for _, request, _ in requests],
-        "told_attempts": [told for _, _, told in requests],
+        "reported_attempts": [reported for _, _, reported in requests],
     }
     await tx.execute(SQL["remember"], parameters, prepare=False)
 
@@ -58,14 +58,14 @@ async def count_in_flight(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, 
 
 
 async def read_oldest_s(tx: Tx) -> float:
-    """Return how long the oldest request waits of which nobody was told anything, in seconds; 0: none waits."""
+    """Return how long the oldest request waits for its first result, in seconds; 0: none waits."""
     [(oldest_s,)] = await (await tx.execute(SQL["read_oldest"])).fetchall()
     return float(oldest_s or 0.0)
 
 
-async def delete_told(tx: Tx, *, before: datetime, limit: int) -> int:
-    """Remove requests from before a time that were told of a failure; return how many."""
-    return (await tx.execute(SQL["delete_told"], {"before": before, "limit": limit}, prepare=False)).rowcount
+async def delete_reported(tx: Tx, *, before: datetime, limit: int) -> int:
+    """Remove requests from before a time whose failure was reported; return how many."""
+    return (await tx.execute(SQL["delete_reported"], {"before": before, "limit": limit}, prepare=False)).rowcount
 
 
 def _places(places: Collection[Place]) -> dict[str, list[Any]]:

@@ -1,19 +1,19 @@
 -- Requests that wait for a picture.
 
 -- name: take_stored
--- A namespace has got the picture: its requests are answered and gone.
+-- A namespace has got the picture: its requests are settled and gone.
 DELETE FROM requests_in_flight r
 USING unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[]) AS s (url_hash, namespace)
 WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
 RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
 
--- name: tell_failed
--- A failure that lasts: those who do not know of one yet are told, and go on waiting. Written as <= 0, as = 0 would let
+-- name: report_failed
+-- A failure that lasts: it is reported once for each request, which goes on waiting. Written as <= 0, as = 0 would let
 -- the plan take the index by age, which has the requests of all pictures.
 UPDATE requests_in_flight r
-SET told_attempt = f.attempt
+SET reported_attempt = f.attempt
 FROM unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[], %(attempts)s::bigint[]) AS f (url_hash, namespace, attempt)
-WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace AND r.told_attempt <= 0
+WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace AND r.reported_attempt <= 0
 RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
 
 -- name: forget_namespaces
@@ -25,17 +25,17 @@ WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace
 DELETE FROM requests_in_flight WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
 -- name: remember
--- The same request again is the same row; what it was told of stays known.
-INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, told_attempt)
-SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.told_attempt
+-- The same request again is the same row; what was reported stays known.
+INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
+SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.reported_attempt
 FROM unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[], %(recipients)s::text[], %(references)s::text[],
-            %(requested_urls)s::text[], %(requests_at)s::timestamptz[], %(told_attempts)s::bigint[])
-     AS n (url_hash, namespace, recipient, reference, requested_url, requested_at, told_attempt)
+            %(requested_urls)s::text[], %(requests_at)s::timestamptz[], %(reported_attempts)s::bigint[])
+     AS n (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
 ORDER BY n.url_hash, n.namespace, n.recipient, n.reference
 ON CONFLICT (url_hash, namespace, recipient, reference) DO UPDATE
 SET requested_url = EXCLUDED.requested_url,
     requested_at = least(requests_in_flight.requested_at, EXCLUDED.requested_at),
-    told_attempt = greatest(requests_in_flight.told_attempt, EXCLUDED.told_attempt)
+    reported_attempt = greatest(requests_in_flight.reported_attempt, EXCLUDED.reported_attempt)
 
 -- name: count_in_flight
 SELECT url_hash, count(*)::integer AS requests
@@ -44,15 +44,15 @@ WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 GROUP BY url_hash
 
 -- name: read_oldest
--- Seconds that the oldest request waits of which nobody was told anything; null: none waits.
-SELECT extract(epoch FROM clock_timestamp() - min(requested_at))::float8 FROM requests_in_flight WHERE told_attempt = 0
+-- Seconds that the oldest request waits for its first result; null: none waits.
+SELECT extract(epoch FROM clock_timestamp() - min(requested_at))::float8 FROM requests_in_flight WHERE reported_attempt = 0
 
--- name: delete_told
--- Requests whose picture could not be had, and that were told so long ago. By age of the request.
+-- name: delete_reported
+-- Requests whose picture could not be had, and that are so old.
 DELETE FROM requests_in_flight
 WHERE ctid = ANY (ARRAY(
     SELECT ctid
     FROM requests_in_flight
-    WHERE told_attempt > 0 AND requested_at < %(before)s
+    WHERE reported_attempt > 0 AND requested_at < %(before)s
     ORDER BY requested_at
     LIMIT %(limit)s))

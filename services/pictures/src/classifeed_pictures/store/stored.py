@@ -21,7 +21,7 @@ class StoredPicture:
     """A stored picture.
 
     Attributes:
-        info: What is told of it.
+        info: What is known of it.
         url_hash: Of the URL that it came from.
         attempt: That stored it last.
         original: Hash of the file with its original, in hex.

@@ -52,7 +52,7 @@ Index(
     postgresql_where=pictures.c.next_attempt_at.is_not(None),
 )
 
-# Requests that wait for a picture: a success answers and removes them, a failure that lasts is reported once.
+# Requests that wait for a picture: a success settles and removes them, a failure that lasts is reported once.
 requests_in_flight = Table(
     "requests_in_flight",
     metadata,
@@ -63,10 +63,10 @@ requests_in_flight = Table(
     Column("requested_url", Text, nullable=False),
     Column("requested_at", DateTime(timezone=True), nullable=False),
     # Attempt whose failure was reported; 0: none was.
-    Column("told_attempt", BigInteger, nullable=False, server_default=text("0")),
+    Column("reported_attempt", BigInteger, nullable=False, server_default=text("0")),
 )
-Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("told_attempt = 0"))
-Index("requests_in_flight_told", requests_in_flight.c.requested_at, postgresql_where=text("told_attempt > 0"))
+Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt = 0"))
+Index("requests_in_flight_failed", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt > 0"))
 
 namespaces = Table(
     "namespaces",

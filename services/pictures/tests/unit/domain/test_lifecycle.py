@@ -35,10 +35,10 @@ def test_an_unknown_picture_is_ordered_once(life: Life) -> None:
     effects = life.happen(life.request(), life.request(reference="2"))
     assert [type(order) for order in effects.orders] == [Download]
     assert life.happen(life.request(reference="3"), life.request("shops")).orders == []
-    assert effects.answers == []
+    assert effects.results == []
 
 
-def test_a_result_answers_those_who_wait_and_is_told_once(life: Life) -> None:
+def test_a_result_goes_to_those_who_wait_once(life: Life) -> None:
     life.happen(life.request())
     loaded = life.loaded(info(), _attempt(life))
     effects = life.happen(loaded)
@@ -47,19 +47,19 @@ def test_a_result_answers_those_who_wait_and_is_told_once(life: Life) -> None:
     assert (repeated.waiting, repeated.orders, life.is_changed) == ({}, [], False)
 
 
-def test_a_known_picture_is_answered_and_nothing_is_written(life: Life) -> None:
+def test_a_known_picture_is_settled_and_nothing_is_written(life: Life) -> None:
     _stored(life)
     effects = life.happen(life.request(reference="2"))
-    [answer] = effects.answers
-    assert (answer.result, answer.request.reference) == (info(), "2")
+    [found] = effects.results
+    assert (found.result, found.request.reference) == (info(), "2")
     assert (life.is_changed, effects.remembered, effects.orders) == (False, {}, [])
 
 
-def test_a_request_of_the_same_poll_is_answered_too(life: Life) -> None:
+def test_a_request_of_the_same_poll_is_settled_too(life: Life) -> None:
     [order] = life.happen(life.request()).orders
     assert isinstance(order, Download)
     effects = life.happen(life.request(reference="2"), life.loaded(info(), order.attempt), life.request(reference="3"))
-    assert [answer.request.reference for answer in effects.answers] == ["2", "3"]
+    assert [found.request.reference for found in effects.results] == ["2", "3"]
     assert effects.remembered == {}
 
 
@@ -93,7 +93,7 @@ def test_a_copy_whose_source_is_gone_becomes_a_download(life: Life) -> None:
     assert effects.waiting == {}
 
 
-def test_a_lasting_failure_is_told_at_once_and_a_later_success_again(life: Life) -> None:
+def test_a_lasting_failure_is_reported_at_once_and_a_later_success_again(life: Life) -> None:
     life.happen(life.request())
     effects = life.happen(life.loaded(NOT_FOUND, _attempt(life)))
     assert effects.waiting["offers"].result == NOT_FOUND
@@ -103,24 +103,24 @@ def test_a_lasting_failure_is_told_at_once_and_a_later_success_again(life: Life)
     assert life.happen(life.loaded(info(), order.attempt)).waiting["offers"].result == info()
 
 
-def test_a_passing_failure_is_told_when_it_lasts(life: Life) -> None:
+def test_a_passing_failure_is_reported_when_it_lasts(life: Life) -> None:
     life.happen(life.request())
-    told = []
+    reported = []
     for _ in range(4):
-        told.append(bool(life.happen(life.loaded(HOST_DOWN, _attempt(life))).waiting))
+        reported.append(bool(life.happen(life.loaded(HOST_DOWN, _attempt(life))).waiting))
         life.pass_time(days=1)
         life.happen(life.look())
-    assert told == [False, False, True, True]
+    assert reported == [False, False, True, True]
 
 
-def test_a_request_after_a_failure_is_told_and_orders_nothing_before_its_time(life: Life) -> None:
+def test_a_request_after_a_failure_is_reported_and_orders_nothing_before_its_time(life: Life) -> None:
     life.happen(life.request())
     life.happen(life.loaded(NOT_FOUND, _attempt(life)))
     effects = life.happen(life.request(reference="2"))
-    assert [answer.result for answer in effects.answers] == [NOT_FOUND]
+    assert [found.result for found in effects.results] == [NOT_FOUND]
     assert effects.orders == []
-    [(_, told)] = effects.remembered.values()
-    assert told == _attempt(life)
+    [(_, reported)] = effects.remembered.values()
+    assert reported == _attempt(life)
     life.pass_time(days=1)
     assert [type(order) for order in life.happen(life.request(reference="3")).orders] == [Download]
 

@@ -29,7 +29,7 @@ class World:
         self.open: list[Download | Copy | Delete] = []
         self.results: list[Event] = []
         self.waiting: set[tuple[str, str]] = set()
-        self.answered: dict[tuple[str, str], tuple[int, bool]] = {}
+        self.results_of: dict[tuple[str, str], tuple[int, bool]] = {}
         self.contents = 0
 
     def step(self) -> None:
@@ -74,26 +74,26 @@ class World:
     def happen(self, *events: Event) -> None:
         effects = self.life.happen(*events)
         self.open += effects.orders
-        for namespace, answer in effects.waiting.items():
-            told = {who for who in self.waiting if who[0] == namespace}
-            for who in told:
-                self.answer(who, answer.attempt, answer.result)
-            if isinstance(answer.result, PictureInfo):
-                self.waiting -= told
+        for namespace, found in effects.waiting.items():
+            reported = {who for who in self.waiting if who[0] == namespace}
+            for who in reported:
+                self.receive(who, found.attempt, found.result)
+            if isinstance(found.result, PictureInfo):
+                self.waiting -= reported
         if effects.forgotten:
             forgotten = {who for who in self.waiting if who[0] in effects.forgotten or "" in effects.forgotten}
             self.waiting -= forgotten
             for who in forgotten:
-                self.answered.pop(who, None)
-        for given in effects.answers:
-            self.answer((given.request.namespace, given.request.reference), given.attempt, given.result)
+                self.results_of.pop(who, None)
+        for given in effects.results:
+            self.receive((given.request.namespace, given.request.reference), given.attempt, given.result)
         self.waiting |= {(request.namespace, request.reference) for request, _ in effects.remembered.values()}
 
-    def answer(self, who: tuple[str, str], attempt: int, result: PictureInfo | LoadFailure) -> None:
+    def receive(self, who: tuple[str, str], attempt: int, result: PictureInfo | LoadFailure) -> None:
         is_picture = isinstance(result, PictureInfo)
-        known = self.answered.get(who)
+        known = self.results_of.get(who)
         if known is None or attempt >= known[0]:
-            self.answered[who] = (attempt, is_picture)
+            self.results_of[who] = (attempt, is_picture)
 
     def check(self) -> None:
         state = self.life.state
@@ -145,4 +145,4 @@ def test_whatever_happens(seed: int) -> None:
         world.check()
     world.settle()
     world.check()
-    assert not world.waiting, "a request was never answered"
+    assert not world.waiting, "a request was never settled"

@@ -38,13 +38,13 @@ def upgrade() -> None:
             reference text NOT NULL,
             requested_url text NOT NULL,
             requested_at timestamptz NOT NULL,
-            told_attempt bigint NOT NULL DEFAULT 0,
+            reported_attempt bigint NOT NULL DEFAULT 0,
             PRIMARY KEY (url_hash, namespace, recipient, reference)
         )
         """
     )
-    op.execute("CREATE INDEX requests_in_flight_age ON requests_in_flight (requested_at) WHERE told_attempt = 0")
-    op.execute("CREATE INDEX requests_in_flight_told ON requests_in_flight (requested_at) WHERE told_attempt > 0")
+    op.execute("CREATE INDEX requests_in_flight_age ON requests_in_flight (requested_at) WHERE reported_attempt = 0")
+    op.execute("CREATE INDEX requests_in_flight_failed ON requests_in_flight (requested_at) WHERE reported_attempt > 0")
     op.execute(
         """
         CREATE TABLE namespaces (
