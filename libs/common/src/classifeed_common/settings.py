@@ -157,7 +157,10 @@ def _describe_fault(cls: type[ServiceSettings], fault: dict[str, Any]) -> str:
 
 
 def variable_of(cls: type[BaseSettings], field: str) -> str:
-    """Return the environment variable of a field."""
+    """Return the environment variable of a field: its own name where it has one, else that under the prefix."""
+    alias = cls.model_fields[field].validation_alias if field in cls.model_fields else None
+    if isinstance(alias, str):
+        return alias
     return f"{cls.model_config.get('env_prefix') or ''}{field}".upper()
 
 

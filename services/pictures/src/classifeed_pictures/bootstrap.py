@@ -26,6 +26,7 @@ from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
+from classifeed_common.runner.listening import http_keys
 from classifeed_common.runner.parts import blobs_of, check_table, database_of
 from classifeed_common.snapshot import FileSource, Snapshot
 from classifeed_domain.policy import POLICY
@@ -44,6 +45,7 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.app.read_picture import PictureReader
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.app.resize_picture import PictureResizer
 from classifeed_pictures.app.store_picture import PictureStorer
@@ -51,6 +53,10 @@ from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.decoding.pool import DecodePool
 from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.http.pictures import PictureEndpoint
+from classifeed_pictures.http.puts import PutEndpoint
+from classifeed_pictures.http.routes import picture_routes
+from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.metrics import OLDEST_REQUEST
@@ -104,6 +110,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     download.register_download(tasks, PictureDownloader(database, fetcher, decoder, store, clock), reporter)
     resize.register_resize(tasks, PictureResizer(database, blobs, decoder), reporter)
     jobs = jobs_of(settings, database, blobs, outbox, tasks, replica)
+    put = PicturePutter(database, outbox, decoder, store, canonical_rules=canonical_rules, rules=rules)
     join = partial(consumer_of, settings, database, outbox, letters)
     sharder = resharder.Resharder(producer, letters, current_rules=canonical_rules)
     sharding = join(resharder.GROUP, resharder.TOPICS, sharder.handle)
@@ -154,11 +161,19 @@ def build(settings: PicturesSettings) -> ServiceRunner:
                 database,
                 producer,
                 clock,
-                PicturePutter(database, outbox, decoder, store, canonical_rules=canonical_rules, rules=rules),
+                put,
                 canonical_rules=canonical_rules,
             ),
             jobs.servicer(),
         ],
+        routes=picture_routes(
+            StateEndpoint(database, canonical_rules),
+            PutEndpoint(put),
+            PictureEndpoint(PictureReader(database, blobs, settings.cache_bytes)),
+            audience=SERVICE,
+            keys=http_keys(settings, required_by="CLASSIFEED_HTTP_AUTH=on" if settings.http_auth == "on" else ""),
+            policy=POLICY,
+        ),
         readiness={"postgres": check_table(database, "pictures"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,

@@ -14,7 +14,9 @@ from classifeed_jobs import ServiceJobSettings
 class PicturesSettings(ServiceJobSettings):
     """What pictures needs to know, from variables CLASSIFEED_PICTURES_*."""
 
-    model_config = SettingsConfigDict(env_prefix="CLASSIFEED_PICTURES_", frozen=True)
+    model_config = SettingsConfigDict(
+        env_prefix="CLASSIFEED_PICTURES_", frozen=True, validate_by_name=True, validate_by_alias=True
+    )
 
     bucket: str = Field(
         default="classifeed-pictures",
@@ -65,5 +67,10 @@ class PicturesSettings(ServiceJobSettings):
         default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
     )
     http_auth: Literal["off", "on"] = Field(
-        default="off", description="on: HTTP requires a service token on the loopback too."
+        default="off",
+        validation_alias="CLASSIFEED_HTTP_AUTH",
+        description="on: HTTP requires a service token on the loopback too, except for pictures themselves.",
+    )
+    cache_bytes: int = Field(
+        default=64 << 20, ge=0, description="Versions of pictures that a process keeps in memory, in bytes."
     )

@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from classifeed_common.errors import DomainError, Unavailable, name_fault
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, handle_error, handle_http_error
+from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import BACKLOG, ROLE_BLOCKED
 from classifeed_common.waiting import gather_within
@@ -80,6 +81,7 @@ def build_app(
         items = await count_backlog(backlogs)
         return JSONResponse({"items": items, "total": sum(items.values())})
 
+    uploads = [route for route in routes if isinstance(route, UploadRoute)]
     app = Starlette(
         routes=[
             *routes,
@@ -92,7 +94,7 @@ def build_app(
         exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
-        middleware=[Middleware(BrowserGuard, hosts), Middleware(Problems)],
+        middleware=[Middleware(BrowserGuard, hosts, uploads), Middleware(Problems)],
     )
     app.state.service = state
     return app

@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
 from starlette.datastructures import Headers
+from starlette.routing import Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from classifeed_common.errors import DomainError, InvalidArgument, PermissionDenied
 from classifeed_common.http.problems import problem_of
+from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -70,17 +72,19 @@ class BrowserGuard:
     Args:
         app: what is guarded.
         hosts: which hosts requests may be for.
+        uploads: routes whose bodies need not be JSON.
     """
 
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts) -> None:
+    def __init__(self, app: ASGIApp, hosts: AllowedHosts, uploads: Sequence[UploadRoute] = ()) -> None:
         self._app = app
         self._hosts = hosts
+        self._uploads = uploads
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or respond with a problem document: 403 or 415."""
         if scope["type"] == "http":
             try:
-                self._check(scope["method"], Headers(scope=scope))
+                self._check(scope, Headers(scope=scope))
             except DomainError as error:
                 _log.warning("http.request.refused", reason=error.reason, method=scope["method"], path=scope["path"])
                 HTTP_REFUSALS.labels(_API, error.reason).inc()
@@ -88,9 +92,9 @@ class BrowserGuard:
                 return
         await self._app(scope, receive, send)
 
-    def _check(self, method: str, headers: Headers) -> None:
+    def _check(self, scope: Scope, headers: Headers) -> None:
         authority = self._check_host(headers)
-        is_safe = method in _SAFE
+        is_safe = scope["method"] in _SAFE
         if any(not self._is_own(origin, authority) for origin in headers.getlist("origin")):
             raise _foreign_origin(headers["origin"])
         site = headers.get("sec-fetch-site", "none")
@@ -98,7 +102,7 @@ class BrowserGuard:
         is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
         if site not in _OWN_SITES and not is_navigation:
             raise _foreign_origin(site)
-        if not is_safe:
+        if not is_safe and not any(route.matches(scope)[0] is Match.FULL for route in self._uploads):
             _check_content_type(headers)
 
     def _check_host(self, headers: Headers) -> str:

@@ -19,21 +19,23 @@ from classifeed_common.rpc.faults import explain
 _EXACT_STATUSES: Final[Mapping[str, HTTPStatus]] = {
     "BODY_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "CONTENT_TYPE_NOT_JSON": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 }
 
 
-def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
+def problem_of(error: DomainError, *, instance: str, status: int | None = None) -> JSONResponse:
     """Return the response for an error; `type` is a URN of the reason, stable and without an address to resolve.
 
     Args:
         error: what happened.
         instance: path of the request.
+        status: where a route has one that is more exact than that of the error; None: it has none.
     """
-    status = _EXACT_STATUSES.get(error.reason, kind_of(error)[1])
+    code = status if status is not None else _EXACT_STATUSES.get(error.reason, kind_of(error)[1])
     body: dict[str, Any] = {
         "type": f"urn:classifeed:error:{error.reason}",
         "title": type(error).__name__,
-        "status": status,
+        "status": code,
         "detail": error.message,
         "instance": instance,
         "reason": error.reason,
@@ -45,7 +47,7 @@ def problem_of(error: DomainError, *, instance: str) -> JSONResponse:
     headers = {}
     if error.retry_after_s is not None:
         headers["Retry-After"] = str(max(1, math.ceil(error.retry_after_s)))
-    return JSONResponse(body, status_code=status, headers=headers, media_type="application/problem+json")
+    return JSONResponse(body, status_code=code, headers=headers, media_type="application/problem+json")
 
 
 async def handle_error(request: Request, error: Exception) -> Response:

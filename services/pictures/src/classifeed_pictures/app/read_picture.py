@@ -1,0 +1,107 @@
+"""Read a version of a stored picture, out of memory where it was read lately."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
+from classifeed_common.db import Database
+from classifeed_common.errors import NotFound, Unavailable
+from classifeed_pictures.domain.namespaces import Piece
+from classifeed_pictures.store.stored import StoredPicture, find_stored
+
+ORIGINAL: Final = "orig"
+_FRESH_S: Final = 30.0
+_ROWS: Final = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a picture is."""
+
+    namespace: str
+    group_id: int
+    name: str
+
+
+class PictureReader:
+    """Reads pictures by their addresses.
+
+    What is deleted may be read for 30 s more, as what is known of an address is kept so long; bytes, by their hash.
+
+    Args:
+        database: with the stored pictures.
+        blobs: with the bytes.
+        cache_bytes: bytes of versions that are kept, at most.
+    """
+
+    def __init__(self, database: Database, blobs: BlobStore, cache_bytes: int) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._cache_bytes = cache_bytes
+        self._kept_bytes = 0
+        self._content: OrderedDict[str, bytes] = OrderedDict()
+        self._pictures: OrderedDict[Address, tuple[float, StoredPicture]] = OrderedDict()
+
+    async def find(self, address: Address) -> StoredPicture:
+        """Return what is at an address.
+
+        Raises:
+            NotFound: PICTURE_UNKNOWN.
+        """
+        now_s = asyncio.get_running_loop().time()
+        kept = self._pictures.get(address)
+        if kept is not None and now_s < kept[0] + _FRESH_S:
+            return kept[1]
+        async with self._database.transaction() as tx:
+            found = await find_stored(tx, address.namespace, address.group_id, address.name)
+        if found is None:
+            self._pictures.pop(address, None)
+            raise NotFound("PICTURE_UNKNOWN", "There is no picture at this address. It may have been deleted.")
+        self._pictures[address] = (now_s, found)
+        self._pictures.move_to_end(address)
+        while len(self._pictures) > _ROWS:
+            self._pictures.popitem(last=False)
+        return found
+
+    async def read_original(self, picture: StoredPicture) -> bytes:
+        """Return the original; it is not kept in memory.
+
+        Raises:
+            Unavailable: PICTURE_DAMAGED, or the object store does not answer.
+        """
+        try:
+            return await self._blobs.get_bytes(picture.original)
+        except (BlobMissing, BlobCorrupt) as error:
+            raise _damaged(picture) from error
+
+    async def read_version(self, picture: StoredPicture, piece: Piece) -> bytes:
+        """Return a smaller version.
+
+        Raises:
+            Unavailable: PICTURE_DAMAGED, or the object store does not answer.
+        """
+        kept = self._content.get(piece.sha256)
+        if kept is not None:
+            self._content.move_to_end(piece.sha256)
+            return kept
+        try:
+            content = await self._blobs.get_piece(piece.blob, piece.at)
+        except (BlobMissing, BlobCorrupt) as error:
+            raise _damaged(picture) from error
+        if piece.sha256 not in self._content:
+            self._content[piece.sha256] = content
+            self._kept_bytes += len(content)
+        while self._kept_bytes > self._cache_bytes:
+            self._kept_bytes -= len(self._content.popitem(last=False)[1])
+        return content
+
+
+def _damaged(picture: StoredPicture) -> Unavailable:
+    return Unavailable(
+        "PICTURE_DAMAGED",
+        f"The files of the picture {picture.reference} cannot be read. It is downloaded again; try later.",
+    )

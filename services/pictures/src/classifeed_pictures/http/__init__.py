@@ -1,0 +1,1 @@
+"""Entry points over HTTP: they translate and call."""

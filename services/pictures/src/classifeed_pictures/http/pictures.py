@@ -1,0 +1,82 @@
+"""The pictures themselves: GET /get/{namespace}/{group}/{name}/{size}."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from classifeed_common.errors import DomainError, NotFound
+from classifeed_common.http.app import require_open
+from classifeed_common.http.problems import problem_of
+from classifeed_common.rpc.faults import explain
+from classifeed_pictures.app.read_picture import ORIGINAL, Address, PictureReader
+from classifeed_pictures.http.negotiation import MEDIA_TYPES, choose_format
+from classifeed_pictures.store.stored import StoredPicture
+
+# An address always leads to the same bytes: other bytes get another name.
+_KEPT: Final = "public, max-age=31536000, immutable"
+_NOT_KEPT: Final = "no-store"
+_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "default-src 'none'; sandbox",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+}
+
+
+class PictureEndpoint:
+    """Responds with pictures, to anybody.
+
+    Args:
+        reader: of stored pictures.
+    """
+
+    def __init__(self, reader: PictureReader) -> None:
+        self._reader = reader
+
+    async def get(self, request: Request) -> Response:
+        """Respond with a version of a picture; an error carries no header that makes it last."""
+        try:
+            require_open(request)
+            return await self._respond(request)
+        except Exception as error:  # noqa: BLE001 - whatever it is, nobody may cache it
+            fault = error if isinstance(error, DomainError) else explain(error, f"GET {request.url.path}")
+            response = problem_of(fault, instance=request.url.path)
+            response.headers["Cache-Control"] = _NOT_KEPT
+            return response
+
+    async def _respond(self, request: Request) -> Response:
+        path = request.path_params
+        picture = await self._reader.find(Address(path["namespace"], path["group"], path["name"]))
+        if path["size"] == ORIGINAL:
+            etag, media_type, vary = picture.original, MEDIA_TYPES[picture.info.format], {}
+            piece = None
+        else:
+            accept = request.headers.get("accept", "")
+            formats = [each.format for each in picture.pieces if each.rule.name == path["size"]]
+            if not formats:
+                raise _unknown_size(picture, path["size"])
+            chosen = choose_format(accept, formats)
+            piece = next(each for each in picture.pieces if (each.rule.name, each.format) == (path["size"], chosen))
+            etag, media_type, vary = piece.sha256, MEDIA_TYPES[chosen], {"Vary": "Accept"}
+        headers = {"Cache-Control": _KEPT, "ETag": f'"{etag[:32]}"', **vary, **_HEADERS}
+        if _is_known(request.headers.get("if-none-match", ""), headers["ETag"]):
+            return Response(status_code=304, headers=headers)
+        if piece is None:
+            content = await self._reader.read_original(picture)
+        else:
+            content = await self._reader.read_version(picture, piece)
+        return Response(content, media_type=media_type, headers=headers)
+
+
+def _is_known(header: str, etag: str) -> bool:
+    """Return whether a client has these bytes already."""
+    given = (each.strip().removeprefix("W/") for each in header.split(","))
+    return any(each in {etag, "*"} for each in given)
+
+
+def _unknown_size(picture: StoredPicture, size: str) -> NotFound:
+    names = sorted({piece.rule.name for piece in picture.pieces})
+    shown = ", ".join([*names, ORIGINAL])
+    return NotFound("PICTURE_SIZE_UNKNOWN", f"The picture has no size {size[:64]!r}. Sizes are: {shown}.")

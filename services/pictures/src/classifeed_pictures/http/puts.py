@@ -1,0 +1,98 @@
+"""Pictures that are put: POST /market/put_picture?url=, POST /shops/{shop_id}/pictures, raw or in a form."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Final
+
+from python_multipart.exceptions import FormParserError
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.errors import DomainError, FieldViolation, InvalidArgument
+from classifeed_common.http.api.bodies import Body
+from classifeed_pictures.app.put_picture import PicturePutter
+
+MARKET: Final = "offers"
+SHOPS: Final = "shops"
+MAX_BYTES: Final = 20 << 20
+_FORM: Final = "multipart/form-data"
+_MAX_KEY_CHARS: Final = 4096
+
+
+class PutEndpoint:
+    """Takes pictures.
+
+    Args:
+        put: keeps them.
+    """
+
+    def __init__(self, put: PicturePutter) -> None:
+        self._put = put
+
+    async def market(self, request: Request) -> Response:
+        """Keep the body under the URL in the query."""
+        url = request.query_params.get("url", "")
+        if not 0 < len(url) <= _MAX_KEY_CHARS or "\0" in url:
+            message = f"url must have 1 to {_MAX_KEY_CHARS} characters, none of them NUL."
+            raise InvalidArgument("REQUEST_INVALID", message, violations=[FieldViolation("url", message)])
+        return _written(await self._put(url, MARKET, await _read(request)))
+
+    async def shop(self, request: Request) -> Response:
+        """Keep a picture of a shop; its key is its content, so the same bytes are the same picture."""
+        data = await _read(request)
+        key = f"shops/{request.path_params['shop_id']}/{hashlib.sha256(data).hexdigest()}"
+        return _written(await self._put(key, SHOPS, data))
+
+
+async def _read(request: Request) -> bytes:
+    """Return the picture that a request brings, raw or in a form.
+
+    Raises:
+        InvalidArgument: TOO_LARGE, BODY_INCOMPLETE, REQUEST_INVALID.
+    """
+    if not request.headers.get("content-type", "").lower().startswith(_FORM):
+        try:
+            return await Body(request, MAX_BYTES).read()
+        except DomainError as error:
+            if error.reason != "BODY_TOO_LARGE":
+                raise
+            raise _too_large() from error
+    if int(request.headers.get("content-length") or 0) > MAX_BYTES + (1 << 16):
+        raise _too_large()
+    try:
+        async with request.form(max_files=1, max_fields=10) as form:
+            files = [value for value in form.values() if isinstance(value, UploadFile)]
+            if len(files) != 1:
+                raise InvalidArgument("REQUEST_INVALID", "The form has no file. Send the picture as one of its files.")
+            data = await files[0].read(MAX_BYTES + 1)
+    except (MultiPartException, FormParserError) as error:
+        raise InvalidArgument("REQUEST_INVALID", f"The form cannot be read: {error}") from error
+    if len(data) > MAX_BYTES:
+        raise _too_large()
+    return data
+
+
+def _too_large() -> InvalidArgument:
+    return InvalidArgument("TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller.")
+
+
+def _written(info: PictureInfo) -> Response:
+    sizes: list[dict[str, Any]] = [
+        {"name": size.name, "width": size.width, "height": size.height, "formats": list(size.formats)}
+        for size in info.sizes
+    ]
+    return JSONResponse(
+        {
+            "namespace": info.namespace,
+            "group_id": info.group_id,
+            "name": info.name,
+            "etag": info.content_hash.hex()[:32],
+            "width": info.width,
+            "height": info.height,
+            "sizes": sizes,
+        }
+    )

@@ -1,0 +1,72 @@
+"""States over HTTP: GET /state?url=, POST /state with a JSON array of URLs."""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from classifeed.pictures.v1.picture_pb2 import PictureStateBatch
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.http.api.bodies import Body
+from classifeed_pictures.app.find_states import Rules, find_states
+from classifeed_pictures.http.fields import check_query, picked, written
+
+_MOST_URLS: Final = 1000
+_MAX_URL_CHARS: Final = 4096
+_MAX_BODY_BYTES: Final = 5 << 20
+
+
+class StateEndpoint:
+    """Responds with what is known of URLs.
+
+    Args:
+        database: with the states.
+        canonical_rules: of URLs.
+    """
+
+    def __init__(self, database: Database, canonical_rules: Rules) -> None:
+        self._database = database
+        self._canonical_rules = canonical_rules
+
+    async def get(self, request: Request) -> Response:
+        """Respond with one state; 404 when nothing is known."""
+        fields, format_ = check_query(request)
+        url = request.query_params.get("url", "")
+        async with self._database.transaction() as tx:
+            [state] = await find_states(tx, _checked([url]), self._canonical_rules())
+        if not state.known:
+            raise NotFound("PICTURE_UNKNOWN", f"Nothing is known of the picture {state.url[:200]!r}. Request it first.")
+        return written(picked(state, fields), format_)
+
+    async def post(self, request: Request) -> Response:
+        """Respond with states in the order of the URLs; unknown ones are marked."""
+        fields, format_ = check_query(request)
+        body = await Body(request, _MAX_BODY_BYTES).read()
+        try:
+            urls = json.loads(body)
+        except (ValueError, RecursionError) as error:
+            raise _invalid(f"The body is no JSON: {error}.") from error
+        if not isinstance(urls, list):
+            raise _invalid("The body must be a JSON array of URLs.")
+        async with self._database.transaction() as tx:
+            states = await find_states(tx, _checked(urls), self._canonical_rules())
+        return written(PictureStateBatch(states=[picked(state, fields) for state in states]), format_)
+
+
+def _checked(urls: list[object]) -> list[str]:
+    if not 0 < len(urls) <= _MOST_URLS:
+        raise _invalid(f"There are {len(urls)} URLs; 1 to {_MOST_URLS} are allowed.")
+    checked = []
+    for number, url in enumerate(urls):
+        if not isinstance(url, str) or not 0 < len(url) <= _MAX_URL_CHARS or "\0" in url:
+            raise _invalid(f"urls[{number}] must be text of 1 to {_MAX_URL_CHARS} characters, none of them NUL.")
+        checked.append(url)
+    return checked
+
+
+def _invalid(message: str) -> InvalidArgument:
+    return InvalidArgument("REQUEST_INVALID", message, violations=[FieldViolation("urls", message)])
