@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any, Final
 
-from python_multipart.exceptions import FormParserError
 from starlette.datastructures import UploadFile
-from starlette.formparsers import MultiPartException
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -69,8 +68,8 @@ async def _read(request: Request) -> bytes:
             if len(files) != 1:
                 raise InvalidArgument("REQUEST_INVALID", "The form has no file. Send the picture as one of its files.")
             data = await files[0].read(MAX_BYTES + 1)
-    except (MultiPartException, FormParserError) as error:
-        raise InvalidArgument("REQUEST_INVALID", f"The form cannot be read: {error}") from error
+    except HTTPException as error:
+        raise InvalidArgument("REQUEST_INVALID", f"The form cannot be read: {error.detail}") from error
     if len(data) > MAX_BYTES:
         raise _too_large()
     return data
