@@ -1,0 +1,231 @@
+"""Fetchers that share a table of hosts: what servers see of two processes, each with its own pool of connections."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loopback_web import LoopbackRequest, code_of
+
+from classifeed_common.db import Database, ddl
+from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, HostPaused, KeepAlive
+from classifeed_common.host_limits import HostLimits, HostPolicy
+
+HOST = "127.0.0.1"
+PATIENT = FetchLimits(connect_s=120, read_s=120, total_s=120)
+
+
+def steady(rate: float, **settings: Any) -> HostPolicy:
+    return HostPolicy(
+        **{
+            "first_rate": rate,
+            "lowest_rate": min(rate, 0.1),
+            "highest_rate": rate,
+            "at_a_time": 99,
+            "max_wait_s": 60,
+            **settings,
+        }
+    )
+
+
+@pytest.fixture
+async def process(database: Database) -> AsyncIterator[Callable[..., Any]]:
+    """Start processes: `await process(policy)`; those of another schema have a table of their own."""
+    made: set[str] = set()
+    async with AsyncExitStack() as stack:
+
+        async def start(policy: HostPolicy, *, schema: str = "public", **options: Any) -> Fetcher:
+            own = Database(database.dsn, schema=schema, application_name="process", max_size=2)
+            await own.open()
+            stack.push_async_callback(own.close)
+            if schema not in made:
+                made.add(schema)
+                async with own.connection() as connection:
+                    await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+                    await connection.execute(ddl("fetch_hosts", 1))
+            permits = HostLimits(own, policy)
+            stack.push_async_callback(permits.close)
+            guard = AddressGuard(allow_loopback=True, resolver=options.pop("resolver", None))
+            fetcher = Fetcher(guard=guard, permits=permits, **{"limits": PATIENT, **options})
+            stack.push_async_callback(fetcher.close)
+            return fetcher
+
+        yield start
+
+
+async def rate_of(database: Database, host: str = HOST) -> float:
+    async with database.connection() as connection:
+        (rate,) = await (
+            await connection.execute("SELECT rate FROM public.fetch_hosts WHERE host = %s", [host])
+        ).fetchone() or (0,)
+        return rate
+
+
+def busiest_second(times_s: Sequence[float]) -> int:
+    return max(sum(start_s <= each < start_s + 1 for each in times_s) for start_s in times_s)
+
+
+@pytest.mark.parametrize("shares", [True, False], ids=["one table", "naive"])
+async def test_no_second_sees_more_requests_than_the_rate(shares: bool, process, serve, tmp_path: Path):
+    times_s: list[float] = []
+
+    async def note(request: LoopbackRequest) -> None:
+        times_s.append(time.monotonic())
+        await request.respond(b"x")
+
+    web = await serve(note, keeps=True)
+    fetchers = [
+        await process(steady(10), schema=schema, keep=KeepAlive(idle_s=keep_s))
+        for schema, keep_s in (("public", 0), ("public" if shares else "other", 60))
+    ]
+    jobs = (
+        fetchers[number % 2].fetch(FetchRequest(web.url(f"/{number}")), tmp_path / str(number)) for number in range(25)
+    )
+    assert all(isinstance(each, Fetched) for each in await asyncio.gather(*jobs))
+    assert len(times_s) == 25
+    assert (busiest_second(times_s) <= 10) == shares
+
+
+async def test_so_many_are_under_way_at_a_time(process, serve, tmp_path: Path):
+    running = most = 0
+
+    async def count(request: LoopbackRequest) -> None:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.02)
+        running -= 1
+        await request.respond(b"x")
+
+    web = await serve(count)
+    fetchers = [await process(steady(1000, at_a_time=3)) for _ in range(2)]
+    jobs = (fetchers[number % 2].fetch(FetchRequest(web.url()), tmp_path / str(number)) for number in range(30))
+    await asyncio.gather(*jobs)
+    assert most <= 3
+
+
+@pytest.mark.parametrize("form", ["seconds", "date"])
+@pytest.mark.parametrize("status", [429, 503])
+async def test_nothing_is_sent_within_retry_after(status: int, form: str, process, serve, tmp_path: Path):
+    times: list[datetime] = []
+    until = datetime.now(UTC)
+
+    async def refuse_once(request: LoopbackRequest) -> None:
+        nonlocal until
+        times.append(datetime.now(UTC))
+        if len(times) > 1:
+            await request.respond(b"x")
+            return
+        until = (times[0] + timedelta(seconds=2)).replace(microsecond=0)
+        after = format_datetime(until, usegmt=True)
+        if form == "seconds":
+            until, after = times[0] + timedelta(seconds=1), "1"
+        await request.respond(status=status, Retry_After=after)
+
+    web = await serve(refuse_once, keeps=True)
+    first, second, hurried = [
+        await process(steady(100, max_wait_s=wait_s), keep=KeepAlive(idle_s=60)) for wait_s in (60, 60, 0)
+    ]
+    await code_of(first, web.url(), tmp_path / "file")
+    with pytest.raises(HostPaused) as paused:
+        await hurried.fetch(FetchRequest(web.url()), tmp_path / "file")
+    assert abs((paused.value.until - until).total_seconds()) < 30
+    jobs = (fetcher.fetch(FetchRequest(web.url()), tmp_path / "file") for fetcher in (first, second))
+    await asyncio.gather(*jobs)
+    assert min(times[1:]) >= until
+    assert len(times) == 3
+
+
+async def test_a_redirect_draws_the_permit_of_the_host_that_it_leads_to(process, serve, tmp_path: Path):
+    async def here(_: str) -> list[str]:
+        return ["127.0.0.1"]
+
+    async def handler(request: LoopbackRequest) -> None:
+        if request.target == "/moved":
+            await request.respond(status=302, Location=web.url("/there", host="other.example.com"))
+        else:
+            await request.respond(status=429, Retry_After="3600")
+
+    web = await serve(handler)
+    fetcher = await process(steady(100, max_wait_s=3), resolver=here)
+    assert (await code_of(fetcher, web.url("/moved", "shop.example.com"), tmp_path / "file")).retry_after_s == 3600
+    for target, host in (("/moved", "shop.example.com"), ("/there", "other.example.com")):
+        with pytest.raises(HostPaused) as paused:
+            await fetcher.fetch(FetchRequest(web.url(target, host)), tmp_path / "file")
+        assert paused.value.host == "other.example.com"
+    assert [request.target for request in web.requests] == ["/moved", "/there", "/moved"]
+
+
+async def test_a_request_that_is_repeated_on_a_new_connection_counts_twice(process, serve, tmp_path: Path):
+    times_s: list[float] = []
+
+    async def closes_at_the_second(request: LoopbackRequest) -> None:
+        times_s.append(time.monotonic())
+        if len(times_s) == 2:
+            request.writer.close()
+        else:
+            await request.respond(b"x")
+
+    web = await serve(closes_at_the_second, keeps=True)
+    fetcher = await process(steady(2), keep=KeepAlive(idle_s=60))
+    for _ in range(2):
+        await fetcher.fetch(FetchRequest(web.url()), tmp_path / "file")
+    assert len(times_s) == 3
+    assert busiest_second(times_s) <= 2
+
+
+async def test_time_does_not_run_while_a_permit_is_waited_for(process, serve, tmp_path: Path):
+    web = await serve(lambda request: request.respond(b"x"))
+    fetcher = await process(steady(1))
+    limits = FetchLimits(total_s=1)
+    for _ in range(3):  # of a second each, with a second between two of them
+        await fetcher.fetch(FetchRequest(web.url()), tmp_path / "file", limits)
+
+
+async def silent(request: LoopbackRequest) -> None:
+    await request.left_alone()
+
+
+@pytest.mark.parametrize(
+    ("handler", "limits", "factor"),
+    [
+        (lambda request: request.respond(b"x"), PATIENT, 1.1),
+        (lambda request: request.respond(status=302, Location="/file"), PATIENT, 1.0),
+        (lambda request: request.respond(status=404), PATIENT, 1.0),
+        (lambda request: request.respond(status=500), PATIENT, 1.0),
+        (lambda request: request.respond(status=429), PATIENT, 0.5),
+        (lambda request: request.respond(status=503), PATIENT, 0.5),
+        (silent, FetchLimits(read_s=0.2), 0.5),
+        (silent, FetchLimits(total_s=0.2), 0.5),
+    ],
+    ids=["file", "circle", "404", "500", "429", "503", "silence", "total"],
+)
+async def test_responses_change_the_rate(handler, limits, factor, process, serve, database, tmp_path: Path):
+    web = await serve(handler)
+    fetcher = await process(HostPolicy(first_rate=100, highest_rate=200, step=1000))
+    outcome = asyncio.gather(
+        fetcher.fetch(FetchRequest(web.url("/file")), tmp_path / "x", limits), return_exceptions=True
+    )
+    await outcome
+    await fetcher._means.permits.close()
+    assert await rate_of(database) == pytest.approx(100 * factor)
+
+
+async def test_whoever_gives_up_does_not_slow_the_host(process, serve, database, tmp_path: Path):
+    web = await serve(silent)
+    fetcher = await process(HostPolicy(first_rate=100, highest_rate=200))
+    download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "x"))
+    async with asyncio.timeout(60):
+        while not web.requests:
+            await asyncio.sleep(0.01)
+    download.cancel()
+    await asyncio.gather(download, return_exceptions=True)
+    await fetcher._means.permits.close()
+    assert await rate_of(database) == 100
