@@ -25,7 +25,7 @@ Every process shows its metrics at `/metrics` of its HTTP port, for Prometheus. 
 
 All names begin with `{PREFIX}`. The others are those of standards: {{standard}}, and `python_*` and `process_*` of
 Prometheus' own client for Python. No label has values that grow with the use, such as sellers, tasks or addresses;
-look for those in the log.
+look for those in the log. Of hosts that files are downloaded from the busiest 50 are named.
 
 - A counter grows from 0 at the start of each process: use `rate` or `increase`, and sum over processes.
 - A gauge of tables (`classifeed_loads_*`, `classifeed_jobs_live`, `classifeed_backlog_items`) is shown alike by every
@@ -67,6 +67,7 @@ SOURCES: Final = (
     *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
     Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),
     Source("HTTP API of jobs (loader)", "classifeed_jobs.api.http.metrics", ("loader",)),
+    Source("Downloads (loader)", "classifeed_common.fetch.metrics", ("loader",)),
     Source("Every service", "classifeed_common.telemetry.metrics", SERVICES),
 )
 

@@ -29,13 +29,13 @@ FETCH_HOST_DOWNLOADS: Final = METRICS.counter(
     "classifeed_fetch_host_downloads_total",
     "The same by the host that a download ended at. A host that is no longer among the busiest loses its series.",
     unit="downloads",
-    labels={"host": _HOST, "code": _CODE},
+    labels={"busiest_host": _HOST, "code": _CODE},
 )
 FETCH_RECEIVED: Final = METRICS.counter(
     "classifeed_fetch_received_bytes_total",
     "Bytes of bodies as they travelled, of downloads that failed too, by host as above.",
     unit="bytes",
-    labels={"host": _HOST},
+    labels={"busiest_host": _HOST},
 )
 FETCH_CONNECTIONS: Final = METRICS.counter(
     "classifeed_fetch_connections_total",
