@@ -11,6 +11,7 @@ from tools import assemble_sql
 from tools.generated import list_stale
 
 from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_common.db import ddl
 from classifeed_common.db.queries import parse_queries
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +19,8 @@ FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"
 SERVICES = [name for name, spec in ServiceTable.load().services.items() if spec.database]
 # The tables of the libraries stand in the schema of each service that uses them.
 _OWNERS = {"blobs": "api"}
+# Those that no service has yet; made here for the owner of the other libraries' statements.
+_OF_NO_SERVICE = {"offers": ("fetch_hosts",)}
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Statements that no server prepares, whoever sends them.
 _UTILITY = re.compile(r"(SET|VACUUM|LOCK|NOTIFY|LISTEN|CREATE|ALTER|DROP|COPY)\b")
@@ -39,6 +42,8 @@ async def test_every_block_is_prepared(service, migrated_database):
     database = await migrated_database(f"classifeed_{service}", service)
     refused = []
     async with database.connection() as connection:
+        for table in _OF_NO_SERVICE.get(service, ()):
+            await connection.execute(ddl(table, 1))
         for path in own:
             for name, statement in parse_queries(str(path), path.read_text("utf-8")).items():
                 if _UTILITY.match(statement):

@@ -143,12 +143,19 @@ def response(*lines: str, version: str = "1.1", body: bytes = b"four") -> bytes:
     return "\r\n".join([f"HTTP/{version} 200 OK", *lines, "", ""]).encode() + body
 
 
+def record(size_bytes: int) -> bytes:
+    body_bytes = size_bytes - len(response("Content-Length: 10000", body=b""))
+    return response(f"Content-Length: {body_bytes}", body=b"x" * body_bytes)
+
+
 ENDS = {
     "it says close": response("Content-Length: 4", "Connection: close"),
     "HTTP/1.0": response("Content-Length: 4", version="1.0"),
     "HTTP/1.0, which says that it keeps": response("Content-Length: 4", "Connection: keep-alive", version="1.0"),
     "more than the body": response("Content-Length: 4", body=b"four" + response("Content-Length: 4", body=b"evil")),
     "more than the last chunk": response("Transfer-Encoding: chunked", body=b"4\r\nfour\r\n0\r\n\r\nrest"),
+    # TLS gives a record of 16 KiB at a time: what follows it lies in the buffer of the connection.
+    "more than the last record": record(16384) + response("Content-Length: 4", body=b"evil"),
     "a body that is not read": b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nbody",
     "a body that does not come": b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n",
     "a redirect with a body": b"HTTP/1.1 302 Found\r\nLocation: /there\r\nContent-Length: 4\r\n\r\nbody",

@@ -1,0 +1,54 @@
+"""The statement of each round: it looks its hosts up, however many others there are, whatever the planner thinks."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from classifeed_common.db import Database, ddl
+from classifeed_common.host_limits import HostPolicy, draws
+from classifeed_common.host_limits.draws import HostReport, HostTable, Question
+from classifeed_common.testing.plans import rows_handled, scanned_tables
+
+
+def parameters(database: Database, hosts: list[str]) -> dict[str, Any]:
+    asked = json.dumps([draws._asked(host, Question(HostReport([1, 2]), 60), 0) for host in hosts])
+    return {**HostTable(database, HostPolicy())._values, "asked": asked, "hosts": hosts}
+
+
+async def make(database: Database, first: int, count: int) -> None:
+    async with database.connection() as connection:
+        await connection.execute(
+            "INSERT INTO fetch_hosts (host, rate) SELECT i || '.example.com', 1 FROM generate_series(%s::int, %s) i",
+            [first, first + count - 1],
+        )
+
+
+@pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
+@pytest.mark.parametrize("asked", [1, 10, 200])
+async def test_a_round_handles_its_own_hosts_alone(database: Database, asked: int, is_generic: bool) -> None:
+    async with database.connection() as connection:
+        await connection.execute(ddl("fetch_hosts", 1))
+    handled = []
+    for first, count in ((0, 300), (300, 20_000)):  # the planner knows of the first ones
+        await make(database, first, count)
+        if not handled:
+            async with database.connection() as connection:
+                await connection.execute("ANALYZE fetch_hosts")
+        hosts = [f"{first + number}.example.com" for number in range(asked)]
+        async with database.transaction() as tx:
+            handled.append(await rows_handled(tx, draws._DRAW, parameters(database, hosts), is_generic=is_generic))
+    assert handled[1] <= 50 * asked + 500
+
+
+async def test_a_round_scans_no_table(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute(ddl("fetch_hosts", 1))
+    await make(database, 0, 20_000)
+    async with database.connection() as connection:
+        await connection.execute("ANALYZE fetch_hosts")
+        for asked in (1, 50):
+            hosts = [f"{number}.example.com" for number in range(asked)]
+            assert await scanned_tables(connection, draws._DRAW, parameters(database, hosts)) == set()
