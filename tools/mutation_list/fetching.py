@@ -12,7 +12,7 @@ _PERMITS: Final = "Permits for hosts"
 _KEPT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_kept_connections.py"
 _PERMIT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_host_permits.py"
 _LIMIT_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_host_limits.py"
-_PACE_TESTS: Final = "libs/common/tests/unit/host_limits/test_pace.py"
+_RATE_TESTS: Final = "libs/common/tests/unit/host_limits/test_rates.py"
 _DRAW: Final = f"{COMMON}/host_limits/queries.sql"
 
 MUTATIONS: Final = (
@@ -149,10 +149,10 @@ MUTATIONS: Final = (
         "permits-spaced-without-regard-to-lateness",
         _PERMITS,
         "Permits that are used late meet later ones within a second.",
-        f"{COMMON}/host_limits/pace.py",
+        f"{COMMON}/host_limits/rates.py",
         before="return 1 + self.send_within_s + _FLOOR_S",
         after="return 1.0",
-        tests=(f"{_PACE_TESTS}::test_no_second_has_more_requests_than_the_rate",),
+        tests=(f"{_RATE_TESTS}::test_no_second_has_more_requests_than_the_rate",),
     ),
     Mutation(
         "permit-held-for-ever",
@@ -177,7 +177,7 @@ MUTATIONS: Final = (
         _PERMITS,
         "A request that was slow to connect is sent within a pause that came meanwhile.",
         f"{COMMON}/host_limits/permit.py",
-        before="loop_s <= self._reply.asked_s + self._policy.send_within_s",
+        before="loop_s <= self._reply.sent_s + self._policy.send_within_s",
         after="loop_s > 0",
         tests=(f"{_LIMIT_TESTS}::test_a_permit_that_was_drawn_before_a_pause_is_void_soon",),
     ),
@@ -206,10 +206,10 @@ MUTATIONS: Final = (
         "host-slowed-by-each-of-many",
         _PERMITS,
         "Requests that are refused together slow their host once each.",
-        f"{COMMON}/host_limits/pace.py",
+        f"{COMMON}/host_limits/rates.py",
         before="min(ceilings, default=None)",
         after="min(ceilings) / len(ceilings) if ceilings else None",
-        tests=(f"{_PACE_TESTS}::test_requests_that_were_under_way_together_slow_their_host_once",),
+        tests=(f"{_RATE_TESTS}::test_requests_that_were_under_way_together_slow_their_host_once",),
     ),
     Mutation(
         "clock-set-back-stops-a-host",

@@ -81,7 +81,7 @@ class Download:
         try:
             async with asyncio.timeout(self._limits.total_s) as clock:
                 while True:
-                    async with self._turn(clock) as permit:
+                    async with self._permit(clock) as permit:
                         outcome = await self._ask(permit, clock)
                     if outcome is not None:
                         return outcome
@@ -90,7 +90,7 @@ class Download:
             raise FetchFailed("TOTAL_TIMEOUT", f"{shown} was not downloaded within {total_s:g} s") from error
 
     @asynccontextmanager
-    async def _turn(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
+    async def _permit(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
         """Wait for the host's permit or slot with the clock stopped: our own queue is not the server's fault."""
         host, limits, means = self.way.link.host, self._limits, self._means
         permit: Permit = NoPermit()

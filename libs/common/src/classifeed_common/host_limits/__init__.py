@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from classifeed_common.host_limits.limits import HostLimits
-from classifeed_common.host_limits.pace import HostPolicy
+from classifeed_common.host_limits.rates import HostPolicy
 
 __all__ = ["HostLimits", "HostPolicy"]

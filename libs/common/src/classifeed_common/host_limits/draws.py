@@ -12,7 +12,7 @@ from typing import Any, Final
 from classifeed_common.db import Database, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_common.fetch.permits import Outcome
-from classifeed_common.host_limits.pace import HostPolicy, PaceChange
+from classifeed_common.host_limits.rates import HostPolicy, RateChange
 
 _QUERIES: Final = load_queries("classifeed_common.host_limits")
 _DRAW, _FORGET = _QUERIES["draw"], _QUERIES["forget"]
@@ -30,7 +30,7 @@ class HostReport:
     """
 
     released: list[int] = field(default_factory=list)
-    change: PaceChange = field(default_factory=PaceChange)
+    change: RateChange = field(default_factory=RateChange)
     paused_until_s: float = 0.0
     counts: dict[Outcome, int] = field(default_factory=dict)
 
@@ -39,7 +39,7 @@ class HostReport:
         return not (self.released or self.counts)
 
     def add(self, other: HostReport) -> None:
-        """Take in what is to be told later."""
+        """Take in what is to be reported later."""
         self.released += other.released
         self.change = self.change.and_then(other.change)
         self.paused_until_s = max(self.paused_until_s, other.paused_until_s)
@@ -48,8 +48,8 @@ class HostReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a host in a round.
+class DrawRequest:
+    """What a round reports of a host, and whether it draws a permit.
 
     Attributes:
         report: Comes first: what is given back can be drawn.
@@ -67,7 +67,8 @@ class Reply:
     Attributes:
         permit: The one that was drawn, or None.
         now: When that was, by the database's clock.
-        asked_s: The same by the loop's clock, or earlier.
+        sent_s: By the loop's clock, before that.
+        received_s: By the loop's clock, after that.
         rate: Requests per second.
         pause_s: For how long the host is paused; 0: it is not.
         due_s: When the rate allows the next permit, counted from `now`; 0: it did.
@@ -75,14 +76,15 @@ class Reply:
 
     permit: int | None
     now: datetime
-    asked_s: float
+    sent_s: float
+    received_s: float
     rate: float
     pause_s: float
     due_s: float
 
     def at(self, loop_s: float) -> datetime:
-        """Return the time by the database's clock, as far as is known."""
-        return self.now + timedelta(seconds=loop_s - self.asked_s)
+        """Return the time by the database's clock, or up to a round trip less: no pause is cut short by it."""
+        return self.now + timedelta(seconds=loop_s - self.received_s)
 
 
 class HostTable:
@@ -104,7 +106,7 @@ class HostTable:
             "at_a_time": policy.at_a_time,
         }
 
-    async def draw(self, questions: Mapping[str, Question]) -> dict[str, Reply]:
+    async def draw(self, requests: Mapping[str, DrawRequest]) -> dict[str, Reply]:
         """Tell and ask of hosts in one statement, and return the replies by host.
 
         A host that another process made in the same moment is missing in them: nothing was done, ask again.
@@ -114,10 +116,13 @@ class HostTable:
         """
         loop = asyncio.get_running_loop()
         async with self._database.connection() as connection:
-            asked_s = loop.time()
-            asked = json.dumps([_asked(host, question, asked_s) for host, question in questions.items()])
-            rows = await fetch_named(connection, _DRAW, {**self._values, "asked": asked, "hosts": list(questions)})
-        return {row.host: Reply(row.permit, row.now, asked_s, row.rate, row.pause_s, row.due_s) for row in rows}
+            sent_s = loop.time()
+            wanted = json.dumps([_row_of(host, request, sent_s) for host, request in requests.items()])
+            rows = await fetch_named(connection, _DRAW, {**self._values, "wanted": wanted, "hosts": list(requests)})
+        received_s = loop.time()
+        return {
+            row.host: Reply(row.permit, row.now, sent_s, received_s, row.rate, row.pause_s, row.due_s) for row in rows
+        }
 
     async def forget(self, idle_s: float) -> int:
         """Remove hosts that nobody has asked for so long; return how many. One that comes again is a new one."""
@@ -125,12 +130,12 @@ class HostTable:
             return (await connection.execute(_FORGET, {"idle_s": idle_s})).rowcount
 
 
-def _asked(host: str, question: Question, now_s: float) -> dict[str, Any]:
-    report = question.report
+def _row_of(host: str, request: DrawRequest, now_s: float) -> dict[str, Any]:
+    report = request.report
     return {
         "host": host,
-        "wants": question.hold_s is not None,
-        "hold_us": int((question.hold_s or 0) * 1_000_000),
+        "wants": request.hold_s is not None,
+        "hold_us": int((request.hold_s or 0) * 1_000_000),
         "released": report.released,
         "step": report.change.step,
         "ceiling": report.change.ceiling,

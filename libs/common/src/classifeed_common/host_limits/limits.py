@@ -11,10 +11,10 @@ from typing import Final
 import psycopg
 
 from classifeed_common.db import Database
-from classifeed_common.host_limits.draws import HostReport, HostTable, Question, Reply
-from classifeed_common.host_limits.pace import HostPolicy
+from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable, Reply
 from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.queue import HostQueue, Waiter
+from classifeed_common.host_limits.rates import HostPolicy
 
 _HOSTS_PER_ROUND: Final = 200
 _AFTER_FAULT_S: Final = 1.0
@@ -105,9 +105,9 @@ class HostLimits:
         queue.give_back(report, loop.time())
         self._wakes.set()
         if report.paused_until_s:
-            told: asyncio.Future[None] = loop.create_future()
-            queue.told.append(told)
-            await told
+            reported: asyncio.Future[None] = loop.create_future()
+            queue.reported.append(reported)
+            await reported
 
     def _queue(self, host: str) -> HostQueue:
         if self._rounds is None or self._rounds.done():
@@ -124,8 +124,8 @@ class HostLimits:
         try:
             while not (self._is_closing and all(queue.report.is_empty() for queue in self._queues.values())):
                 self._wakes.clear()
-                if loop.time() >= self._not_before_s and (questions := self._questions(loop.time())):
-                    await self._round(questions)
+                if loop.time() >= self._not_before_s and (requests := self._requests(loop.time())):
+                    await self._round(requests)
                     continue
                 with suppress(TimeoutError):
                     async with asyncio.timeout_at(self._next_s()):
@@ -136,44 +136,44 @@ class HostLimits:
         finally:
             for queue in self._queues.values():
                 queue.fail(error)
-                _tell(queue.told)
+                _end(queue.reported)
 
-    def _questions(self, now_s: float) -> dict[str, Question]:
-        questions: dict[str, Question] = {}
+    def _requests(self, now_s: float) -> dict[str, DrawRequest]:
+        requests: dict[str, DrawRequest] = {}
         for host, queue in list(self._queues.items()):
             queue.refuse(now_s)
             if queue.is_idle():
                 del self._queues[host]
-            elif len(questions) < _HOSTS_PER_ROUND and (question := queue.question(now_s)) is not None:
-                questions[host] = question
-        return questions
+            elif len(requests) < _HOSTS_PER_ROUND and (request := queue.request(now_s)) is not None:
+                requests[host] = request
+        return requests
 
-    async def _round(self, questions: Mapping[str, Question]) -> None:
+    async def _round(self, requests: Mapping[str, DrawRequest]) -> None:
         loop = asyncio.get_running_loop()
-        told = {host: self._queues[host].told for host in questions}
-        for host in questions:
-            self._queues[host].told = []
+        reported = {host: self._queues[host].reported for host in requests}
+        for host in requests:
+            self._queues[host].reported = []
         try:
-            replies = await self._table.draw(questions)
+            replies = await self._table.draw(requests)
         except psycopg.Error as error:
-            for host, question in questions.items():
-                self._queues[host].take_back(question.report)
+            for host, request in requests.items():
+                self._queues[host].take_back(request.report)
                 self._queues[host].fail(error)
             if self._is_closing:
                 self._queues.clear()  # what was not given back expires
             self._not_before_s = loop.time() + _AFTER_FAULT_S
             return
         finally:
-            for futures in told.values():
-                _tell(futures)
-        for host, question in questions.items():
+            for futures in reported.values():
+                _end(futures)
+        for host, request in requests.items():
             queue = self._queues[host]
             if host in replies:
-                queue.settle(question, replies[host], loop.time())
+                queue.settle(request, replies[host], loop.time())
             else:
-                queue.take_back(question.report)
+                queue.take_back(request.report)
         # Those at the end of the list come first next time.
-        for host in questions:
+        for host in requests:
             self._queues[host] = self._queues.pop(host)
 
     def _next_s(self) -> float | None:
@@ -183,7 +183,7 @@ class HostLimits:
         return max(min(moments), self._not_before_s) if moments else None
 
 
-def _tell(futures: Iterable[asyncio.Future[None]]) -> None:
+def _end(futures: Iterable[asyncio.Future[None]]) -> None:
     for future in futures:
         if not future.done():
             future.set_result(None)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits.draws import HostReport, Reply
-from classifeed_common.host_limits.pace import HostPolicy, pace_change
+from classifeed_common.host_limits.rates import HostPolicy, rate_change
 
 Draw: TypeAlias = Callable[[float, int | None], Awaitable[Reply]]
 
@@ -52,7 +52,7 @@ class HostPermit:
         """Take note of the outcome, and for how long the server asks to be left alone."""
         assert self._reply is not None
         loop_s = asyncio.get_running_loop().time()
-        change = pace_change(self._reply.rate, outcome, self._policy)
+        change = rate_change(self._reply.rate, outcome, self._policy)
         paused_until_s = loop_s + retry_after_s if retry_after_s else 0.0
         self._report.add(HostReport([], change, paused_until_s, {outcome: 1}))
 
@@ -62,7 +62,7 @@ class HostPermit:
         return self._reply.at(asyncio.get_running_loop().time())
 
     def give_back(self) -> HostReport:
-        """Return what is to be told of it."""
+        """Return what is to be reported of it."""
         if self._permit is not None:
             self._report.released.append(self._permit)
             self._permit = None
@@ -70,7 +70,7 @@ class HostPermit:
 
     def _is_fresh(self, loop_s: float) -> bool:
         assert self._reply is not None
-        return self._permit is not None and loop_s <= self._reply.asked_s + self._policy.send_within_s
+        return self._permit is not None and loop_s <= self._reply.sent_s + self._policy.send_within_s
 
     async def _draw(self, until_s: float) -> None:
         former, self._permit = self._permit, None

@@ -4,10 +4,10 @@
 -- One round of a process: for each host its permits given back, what was reported, and a permit where one is wanted.
 -- Rows are locked in the order of their names, and the clock is read once the row is locked. Rows that are not there
 -- yet are made; where another process made one in the same moment, nothing is done to it and it is not returned.
-  WITH asked AS MATERIALIZED (
+  WITH wanted AS MATERIALIZED (
        SELECT *
-         FROM jsonb_to_recordset(%(asked)s::jsonb)
-              AS asked (host text, wants boolean, hold_us bigint, released bigint[], step float8, ceiling float8,
+         FROM jsonb_to_recordset(%(wanted)s::jsonb)
+              AS wanted (host text, wants boolean, hold_us bigint, released bigint[], step float8, ceiling float8,
                         pause_s float8, ok bigint, slow_down bigint, failed bigint)),
        locked AS MATERIALIZED (
        SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
@@ -17,7 +17,7 @@
          FROM locked
         UNION ALL
        SELECT host, %(first)s, '-infinity', '{}', '-infinity', 0, 0, 0, 0, clock_timestamp()
-         FROM asked
+         FROM wanted
         WHERE host NOT IN (SELECT host FROM locked)),
        reported AS (
        SELECT host, now, version, wants, hold_us, released, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
@@ -28,7 +28,7 @@
               ok_count + ok AS ok_count,
               slow_down_count + slow_down AS slow_down_count,
               failed_count + failed AS failed_count
-         FROM current JOIN asked USING (host)),
+         FROM current JOIN wanted USING (host)),
        returned AS (
        SELECT reported.*,
               ARRAY(SELECT permit FROM unnest(held) AS permit
@@ -62,6 +62,6 @@ SELECT host, permit, now, rate,
   FROM judged JOIN stored USING (host)
 
 -- name: forget
--- Hosts that nobody has asked for long.
+-- Hosts that nobody has wanted for long.
 DELETE FROM fetch_hosts
  WHERE updated_at < clock_timestamp() - make_interval(secs => %(idle_s)s) AND paused_until < clock_timestamp()

@@ -1,4 +1,4 @@
-"""HostQueue: who waits in this process for permits of one host, and what is to be told of it."""
+"""HostQueue: who waits in this process for permits of one host, and what is to be reported of it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from classifeed_common.fetch.permits import HostPaused
-from classifeed_common.host_limits.draws import HostReport, Question, Reply
-from classifeed_common.host_limits.pace import HostPolicy, spacing_s
+from classifeed_common.host_limits.draws import DrawRequest, HostReport, Reply
+from classifeed_common.host_limits.rates import HostPolicy, spacing_s
 
 _BUSY_S: Final = 0.1
 _SHORTEST_PAUSE_S: Final = 1.0
@@ -39,7 +39,7 @@ class HostQueue:
         policy: Its bounds.
         waiters: The callers.
         report: What the next round tells.
-        told: Done with the round that tells it.
+        reported: Done with the round that tells it.
         due_s: When it is worth while to ask again, by the loop's clock.
         is_busy: Whether that is a guess: all permits are given, and whoever gives one back does not say when.
         reply: The last one.
@@ -49,7 +49,7 @@ class HostQueue:
     policy: HostPolicy
     waiters: deque[Waiter] = field(default_factory=deque)
     report: HostReport = field(default_factory=HostReport)
-    told: list[asyncio.Future[None]] = field(default_factory=list)
+    reported: list[asyncio.Future[None]] = field(default_factory=list)
     due_s: float = 0.0
     is_busy: bool = False
     reply: Reply | None = None
@@ -58,27 +58,27 @@ class HostQueue:
         """Return whether there is nothing to ask or to tell."""
         return not self.waiters and self.report.is_empty()
 
-    def question(self, now_s: float) -> Question | None:
+    def request(self, now_s: float) -> DrawRequest | None:
         """Return what to ask now, or None. What it tells is taken out of `report`."""
         wants = bool(self.waiters) and self.due_s <= now_s
         if not wants and self.report.is_empty():
             return None
-        question = Question(self.report, self.waiters[0].hold_s if wants else None)
+        request = DrawRequest(self.report, self.waiters[0].hold_s if wants else None)
         self.report = HostReport()
-        return question
+        return request
 
     def take_back(self, report: HostReport) -> None:
-        """Have told later what could not be told now."""
+        """Report later what could not be reported now."""
         report.add(self.report)
         self.report = report
 
     def give_back(self, report: HostReport, now_s: float) -> None:
-        """Have told what became of a permit; if all were given, ask again at once."""
+        """Report what became of a permit; if all were given, draw again at once."""
         self.report.add(report)
         if self.is_busy:
             self.due_s = now_s
 
-    def settle(self, question: Question, reply: Reply, now_s: float) -> None:
+    def settle(self, request: DrawRequest, reply: Reply, now_s: float) -> None:
         """Give the permit to the first that waits, and note when it is worth while to ask again."""
         self.reply, self.is_busy = reply, False
         if reply.permit is not None:
@@ -86,7 +86,7 @@ class HostQueue:
             self.due_s = now_s + spacing_s(reply.rate, self.policy)
         elif reply.pause_s or reply.due_s:
             self.due_s = now_s + max(reply.pause_s, reply.due_s)
-        elif question.hold_s is not None:
+        elif request.hold_s is not None:
             self.due_s, self.is_busy = now_s + _BUSY_S, True
 
     def refuse(self, now_s: float) -> None:

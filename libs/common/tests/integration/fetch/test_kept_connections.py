@@ -35,7 +35,7 @@ async def here(_: str) -> list[str]:
     return ["127.0.0.1"]
 
 
-def answers(*addresses: str):
+def resolver_of(*addresses: str):
     left = list(addresses)
 
     async def resolve(_: str) -> list[str]:
@@ -105,7 +105,7 @@ async def test_none_is_kept_unless_asked_for(fetcher: Fetcher, serve, tmp_path: 
 @pytest.mark.parametrize("changed_to", ["10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1"])
 async def test_a_name_that_turns_inward_is_refused_although_its_connection_is_open(changed_to, serve, tmp_path: Path):
     web = await serve(found, keeps=True)
-    async with keeping(resolver=answers("127.0.0.1", changed_to)) as fetcher:
+    async with keeping(resolver=resolver_of("127.0.0.1", changed_to)) as fetcher:
         url = web.url(host="shop.example.com")
         await fetch(fetcher, url, tmp_path)
         assert len(fetcher._connections) == 1
@@ -115,7 +115,7 @@ async def test_a_name_that_turns_inward_is_refused_although_its_connection_is_op
 
 async def test_a_name_that_has_moved_does_not_use_the_connection_to_where_it_was(serve, tmp_path: Path):
     web = await serve(found, keeps=True)
-    async with keeping(resolver=answers("127.0.0.1", "127.0.0.2", "127.0.0.1")) as fetcher:
+    async with keeping(resolver=resolver_of("127.0.0.1", "127.0.0.2", "127.0.0.1")) as fetcher:
         url = web.url(host="shop.example.com")
         await fetch(fetcher, url, tmp_path)
         assert (await code_of(fetcher, url, tmp_path / "file")).code == "CONNECT_REFUSED"  # nobody is there

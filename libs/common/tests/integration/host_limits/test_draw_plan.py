@@ -9,13 +9,13 @@ import pytest
 
 from classifeed_common.db import Database, ddl
 from classifeed_common.host_limits import HostPolicy, draws
-from classifeed_common.host_limits.draws import HostReport, HostTable, Question
+from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable
 from classifeed_common.testing.plans import rows_handled, scanned_tables
 
 
 def parameters(database: Database, hosts: list[str]) -> dict[str, Any]:
-    asked = json.dumps([draws._asked(host, Question(HostReport([1, 2]), 60), 0) for host in hosts])
-    return {**HostTable(database, HostPolicy())._values, "asked": asked, "hosts": hosts}
+    wanted = json.dumps([draws._row_of(host, DrawRequest(HostReport([1, 2]), 60), 0) for host in hosts])
+    return {**HostTable(database, HostPolicy())._values, "wanted": wanted, "hosts": hosts}
 
 
 async def make(database: Database, first: int, count: int) -> None:
@@ -27,8 +27,8 @@ async def make(database: Database, first: int, count: int) -> None:
 
 
 @pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
-@pytest.mark.parametrize("asked", [1, 10, 200])
-async def test_a_round_handles_its_own_hosts_alone(database: Database, asked: int, is_generic: bool) -> None:
+@pytest.mark.parametrize("size", [1, 10, 200])
+async def test_a_round_handles_its_own_hosts_alone(database: Database, size: int, is_generic: bool) -> None:
     async with database.connection() as connection:
         await connection.execute(ddl("fetch_hosts", 1))
     handled = []
@@ -37,10 +37,10 @@ async def test_a_round_handles_its_own_hosts_alone(database: Database, asked: in
         if not handled:
             async with database.connection() as connection:
                 await connection.execute("ANALYZE fetch_hosts")
-        hosts = [f"{first + number}.example.com" for number in range(asked)]
+        hosts = [f"{first + number}.example.com" for number in range(size)]
         async with database.transaction() as tx:
             handled.append(await rows_handled(tx, draws._DRAW, parameters(database, hosts), is_generic=is_generic))
-    assert handled[1] <= 50 * asked + 500
+    assert handled[1] <= 50 * size + 500
 
 
 async def test_a_round_scans_no_table(database: Database) -> None:
@@ -49,6 +49,6 @@ async def test_a_round_scans_no_table(database: Database) -> None:
     await make(database, 0, 20_000)
     async with database.connection() as connection:
         await connection.execute("ANALYZE fetch_hosts")
-        for asked in (1, 50):
-            hosts = [f"{number}.example.com" for number in range(asked)]
+        for size in (1, 50):
+            hosts = [f"{number}.example.com" for number in range(size)]
             assert await scanned_tables(connection, draws._DRAW, parameters(database, hosts)) == set()

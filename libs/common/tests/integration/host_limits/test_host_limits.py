@@ -15,8 +15,8 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import HostPaused
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostLimits, HostPolicy
-from classifeed_common.host_limits.draws import HostReport, HostTable, Question
-from classifeed_common.host_limits.pace import PaceChange, pace_change
+from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable
+from classifeed_common.host_limits.rates import RateChange, rate_change
 from classifeed_common.testing.locks import comes_to_wait
 
 HOST = "shop.example.com"
@@ -206,7 +206,7 @@ async def test_hosts_that_two_processes_meet_at_once_are_made_once(process, db: 
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
     first, second = await process(policy), await process(policy)
     table = HostTable(db, policy)
-    values = {**table._values, "hosts": [HOST], "asked": json.dumps([asked_of(HOST)])}
+    values = {**table._values, "hosts": [HOST], "wanted": json.dumps([wanted_of(HOST)])}
     async with db.transaction() as tx:
         await tx.execute(draw_statement(), values)
         waiting = asyncio.create_task(use(second))
@@ -224,10 +224,10 @@ def draw_statement() -> str:
     return draws._DRAW
 
 
-def asked_of(host: str) -> dict[str, object]:
+def wanted_of(host: str) -> dict[str, object]:
     from classifeed_common.host_limits import draws
 
-    return draws._asked(host, Question(HostReport(), 600), 0)
+    return draws._row_of(host, DrawRequest(HostReport(), 600), 0)
 
 
 async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -> None:
@@ -236,8 +236,8 @@ async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -
 
     async def rounds(table: HostTable, order: list[str]) -> None:
         for _ in range(30):
-            replies = await table.draw({host: Question(HostReport(), 600) for host in order})
-            await table.draw({h: Question(HostReport([r.permit]), None) for h, r in replies.items() if r.permit})
+            replies = await table.draw({host: DrawRequest(HostReport(), 600) for host in order})
+            await table.draw({h: DrawRequest(HostReport([r.permit]), None) for h, r in replies.items() if r.permit})
 
     await asyncio.gather(rounds(tables[0], hosts), rounds(tables[1], hosts[::-1]))
 
@@ -246,17 +246,18 @@ async def test_the_table_changes_rates_as_the_function_does(db: Database) -> Non
     policy = HostPolicy(first_rate=2, lowest_rate=0.5, highest_rate=9, step=3)
     table, rate = HostTable(db, policy), 2.0
     story = [*[Outcome.OK] * 30, Outcome.FAILED, *[Outcome.SLOW_DOWN] * 7, *[Outcome.OK] * 3, Outcome.SLOW_DOWN]
-    await table.draw({HOST: Question(HostReport(), None)})
+    await table.draw({HOST: DrawRequest(HostReport(), None)})
     seen = set()
     for outcome in story:
-        change = pace_change(rate, outcome, policy)
+        change = rate_change(rate, outcome, policy)
         rate = change.applied_to(rate, policy)
-        reply = (await table.draw({HOST: Question(HostReport([], change, 0.0, {outcome: 1}), None)}))[HOST]
+        reply = (await table.draw({HOST: DrawRequest(HostReport([], change, 0.0, {outcome: 1}), None)}))[HOST]
         assert reply.rate == pytest.approx(rate)
         seen.add(round(rate, 3))
     assert {0.5, 9.0} <= seen
-    both = PaceChange(5, 4)
-    assert (await table.draw({HOST: Question(HostReport([], both), None)}))[HOST].rate == both.applied_to(rate, policy)
+    both = RateChange(5, 4)
+    reply = (await table.draw({HOST: DrawRequest(HostReport([], both), None)}))[HOST]
+    assert reply.rate == both.applied_to(rate, policy)
     row = await row_of(db)
     assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]
 

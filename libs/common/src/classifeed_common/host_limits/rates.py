@@ -50,7 +50,7 @@ class HostPolicy:
 
 
 @dataclass(frozen=True, slots=True)
-class PaceChange:
+class RateChange:
     """What an outcome does to a rate that others may have changed meanwhile.
 
     Attributes:
@@ -61,10 +61,10 @@ class PaceChange:
     step: float = 0.0
     ceiling: float | None = None
 
-    def and_then(self, later: PaceChange) -> PaceChange:
+    def and_then(self, later: RateChange) -> RateChange:
         """Return what both do together; of a step after a ceiling no more is left than the ceiling."""
         ceilings = [each for each in (self.ceiling, later.ceiling) if each is not None]
-        return PaceChange(self.step + later.step, min(ceilings, default=None))
+        return RateChange(self.step + later.step, min(ceilings, default=None))
 
     def applied_to(self, rate: float, policy: HostPolicy) -> float:
         """Return the rate after the change; the statement `draw` does the same."""
@@ -72,17 +72,17 @@ class PaceChange:
         return max(policy.lowest_rate, min(policy.highest_rate, rate + self.step, ceiling))
 
 
-def pace_change(rate: float, outcome: Outcome, policy: HostPolicy) -> PaceChange:
+def rate_change(rate: float, outcome: Outcome, policy: HostPolicy) -> RateChange:
     """Return what the outcome of a request says of the rate at which it was sent.
 
     Requests that were under way together and are refused slow their host once, not once each: the ceiling of all is
     that of the rate which they were sent at.
     """
     if outcome is Outcome.OK:
-        return PaceChange(step=min(policy.step / rate, rate / 2))
+        return RateChange(step=min(policy.step / rate, rate / 2))
     if outcome is Outcome.SLOW_DOWN:
-        return PaceChange(ceiling=max(policy.lowest_rate, rate * policy.backoff))
-    return PaceChange()
+        return RateChange(ceiling=max(policy.lowest_rate, rate * policy.backoff))
+    return RateChange()
 
 
 def spacing_s(rate: float, policy: HostPolicy) -> float:

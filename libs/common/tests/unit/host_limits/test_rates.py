@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostPolicy
-from classifeed_common.host_limits.pace import PaceChange, pace_change, spacing_s
+from classifeed_common.host_limits.rates import RateChange, rate_change, spacing_s
 
 POLICY = HostPolicy(first_rate=2, lowest_rate=0.1, highest_rate=50, step=1, backoff=0.5)
 rates = st.floats(min_value=0.1, max_value=50)
@@ -18,13 +18,13 @@ outcomes = st.sampled_from(Outcome)
 @given(rates, st.lists(outcomes))
 def test_a_rate_stays_within_its_bounds(rate: float, responses: list[Outcome]) -> None:
     for outcome in responses:
-        rate = pace_change(rate, outcome, POLICY).applied_to(rate, POLICY)
+        rate = rate_change(rate, outcome, POLICY).applied_to(rate, POLICY)
         assert POLICY.lowest_rate <= rate <= POLICY.highest_rate
 
 
 @given(rates)
 def test_each_outcome_has_its_direction(rate: float) -> None:
-    changed = {outcome: pace_change(rate, outcome, POLICY).applied_to(rate, POLICY) for outcome in Outcome}
+    changed = {outcome: rate_change(rate, outcome, POLICY).applied_to(rate, POLICY) for outcome in Outcome}
     assert rate <= changed[Outcome.OK] <= 1.5 * rate
     assert changed[Outcome.SLOW_DOWN] == max(POLICY.lowest_rate, rate / 2)
     assert changed[Outcome.FAILED] == rate
@@ -34,18 +34,18 @@ def test_each_outcome_has_its_direction(rate: float) -> None:
 def test_requests_that_were_under_way_together_slow_their_host_once(
     rate: float, refused: int, order: list[int]
 ) -> None:
-    report = PaceChange()
+    report = RateChange()
     for number in order:
         outcome = Outcome.SLOW_DOWN if number < refused else Outcome.FAILED
-        report = report.and_then(pace_change(rate, outcome, POLICY))
+        report = report.and_then(rate_change(rate, outcome, POLICY))
     assert report.applied_to(rate, POLICY) == max(POLICY.lowest_rate, rate / 2)
 
 
 @given(rates.filter(lambda rate: rate >= 1))
 def test_a_second_at_full_use_adds_a_step_at_most(rate: float) -> None:
-    first, change = rate, PaceChange()
+    first, change = rate, RateChange()
     for _ in range(int(rate)):
-        change = change.and_then(pace_change(rate, Outcome.OK, POLICY))
+        change = change.and_then(rate_change(rate, Outcome.OK, POLICY))
     assert change.applied_to(rate, POLICY) <= first + POLICY.step + 1e-9
 
 
@@ -56,7 +56,7 @@ def test_a_host_is_asked_about_as_much_as_it_bears(bears: float, rate: float) ->
     while now_s < 600:
         is_served = now_s - last_s >= 1 / bears
         last_s = now_s if is_served else last_s
-        rate = pace_change(rate, Outcome.OK if is_served else Outcome.SLOW_DOWN, POLICY).applied_to(rate, POLICY)
+        rate = rate_change(rate, Outcome.OK if is_served else Outcome.SLOW_DOWN, POLICY).applied_to(rate, POLICY)
         if now_s > 100:
             served, refused = served + is_served, refused + (not is_served)
         now_s += spacing_s(rate, POLICY)
