@@ -32,7 +32,10 @@ MUTATIONS: Final = (
         f"{COMMON}/fetch/download.py",
         before="addresses = await self._resolve()",
         after="addresses = globals().get(self.host) or globals().setdefault(self.host, await self._resolve())",
-        tests=(f"{_KEPT_TESTS}::test_a_name_that_turns_inward_is_refused_although_its_connection_is_open",),
+        tests=(
+            f"{COMMON_TESTS}/fetch/test_outer_links.py::test_no_link_of_the_corpus_gets_a_connection_that_is_kept",
+            f"{_KEPT_TESTS}::test_a_name_that_turns_inward_is_refused_although_its_connection_is_open",
+        ),
     ),
     Mutation(
         "connection-for-another-name",

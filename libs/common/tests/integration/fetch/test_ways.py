@@ -13,7 +13,7 @@ import pytest
 from certificates import Authority
 from loopback_web import LoopbackRequest, code_of
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
+from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, KeepAlive
 
 SECRETS = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "пароль")}
 
@@ -341,6 +341,34 @@ async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: 
         if not tls:
             await fetcher.fetch(FetchRequest("http://six.example.com:8080/"), tmp_path / "feed")
             assert tunnels.heads[1].startswith("CONNECT [2606:4700::1111]:8080 HTTP/1.1\r\n")
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_way_through_the_proxy_is_kept_for_the_address_it_leads_to(
+    scheme: str, authority: Authority, serve, tmp_path: Path
+):
+    tls = authority.server("shop.example.com") if scheme == "https" else None
+    web = await serve(lambda request: request.respond(b"found"), tls=tls, keeps=True)
+    addresses = ["93.184.216.34", "93.184.216.34", "1.1.1.1", "10.0.0.1"]
+
+    async def resolve(_: str) -> list[str]:
+        return [addresses.pop(0)]
+
+    tunnels = Tunnels(web.port)
+    async with await asyncio.start_server(tunnels, "127.0.0.1", 0) as server:
+        fetcher = Fetcher(
+            guard=AddressGuard(resolver=resolve),
+            proxy=f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}",
+            keep=KeepAlive(idle_s=3600),
+            ssl_context=ssl.create_default_context(cadata=authority.pem),
+        )
+        url = f"{scheme}://shop.example.com/feed.xml"
+        for connects in (1, 1, 2):
+            await fetcher.fetch(FetchRequest(url), tmp_path / "feed")
+            assert len(tunnels.heads) == connects
+        assert (await code_of(fetcher, url, tmp_path / "feed")).code == "ADDRESS_REFUSED"
+        assert (len(tunnels.heads), len(web.requests)) == (2, 3)
+        await fetcher.close()
 
 
 @pytest.mark.parametrize(
