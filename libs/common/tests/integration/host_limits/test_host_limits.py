@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -109,16 +110,36 @@ async def test_rates_keep_those_at_the_end_of_the_queue_from_waiting_in_vain(pro
     assert sorted(each.wait_s for each in paused)[-1] > 15
 
 
+_CHILD = """
+import asyncio, sys
+from classifeed_common.db import Database
+from classifeed_common.host_limits import HostLimits, HostPolicy
+
+async def hold():
+    database = Database(sys.argv[1], schema=sys.argv[2], application_name="child", max_size=1)
+    await database.open()
+    async with HostLimits(database, HostPolicy()).permit(sys.argv[3], hold_s=600):
+        print("held", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(hold())
+"""
+
+
 async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(process, db: Database) -> None:
-    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
-    dead, alive = await process(policy), await process(policy)
-    await dead._draw(HOST, 600, 1e12, None)  # and never gives it back
+    alive = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0))
+    arguments = (sys.executable, "-c", _CHILD, db.dsn, db.schema, HOST)
+    child = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
+    assert child.stdout is not None
+    assert await child.stdout.readline() == b"held\n"
+    child.kill()
+    await child.wait()
     with pytest.raises(HostPaused):
         await use(alive)
-    await shift(db, "-599 seconds")
+    await shift(db, "-500 seconds")
     with pytest.raises(HostPaused):
         await use(alive)
-    await shift(db, "-2 seconds")
+    await shift(db, "-101 seconds")
     await use(alive)
 
 
