@@ -37,7 +37,7 @@ class EventMaker:
     topic: str = PICTURES_EVENTS
 
     def of_request(
-        self, request: PictureRequest, *, recipient: str, source: EventSource, time: Timestamp, trace: Context
+        self, request: PictureRequest, *, recipient: str, source: EventSource, time: Timestamp, trace: Context | None
     ) -> Message | ItemFault:
         """Return the event of a request as a message, or what is wrong with the request."""
         key = key_or_fault(request.url, self.rules)
@@ -54,7 +54,7 @@ class EventMaker:
         return self._message(key, PictureEvent(source=source, event_time=time, requested=requested), trace)
 
     def of_notice(
-        self, notice: PictureNotice, *, source: EventSource, time: Timestamp, trace: Context
+        self, notice: PictureNotice, *, source: EventSource, time: Timestamp, trace: Context | None
     ) -> Message | ItemFault:
         """Return the event of a notice, likewise."""
         what = notice.WhichOneof("notice")
@@ -64,7 +64,13 @@ class EventMaker:
         return self.of_change(notice.url, change, source=source, time=time, trace=trace)
 
     def of_change(
-        self, url: str, change: LookAgain | DeletePicture, *, source: EventSource, time: Timestamp, trace: Context
+        self,
+        url: str,
+        change: LookAgain | DeletePicture,
+        *,
+        source: EventSource,
+        time: Timestamp,
+        trace: Context | None,
     ) -> Message | ItemFault:
         """Return the event of what a notice or a row of a file says, likewise."""
         key = key_or_fault(url, self.rules)
@@ -79,12 +85,12 @@ class EventMaker:
             event.delete_picture.CopyFrom(change)
         return self._message(key, event, trace)
 
-    def of_load(self, result: LoadResult, *, source: EventSource, time: Timestamp, trace: Context) -> Message:
+    def of_load(self, result: LoadResult, *, source: EventSource, time: Timestamp, trace: Context | None) -> Message:
         """Return the event of a result, under the key that was ordered, whatever the rules make of its URL now."""
         event = PictureEvent(source=source, event_time=time, loaded=result)
         return self._message(result.url, event, trace)
 
-    def _message(self, key: str, event: PictureEvent, trace: Context) -> Message:
+    def _message(self, key: str, event: PictureEvent, trace: Context | None) -> Message:
         event.url = key
         event.url_hash = url_hash(key)
         partition = shard_of(event.url_hash, self.partitions)

@@ -1,1 +1,1 @@
-"""Clients of the outer world."""
+"""The outer world: object stores, hosts of pictures."""

@@ -55,13 +55,13 @@ class _Made:
 
     Attributes:
         events: messages to the shards.
-        answers: results of requests that cannot be used, to those who sent them.
+        refusals: results of requests that cannot be used, to those who sent them.
         letters: records with items that nobody can be told of, with what is wrong.
         of_loads: how many of the events are of results.
     """
 
     events: list[Message] = field(default_factory=list)
-    answers: list[Message] = field(default_factory=list)
+    refusals: list[Message] = field(default_factory=list)
     letters: list[tuple[Record, str]] = field(default_factory=list)
     of_loads: int = 0
 
@@ -113,7 +113,7 @@ class Resharder:
         for record, message in zip(records, inputs, strict=True):
             self._make(maker, record, message, made)
             await yielder.yield_if_due()
-        await send_messages(self._producer, [*made.events, *made.answers])
+        await send_messages(self._producer, [*made.events, *made.refusals])
         for record, reason in made.letters:
             await self._dead_letters.put(GROUP, record, reason)
         after_commit(tx, lambda: _report(made))
@@ -151,16 +151,16 @@ class Resharder:
             if isinstance(found, Message):
                 made.events.append(found)
                 continue
-            answer = message_of(
+            refusal = message_of(
                 self._results_topic,
                 message.recipient.encode(),
                 PictureResults(recipient=message.recipient, results=[_refusal(request, found)]),
                 trace=trace,
             )
-            if answer.size_bytes > MAX_MESSAGE_BYTES:
+            if refusal.size_bytes > MAX_MESSAGE_BYTES:
                 faults.append(f"requests[{number}]: {found.words}, and its result would be too large")
             else:
-                made.answers.append(answer)
+                made.refusals.append(refusal)
         return faults
 
     def _make_of_notices(
@@ -203,10 +203,10 @@ def _refusal(request: PictureRequest, fault: ItemFault) -> PictureResult:
 def _report(made: _Made) -> None:
     EVENTS.labels("requests").inc(len(made.events) - made.of_loads)
     EVENTS.labels("loads").inc(made.of_loads)
-    REFUSED.labels("answered").inc(len(made.answers))
+    REFUSED.labels("answered").inc(len(made.refusals))
     REFUSED.labels("dead_letter").inc(len(made.letters))
-    if made.answers:
-        _log.info("pictures.requests.refused", requests=len(made.answers))
+    if made.refusals:
+        _log.info("pictures.requests.refused", requests=len(made.refusals))
     for record, reason in made.letters:
         _log.error(
             "pictures.items.refused",

@@ -171,7 +171,7 @@ async def test_a_notice_that_cannot_be_used_goes_to_dead_letters_and_the_others_
             "neither info nor failure",
         ),
         (lambda keys: message_of(keys.loads, b"", LoadResult.FromString(keys.load(URL).value)), "not the key"),
-        (lambda keys: keys.load(URL, namespace="n" * 999_300), "its event has"),
+        (lambda keys: keys.load(URL, namespace="n" * 999_350), "its event has"),
     ],
 )
 async def test_a_record_that_breaks_the_protocol_goes_to_dead_letters(keys: Keys, fault: Any, words: str) -> None:

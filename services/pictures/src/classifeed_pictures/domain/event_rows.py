@@ -1,0 +1,77 @@
+"""Rows of event files: what each says, or what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
+
+RowKind: TypeAlias = Literal["requested", "look_again", "delete"]
+Value: TypeAlias = str | bytes | int | None
+"""A text, also as its bytes; a time, also as microseconds since 1970."""
+
+REQUIRED: Final = ("url", "kind")
+TEXTS: Final = (*REQUIRED, "namespace", "recipient", "reference")
+EVENT_TIME: Final = "event_time"
+COLUMNS: Final = (*TEXTS, EVENT_TIME)
+_KINDS: Final = get_args(RowKind)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = datetime.resolution
+_EARLIEST_US: Final = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LATEST_US: Final = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+
+
+class WrongRow(Exception):
+    """A row cannot be used, whoever reads it; the text says why."""
+
+
+class EventRow(NamedTuple):
+    """A row. Whether its URL, namespace and so on can be used is looked at with all other events."""
+
+    url: str
+    kind: RowKind
+    namespace: str
+    recipient: str
+    reference: str
+    time_us: int | None
+
+
+def read_row(row: Mapping[str, Value]) -> EventRow:
+    """Return what a row says.
+
+    Raises:
+        WrongRow: it has no URL, no known kind, a text that is not UTF-8, or a time that is none.
+    """
+    url, kind, namespace, recipient, reference = (_text(row, column) for column in TEXTS)
+    if not url:
+        raise WrongRow("url is missing")
+    if kind not in _KINDS:
+        raise WrongRow(f"kind is {kind[:40]!r}; {', '.join(_KINDS)} are known")
+    return EventRow(url, cast(RowKind, kind), namespace, recipient, reference, _time_us(row))
+
+
+def _text(row: Mapping[str, Value], column: str) -> str:
+    value = row.get(column)
+    try:
+        if isinstance(value, str):
+            value.encode()
+            return value
+        return value.decode() if isinstance(value, bytes) else ""
+    except UnicodeError as error:
+        raise WrongRow(f"{column} is not UTF-8") from error
+
+
+def _time_us(row: Mapping[str, Value]) -> int | None:
+    value = row.get(EVENT_TIME)
+    if not isinstance(value, int):
+        text = _text(row, EVENT_TIME).strip()
+        if not text:
+            return None
+        try:
+            time = datetime.fromisoformat(text)
+            value = ((time if time.tzinfo is not None else time.replace(tzinfo=UTC)) - _EPOCH) // _MICROSECOND
+        except (ValueError, OverflowError) as error:
+            raise WrongRow(f"event_time is {text[:40]!r}; a time such as 2026-11-24T12:00:00Z is needed") from error
+    if not _EARLIEST_US <= value <= _LATEST_US:
+        raise WrongRow("event_time is outside of the years 1 to 9999")
+    return value
