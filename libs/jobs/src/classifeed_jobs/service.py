@@ -17,7 +17,7 @@ from classifeed_jobs.maintenance.reaper import Reaper
 from classifeed_jobs.maintenance.retention import Retention
 from classifeed_jobs.model.task import Task
 from classifeed_jobs.schedule.scheduler import Scheduler
-from classifeed_jobs.schedule.schedules import Schedules
+from classifeed_jobs.schedule.schedules import Schedule, Schedules
 from classifeed_jobs.worker.worker import Worker
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ class ServiceJobs:
         tasks: the service's tasks.
         clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
         upkeep: further ones, such as those of its files (`classifeed_jobs.blob_upkeep`).
+        own_schedules: further schedules of the service itself, put when it begins to run.
         lease_s: lease of jobs that bring none.
         key_ttl_s: how long idempotency keys are remembered.
         time_zone: clock of schedules that name none.
@@ -61,6 +62,7 @@ class ServiceJobs:
         *,
         clean_up: CleanUp | None = None,
         upkeep: Sequence[Upkeep] = (),
+        own_schedules: Sequence[Schedule] = (),
         lease_s: int = 60,
         key_ttl_s: float = KEY_TTL_S,
         time_zone: str = "UTC",
@@ -79,7 +81,7 @@ class ServiceJobs:
         self._reaper = Reaper(
             database, self._tasks, reaper_period_s=reaper_period_s, retention=retention or Retention()
         )
-        own = [each.schedule for each in self._upkeep]
+        own = [*own_schedules, *(each.schedule for each in self._upkeep)]
         self._scheduler = Scheduler(database, self.store, own=own, schedules=schedules)
 
     def roles(

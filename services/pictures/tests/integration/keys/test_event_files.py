@@ -31,6 +31,7 @@ from classifeed_common.kafka import KafkaProducer, Message
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import CleanUp, JobStore, Reaper, Registry, Worker
 from classifeed_jobs import ddl as jobs_ddl
+from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.app.make_events import EventMaker
 from classifeed_pictures.app.take_event_file import EventFileTaker
@@ -329,9 +330,22 @@ async def test_many_files_are_listed_in_pages(keys: Keys, files: Files) -> None:
     assert sizes == [1000, 101]
 
 
-def test_schedule_lists_one_at_a_time() -> None:
-    schedule = event_files_schedule(60)
-    assert (schedule.every_s, schedule.lock_key) == (60, LIST_TASK)
+async def test_the_schedule_lists_again_and_again(keys: Keys, files: Files) -> None:
+    """As the service joins it: the schedule is put by the role that makes its jobs."""
+    jobs = ServiceJobs(files.database, files.registry, own_schedules=[event_files_schedule(1)])
+    roles = jobs.roles({LIST_QUEUE: 1, TAKE_QUEUE: 1}, drain_grace_s=0, claim_backoff_s=0.1)
+    stop = asyncio.Event()
+    running = [asyncio.create_task(role.run(stop)) for role in roles]
+    for number in range(2):
+        await files.put(f"events/{number}.csv", csv_of(1, first=number))
+
+        async def is_taken(count: int = number + 1) -> bool:
+            return [file[1] for file in await files.files()] == ["DONE"] * count
+
+        await until(is_taken)
+    stop.set()
+    await asyncio.gather(*running)
+    assert rows_of(await keys.shown()) == [0, 1]
 
 
 @pytest.mark.slow
