@@ -48,6 +48,7 @@ from classifeed_moderation.settings import ModerationSettings
 
 SERVICE = "moderation"
 _TOPICS: Final = (MODERATION_REQUESTS, MODERATION_OUTCOMES, MODERATION_EVENTS)
+GROWABLE: Final = {declared(MODERATION_REQUESTS): (GROUP,), declared(MODERATION_EVENTS): ()}
 
 
 async def prepare(settings: ModerationSettings) -> None:
@@ -128,6 +129,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         positions=NotifyingPositions(database, outbox.wake, corrector.wake),
         handle=handler.handle,
         dead_letters=DeadLetters(producer),
+        refuses_misplaced=True,
         max_records=settings.poll_records,
     )
     measured = Watch(corrector.measure, period_s=settings.check_interval_s)

@@ -48,6 +48,7 @@ _WATCH_S: Final = 5.0
 _TEXTS_S: Final = 10.0
 _TOPICS: Final = (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, MODERATION_REQUESTS, MODERATION_OUTCOMES)
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
+GROWABLE: Final = {declared(FEEDS_OFFER_REQUESTS): (GROUP,), declared(MODERATION_OUTCOMES): (OUTCOMES_GROUP,)}
 
 
 async def prepare(settings: OffersSettings) -> None:
@@ -112,6 +113,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         refuse=handler.refuse,
         on_log_lost=positions.skip_lost,  # the processor requests again whatever got no reply
         dead_letters=DeadLetters(producer),
+        refuses_misplaced=True,
         max_records=settings.poll_batches,
     )
 
@@ -122,6 +124,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         positions=NotifyingPositions(database, outbox.wake, pusher.wake),
         handle=OutcomeHandler(outbox).handle,
         dead_letters=DeadLetters(producer),
+        refuses_misplaced=True,
     )
     requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_TEXTS_S)
 

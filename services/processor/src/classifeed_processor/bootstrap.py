@@ -35,6 +35,7 @@ _UNHEARD_REQUESTS: Final = 3
 # Threads that read files give way to the event loop after this time instead of after 5 ms: every step of another
 # seller's load waits for it, once for each file that is read (ADR 0035).
 _SWITCH_S: Final = 0.0005
+GROWABLE: Final = {declared(FEEDS_OFFER_RESULTS): (GROUP,)}
 
 
 async def prepare(settings: ProcessorSettings) -> None:
@@ -67,6 +68,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         handle=handler.handle,
         on_log_lost=positions.skip_lost,  # tasks ask again for whatever got no reply
         dead_letters=DeadLetters(producer),
+        refuses_misplaced=True,
     )
     parts = RunParts(
         blobs=blobs,

@@ -11,6 +11,7 @@ from classifeed_common.kafka.positions import (
     OffsetOutsideLog,
     Position,
     Positions,
+    TopicGrown,
     TopicRecreated,
     ZombieConsumer,
 )
@@ -50,6 +51,7 @@ __all__ = [
     "Record",
     "TablePositions",
     "Topic",
+    "TopicGrown",
     "TopicRecreated",
     "ZombieConsumer",
     "decode_all",

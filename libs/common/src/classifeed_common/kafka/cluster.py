@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
-from confluent_kafka.cimpl import NewTopic
+from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE
@@ -112,8 +113,52 @@ class Cluster:
                     "TOPIC_DIFFERS",
                     f"topic {name} has {state.partitions} partitions, declared are {wanted[name].partitions}; "
                     "a change moves keys between partitions: stop its producers, let its consumers come to lag 0, "
-                    "then change it",
+                    f"then run migrate --grow {name} of the service that reads it",
                 )
+
+    async def grow(self, name: str, partitions: int) -> None:
+        """Give a topic further partitions, and return once the brokers show them. Idempotent.
+
+        Keys move between partitions: `TopicGrowth` says when that does no harm.
+
+        Raises:
+            Unavailable: the brokers did not answer, or refuse.
+        """
+        states = await self.topics([name])
+        if name not in states or states[name].partitions < partitions:
+            wanted = [NewPartitions(name, partitions)]
+            for result in (await self._request(lambda admin: admin.create_partitions(wanted))).values():
+                # Another run may have been faster, and its number is looked at below.
+                if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.INVALID_PARTITIONS:
+                    raise self._unavailable(result)
+        deadline = time.monotonic() + _REQUEST_LIMIT_S
+        while (await self.topics([name]))[name].partitions < partitions:
+            if time.monotonic() > deadline:
+                raise Unavailable(
+                    KAFKA_UNAVAILABLE, f"topic {name} does not show its {partitions} partitions; try again"
+                )
+            await asyncio.sleep(_SETTLE_PAUSE_S)
+
+    async def commits(self, topic: str, partitions: int) -> dict[str, dict[int, int]]:
+        """Return what each group that commits to Kafka has committed of a topic, by partition.
+
+        Raises:
+            Unavailable: the brokers did not answer.
+        """
+        listing = (await self._request(lambda admin: {"": admin.list_consumer_groups()}))[""]
+        if isinstance(listing, KafkaException):
+            raise self._unavailable(listing)
+        found: dict[str, dict[int, int]] = {}
+        for group in sorted(each.group_id for each in listing.valid):
+            places = [TopicPartition(topic, at) for at in range(partitions)]
+            wanted = [ConsumerGroupTopicPartitions(group, places)]
+            for result in (await self._request(partial(_list_offsets, wanted))).values():
+                if isinstance(result, KafkaException):
+                    raise self._unavailable(result)
+                offsets = {place.partition: place.offset for place in result.topic_partitions if place.offset >= 0}
+                if offsets:
+                    found[group] = offsets
+        return found
 
     async def remove(self, names: Collection[str]) -> None:
         """Delete topics with all they hold. Idempotent.
@@ -201,6 +246,12 @@ async def ensure_topics(bootstrap: str, topics: Iterable[Topic]) -> None:
     wanted = list(topics)
     letters = [topic.dead_letters for topic in wanted]
     await Cluster(bootstrap, client_id="ensure-topics").ensure([*wanted, *letters])
+
+
+def _list_offsets(
+    wanted: list[ConsumerGroupTopicPartitions], admin: AdminClient
+) -> Mapping[str, Future[ConsumerGroupTopicPartitions]]:
+    return admin.list_consumer_group_offsets(wanted)
 
 
 def _new_topic(topic: Topic) -> NewTopic:

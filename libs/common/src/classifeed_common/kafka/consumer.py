@@ -67,6 +67,7 @@ class OrderedConsumer(Generic[T]):
         on_log_lost: Callable[[LogLost], Awaitable[None]] | None = None,
         max_records: int = 500,
         assign_all: bool = False,
+        refuses_misplaced: bool = False,
         session_timeout_s: float = 10.0,
         max_poll_interval_s: float = 60.0,
         max_backoff_s: float = 5.0,
@@ -87,6 +88,9 @@ class OrderedConsumer(Generic[T]):
                 where the log can be read (`LogLost.moves`); called until it returns. Without it the consumer ends.
             max_records: how many records one effect takes at most.
             assign_all: read all partitions without a group (each replica has positions of its own).
+            refuses_misplaced: send a record to the dead letters whose key belongs to another partition by the number
+                that the topic has now: its sender lives with the number from before it was grown (ADR 0060). For topics
+                whose senders all choose partitions as `KafkaProducer` does.
             session_timeout_s: after this silence the group gives our partitions to others.
             max_poll_interval_s: the group's limit between polls; a slow handler does not reach it, as polling goes on.
             max_backoff_s: the longest pause between attempts after passing faults.
@@ -98,7 +102,15 @@ class OrderedConsumer(Generic[T]):
         self._assign_all = assign_all
         self._cluster = Cluster(bootstrap, client_id=group)
         self._takeover = Takeover(self._cluster, group, positions)
-        self._effects = Effects(group, positions, self._takeover, handle, dead_letters, refuse)
+        self._effects = Effects(
+            group,
+            positions,
+            self._takeover,
+            handle,
+            dead_letters,
+            refuse,
+            refuses_misplaced=refuses_misplaced,
+        )
         self._reader = PartitionReader(
             bootstrap=bootstrap,
             group=group,

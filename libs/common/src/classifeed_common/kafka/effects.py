@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import structlog
 
 from classifeed_common.kafka.dead_letters import DeadLetters, Poison
+from classifeed_common.kafka.partitioner import misplaced
 from classifeed_common.kafka.positions import GroupPartition, Position, Positions
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.takeover import Takeover
@@ -31,6 +32,8 @@ class Effects(Generic[T]):
         handle: Callable[[T, Sequence[Record]], Awaitable[None]],
         dead_letters: DeadLetters | None,
         refuse: Callable[[T, Record, str], Awaitable[None]] | None,
+        *,
+        refuses_misplaced: bool = False,
     ) -> None:
         self._group = group
         self._positions = positions
@@ -38,6 +41,7 @@ class Effects(Generic[T]):
         self._handle = handle
         self._dead_letters = dead_letters
         self._refuse = refuse
+        self._refuses_misplaced = refuses_misplaced
 
     async def apply(
         self,
@@ -53,8 +57,15 @@ class Effects(Generic[T]):
             Exception: whatever the handler raised; nothing happened, except that dead letters may have been sent.
         """
         # Asked after the poll and before the effect: an unchanged id means that these records are of our log.
-        self._takeover.check_topics(expected, await self._takeover.states({part.topic for part in expected}))
+        states = await self._takeover.states({part.topic for part in expected})
+        self._takeover.check_topics(expected, states)
         refused: dict[Place, str] = {}
+        if self._refuses_misplaced:
+            faults = misplaced(batch, {topic: state.partitions for topic, state in states.items()})
+            if faults:
+                first, *others = faults
+                poison = Poison(first.record, first.reason, [(each.record, each.reason) for each in others])
+                await self._send_to_dead_letters(poison, batch, refused)
         with processing(self._group, batch):
             while True:
                 try:

@@ -68,6 +68,10 @@ class OffsetOutsideLog(LogLost):
     """The next offset lies before the start of the log (retention) or after its end (the log lost its tail)."""
 
 
+class TopicGrown(LogLost):
+    """The topic got further partitions while this group had records to read: the order of keys that moved is lost."""
+
+
 class Positions(Protocol[T_co]):
     """Keeps the positions of a group together with the effects of its records.
 

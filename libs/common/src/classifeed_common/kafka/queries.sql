@@ -4,6 +4,9 @@ FROM consumer_offsets o
 JOIN unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[]) AS p("group", topic, partition)
   USING ("group", topic, partition)
 
+-- name: list_groups
+SELECT "group", partition, topic_id, next FROM consumer_offsets WHERE topic = %(topic)s ORDER BY "group", partition
+
 -- name: begin_positions
 INSERT INTO consumer_offsets ("group", topic, partition, topic_id, next)
 SELECT "group", topic, partition, topic_id, next

@@ -14,6 +14,7 @@ from classifeed_common.telemetry import metrics
 
 _SQL = load_queries(__package__)
 _LOAD = _SQL["load_positions"]
+_GROUPS = _SQL["list_groups"]
 _BEGIN = _SQL["begin_positions"]
 _LIMIT = _SQL["limit_effect"]
 _MOVE = _SQL["move_positions"]
@@ -49,6 +50,15 @@ class TablePositions:
             cursor = await connection.execute(_LOAD, _columns(parts))
             rows = await cursor.fetchall()
         return {GroupPartition(*row[:3]): Position(*row[3:]) for row in rows}
+
+    async def groups_of(self, topic: str) -> dict[str, dict[int, Position]]:
+        """Return the positions of every group that reads a topic, by partition. No effect."""
+        async with self._database.connection() as connection:
+            rows = await (await connection.execute(_GROUPS, {"topic": topic})).fetchall()
+        found: dict[str, dict[int, Position]] = {}
+        for group, partition, topic_id, following in rows:
+            found.setdefault(group, {})[partition] = Position(topic_id, following)
+        return found
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
         """Write first positions; rows that are there stay as they are. Idempotent."""

@@ -12,6 +12,7 @@ from classifeed_common.kafka.positions import (
     OffsetOutsideLog,
     Position,
     Positions,
+    TopicGrown,
     TopicRecreated,
 )
 from classifeed_common.kafka.records import KAFKA_UNAVAILABLE
@@ -24,11 +25,16 @@ class Takeover:
         self._cluster = cluster
         self._group = group
         self._positions = positions
+        self._grown: set[tuple[str, int]] = set()
 
     async def positions_of(self, partitions: Collection[tuple[str, int]]) -> dict[GroupPartition, Position]:
-        """Return where to read each of `partitions` from; those never begun begin at the start of the log, in writing.
+        """Return where to read each of `partitions` from; a new group begins at the start of the logs, in writing.
+
+        It begins in all partitions of a topic at once. So one that has no position where others have came later. It
+        begins as well, if what was there before it is handled: nothing of its keys is elsewhere.
 
         Raises:
+            TopicGrown: partitions came while this group had records to read.
             TopicRecreated: stored positions belong to another topic of the same name.
             OffsetOutsideLog: a stored position lies outside its log.
             Unavailable: brokers or topics are not there now; try again.
@@ -46,18 +52,57 @@ class Takeover:
         )
         await self._check_recreated(known, states)
         ours = sorted(GroupPartition(self._group, *partition) for partition in partitions)
+        known |= await self._begin(known, states)
         starts = await self._cluster.starts(partitions)
-        fresh = {
-            part: Position(states[part.topic].topic_id, starts[part.topic, part.partition])
-            for part in ours
-            if part not in known
-        }
-        if fresh:
-            await self._positions.begin(fresh)
-            known |= await self._positions.load(list(fresh))
         ends = await self._cluster.ends(partitions)
         self._check_inside({part: known[part] for part in ours}, starts, ends)
         return {part: known[part] for part in ours}
+
+    async def _begin(
+        self, known: Mapping[GroupPartition, Position], states: Mapping[str, TopicState]
+    ) -> dict[GroupPartition, Position]:
+        """Begin where there are no positions yet, and return the new ones."""
+        fresh = [
+            part
+            for topic, state in states.items()
+            for part in (GroupPartition(self._group, topic, at) for at in range(state.partitions))
+            if part not in known
+        ]
+        if not fresh:
+            return {}
+        await self._check_grown(fresh, known, states)
+        starts = await self._cluster.starts([part[1:] for part in fresh])
+        await self._positions.begin({part: Position(states[part.topic].topic_id, starts[part[1:]]) for part in fresh})
+        return await self._positions.load(fresh)
+
+    async def _check_grown(
+        self,
+        fresh: Collection[GroupPartition],
+        known: Mapping[GroupPartition, Position],
+        states: Mapping[str, TopicState],
+    ) -> None:
+        grown = {part.topic for part in fresh} & {part.topic for part in known}
+        before = {part: at for part, at in known.items() if part.topic in grown}
+        ends = await self._cluster.ends([part[1:] for part in before])
+        moves = {
+            part: Move(at, Position(at.topic_id, ends[part[1:]]), ends[part[1:]] - at.next)
+            for part, at in before.items()
+            if at.next < ends[part[1:]] and (part.topic, states[part.topic].partitions) not in self._grown
+        }
+        if not moves:
+            return
+        # Once it is skipped, records go on coming, and the new partitions begin all the same.
+        self._grown |= {(topic, states[topic].partitions) for topic in grown}
+        topic = next(iter(moves)).topic
+        skipped = sum(move.skipped for part, move in moves.items() if part.topic == topic)
+        raise TopicGrown(
+            f"topic {topic} was given further partitions ({states[topic].partitions} now) while group {self._group} "
+            f"had {skipped} records to read in those from before, or the positions were restored to before that: keys "
+            "have moved between partitions, so that their records cannot be read in order any more. Nothing is skipped "
+            "by itself: have the senders of those records repeat them, then set next to the ends of the logs for this "
+            f"group and topic in {self._positions.place} and start again. The procedure without this: migrate --grow",
+            moves,
+        )
 
     async def states(self, topics: Collection[str]) -> dict[str, TopicState]:
         """Return the state of `topics`, all of which must exist.

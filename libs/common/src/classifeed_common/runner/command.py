@@ -8,11 +8,12 @@ import inspect
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 import structlog
 
@@ -26,6 +27,9 @@ from classifeed_common.telemetry.log_rotation import Rotation
 from classifeed_common.telemetry.logging import configure_logging
 from classifeed_common.telemetry.metric_file import MetricFile
 from classifeed_common.telemetry.tracing import Tracing, TracingSettingsError, configure_tracing
+
+if TYPE_CHECKING:
+    from classifeed_common.kafka.topics import Topic
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
@@ -43,6 +47,7 @@ def main(
     migrations_package: str | None,
     *,
     prepare: Callable[[SettingsT], Awaitable[None]] | None = None,
+    growable: Mapping[Topic, Collection[str]] = MappingProxyType({}),
     argv: Sequence[str] | None = None,
 ) -> NoReturn:
     """Run the command line of a service and end the process.
@@ -55,12 +60,14 @@ def main(
         bootstrap: builds the runner out of them; inside the event loop, before anything is opened.
         migrations_package: package with the Alembic history; None: the service has no tables.
         prepare: what `migrate` makes besides, such as topics; idempotent.
+        growable: topics that `migrate --grow` gives further partitions, with the groups that read them here.
         argv: arguments; those of the process unless given.
     """
     parser = argparse.ArgumentParser(prog=f"classifeed_{service}", epilog=_EPILOG)
     parser.add_argument("verb", nargs="?", choices=("serve", "work", "migrate", "check"))
     parser.add_argument("--role", action="append", default=[], help="run this role alone; may be given again")
     parser.add_argument("--phase", choices=("pre", "post", "all"), default="all", help="of migrate")
+    parser.add_argument("--grow", metavar="TOPIC", help="of migrate: give a topic its declared partitions, and no more")
     parser.add_argument("--help-settings", action="store_true", help="list the environment variables and exit")
     arguments = parser.parse_args(argv)
     if arguments.help_settings:
@@ -77,7 +84,9 @@ def main(
     )
     tracing = _configure_tracing(service, settings)
     try:
-        if arguments.verb == "migrate":
+        if arguments.verb == "migrate" and arguments.grow is not None:
+            code = _grow(settings, growable, arguments.grow)
+        elif arguments.verb == "migrate":
             code = _migrate(settings, migrations_package, arguments.phase, prepare)
         else:
             with _metric_lines(service, settings):
@@ -140,6 +149,12 @@ def _migrate(
     if prepare is not None:
         asyncio.run(_await(prepare(settings)))
     return 0
+
+
+def _grow(settings: ServiceSettings, growable: Mapping[Topic, Collection[str]], name: str) -> int:
+    from classifeed_common.runner.growing import grow_topic
+
+    return grow_topic(settings, growable, name)
 
 
 async def _await(awaitable: Awaitable[None]) -> None:
