@@ -8,6 +8,7 @@ from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import COMMON, COMMON_TESTS
 
 _OUTBOX_TESTS: Final = f"{COMMON_TESTS}/kafka/test_outbox.py"
+_GROWTH_TESTS: Final = f"{COMMON_TESTS}/kafka/test_topic_growth.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -76,5 +77,41 @@ MUTATIONS: Final = (
         before="        await self._producer.send([_message(row) for row in rows], limit_s=None)\n",
         after="        asyncio.ensure_future(self._producer.send([_message(row) for row in rows], limit_s=None))\n",
         tests=(f"{_OUTBOX_TESTS}::test_death_between_acknowledgement_and_removal_sends_again",),
+    ),
+    Mutation(
+        "topic-grown-under-a-group-that-is-behind",
+        "Growing topics",
+        "A topic gets partitions although a group has not read all of it: keys that move are read out of order.",
+        f"{COMMON}/kafka/growth.py",
+        before="        await self._check_read(topic.name, state, groups, before)\n",
+        after="",
+        tests=(f"{_GROWTH_TESTS}::test_who_is_behind_is_named_with_how_much",),
+    ),
+    Mutation(
+        "topic-grown-under-a-producer",
+        "Growing topics",
+        "A topic gets partitions although somebody sends to it.",
+        f"{COMMON}/kafka/growth.py",
+        before="        await self._check_unmoved(before, ",
+        after="        await self._check_unmoved({}, ",
+        tests=(f"{_GROWTH_TESTS}::test_a_producer_that_was_not_stopped_is_noticed[before]",),
+    ),
+    Mutation(
+        "misplaced-record-handled",
+        "Growing topics",
+        "A record of a producer that still counts the old partitions takes effect, whatever came before it elsewhere.",
+        f"{COMMON}/kafka/effects.py",
+        before="        if self._refuses_misplaced:\n",
+        after="        if not states:\n",
+        tests=(f"{_GROWTH_TESTS}::test_a_producer_that_still_counts_the_old_partitions_is_refused[True]",),
+    ),
+    Mutation(
+        "group-behind-goes-on-in-new-partitions",
+        "Growing topics",
+        "A group that was behind when its topic was grown by hand reads old and new partitions side by side.",
+        f"{COMMON}/kafka/takeover.py",
+        before="        await self._check_grown(fresh, known, states)\n",
+        after="",
+        tests=(f"{_GROWTH_TESTS}::test_a_group_that_was_behind_when_its_topic_was_grown_by_hand_does_not_go_on",),
     ),
 )

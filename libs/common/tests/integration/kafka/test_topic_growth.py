@@ -225,6 +225,19 @@ async def test_members_that_begin_one_after_the_other_take_no_start_for_a_growth
         assert [position.next for position in positions.values()] == [0]
 
 
+async def test_a_growth_that_was_skipped_once_is_not_skipped_again_under_load(topic, ledger, cluster, producer, group):
+    takeover = Takeover(cluster, group, TablePositions(ledger.db))
+    await takeover.positions_of([(topic, 0)])
+    await producer.send(Numbers().messages(topic, 100))
+    await cluster.grow(topic, 6)
+    with pytest.raises(TopicGrown) as grown:
+        await takeover.positions_of([(topic, 0)])
+    await TablePositions(ledger.db).skip_lost(grown.value)
+    await producer.send([Message(topic, b"key", b"1", partition=0)])
+    assert len(await takeover.positions_of([(topic, 5)])) == 1
+    assert (await ledger.positions(topic))[4] == 0
+
+
 class Killed(BaseException):
     """The process dies here."""
 
