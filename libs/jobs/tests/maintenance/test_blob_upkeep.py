@@ -1,4 +1,4 @@
-"""The upkeep of files as jobs, on a real object store: what nobody needs goes, what cannot be read is told of."""
+"""The upkeep of files as jobs, on a real object store: what nobody needs goes, what cannot be read is reported of."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ async def store(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
 @pytest.fixture
 async def tables(bench: Any) -> Any:
     await bench.execute(ddl("blob_refs", 1))
-    await bench.execute("CREATE TABLE told (sha256 text, fault text)")
+    await bench.execute("CREATE TABLE reported (sha256 text, fault text)")
     return bench
 
 
 async def tell(tx: Tx, damaged: Sequence[DamagedBlob]) -> None:
     for each in damaged:
-        await tx.execute("INSERT INTO told VALUES (%s, %s)", (each.sha256, each.fault))
+        await tx.execute("INSERT INTO reported VALUES (%s, %s)", (each.sha256, each.fault))
 
 
 async def put(bench: Any, store: BlobStore, content: bytes, ref: str) -> str:
@@ -70,9 +70,9 @@ async def run_verification(bench: Any, store: BlobStore, **changes: Any) -> Any:
     return job_id
 
 
-async def told(bench: Any) -> dict[str, str]:
-    rows = await bench.execute("SELECT sha256, fault FROM told")
-    assert len(rows) == len(dict(rows)), "told twice"
+async def reported(bench: Any) -> dict[str, str]:
+    rows = await bench.execute("SELECT sha256, fault FROM reported")
+    assert len(rows) == len(dict(rows)), "reported twice"
     return dict(rows)
 
 
@@ -96,7 +96,7 @@ async def test_a_service_that_is_handed_the_jobs_sweeps_audits_and_verifies_by_i
 
     async def is_done() -> bool:
         return await store.list_own() == [needed] and {missing: "missing"} == dict(
-            await tables.execute("SELECT DISTINCT sha256, fault FROM told")
+            await tables.execute("SELECT DISTINCT sha256, fault FROM reported")
         )
 
     async with AsyncExitStack() as stack:
@@ -119,7 +119,7 @@ async def test_every_file_that_is_missing_or_corrupt_is_told_of_once_and_no_othe
     [object_path] = s3.data_dir.glob(f"*/pictures/{corrupt}")
     object_path.write_bytes(object_path.read_bytes().upper())
     await run_verification(tables, store)
-    assert await told(tables) == {missing: "missing", corrupt: "corrupt"}
+    assert await reported(tables) == {missing: "missing", corrupt: "corrupt"}
     with pytest.raises(BlobMissing):
         await store.get_bytes(corrupt)  # so that a put of the same size heals it
     number = hashes.index(corrupt)
@@ -148,7 +148,7 @@ class FlickeringStore:
 async def test_bytes_that_changed_on_the_way_are_no_damage(tables: Any, store: BlobStore) -> None:
     sha256 = await put(tables, store, b"good", "a")
     await run_verification(tables, FlickeringStore(store, BlobCorrupt("on the way")))  # type: ignore[arg-type]
-    assert await told(tables) == {}
+    assert await reported(tables) == {}
     assert await store.get_bytes(sha256) == b"good"
 
 
@@ -171,7 +171,7 @@ async def test_a_store_that_is_away_is_no_damage_and_the_next_run_goes_on_from_w
     away = AwayOnce(store, Unavailable("OBJECT_STORE_UNAVAILABLE", "away"))
     await run_verification(tables, away)  # type: ignore[arg-type]
     assert away.read == [*hashes[:8], *hashes[6:]]
-    assert await told(tables) == {}
+    assert await reported(tables) == {}
 
 
 async def test_what_is_told_and_where_it_goes_on_commit_together(
@@ -191,7 +191,7 @@ async def test_what_is_told_and_where_it_goes_on_commit_together(
             raise Unavailable("DATABASE_UNAVAILABLE", "away")
 
     await run_verification(tables, store, on_damaged=failing_behind)
-    assert await told(tables) == dict.fromkeys(hashes, "missing")
+    assert await reported(tables) == dict.fromkeys(hashes, "missing")
 
 
 async def test_what_was_swept_while_it_was_read_is_told_of_by_nobody(tables: Any, store: BlobStore) -> None:
@@ -205,7 +205,7 @@ async def test_what_was_swept_while_it_was_read_is_told_of_by_nobody(tables: Any
             return await store.verify(sha256)
 
     await run_verification(tables, SweptMeanwhile(store, BlobMissing(sha256)))  # type: ignore[arg-type]
-    assert await told(tables) == {}
+    assert await reported(tables) == {}
 
 
 async def test_the_engine_itself_needs_no_object_store() -> None:
