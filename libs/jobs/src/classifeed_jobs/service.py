@@ -45,7 +45,7 @@ class ServiceJobs:
         database: the service's database, with the job tables in its schema.
         tasks: the service's tasks.
         clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
-        upkeep: further ones, such as those of its files (`classifeed_jobs.blob_upkeep`).
+        upkeep: further ones, such as those of its files (`classifeed_jobs.blobs`).
         own_schedules: further schedules of the service itself, put when it begins to run.
         lease_s: lease of jobs that bring none.
         key_ttl_s: how long idempotency keys are remembered.

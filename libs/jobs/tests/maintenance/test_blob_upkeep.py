@@ -16,8 +16,8 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobRefs, BlobStor
 from classifeed_common.db import Tx, ddl
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_jobs import blob_upkeep as upkeep
-from classifeed_jobs.blob_upkeep import BlobVerification, blob_upkeep
+from classifeed_jobs import blobs as upkeep
+from classifeed_jobs.blobs import BlobVerification, blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 
 from ..conftest import running, until

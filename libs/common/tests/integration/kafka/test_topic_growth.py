@@ -349,12 +349,12 @@ class SendingCluster(Cluster):
 
     send: Callable[[], Awaitable[None]]
     after = 0
-    asked = 0
+    calls = 0
 
     async def ends(self, partitions):
         ends = await super().ends(partitions)
-        self.asked += 1
-        if self.asked == self.after:
+        self.calls += 1
+        if self.calls == self.after:
             await self.send()
         return ends
 
@@ -408,7 +408,7 @@ async def test_a_producer_that_still_counts_the_old_partitions_is_refused(
         await eventually(ledger.holding(numbers.sent))
     await TopicGrowth(cluster, ledger.db, quiet_s=0, settle_s=0).grow(declared(topic), frozenset({group}))
     before = len(numbers.sent)
-    await producer.send(numbers.messages(topic, 100))  # it has just asked how many there are
+    await producer.send(numbers.messages(topic, 100))  # it has just calls how many there are
     old = set(numbers.sent[before:])
     wrong = {value for value in old if f"key-{int(value) % KEYS}" in MOVED}
     await (await new_producer()).send(numbers.messages(topic, 100))
