@@ -40,7 +40,7 @@ from classifeed_domain.topics import (
     declared,
 )
 from classifeed_jobs import Registry
-from classifeed_jobs.blob_upkeep import blob_upkeep
+from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.download_picture import PictureDownloader
