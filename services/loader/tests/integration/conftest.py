@@ -28,9 +28,12 @@ from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_loader.app.complete_fetch import FetchWaits
@@ -42,9 +45,12 @@ from classifeed_loader.clients.processor import ProcessorClient
 from classifeed_loader.jobs.feed_fetch import fetch_registry
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
 
+from ..conftest import Tasks
+
 MIN_INTERVAL_S = 600
 
 
+MakeSource = Callable[..., SourceRecord]
 JOB_TASKS = fetch_registry(FetchWaits(MIN_INTERVAL_S, 60))
 
 
@@ -118,12 +124,20 @@ class Loader:
             namespace,
         )
 
-    async def due_in_s(self, namespace: str = "default") -> float | None:
+    async def has_slot(self, namespace: str = "default") -> bool:
+        """Return whether a source is due at some time."""
+        [[is_due]] = await self.sql(
+            "SELECT next_due_at IS NOT NULL FROM feed_loader_task WHERE namespace = %s", namespace
+        )
+        return bool(is_due)
+
+    async def due_in_s(self, namespace: str = "default") -> float:
         [[seconds]] = await self.sql(
             "SELECT extract(epoch FROM next_due_at - clock_timestamp())::float8 FROM feed_loader_task"
             " WHERE namespace = %s",
             namespace,
         )
+        assert isinstance(seconds, float), f"{namespace} is never due"
         return seconds
 
     async def queued(self) -> list[str]:
@@ -133,12 +147,12 @@ class Loader:
 
 
 @pytest.fixture
-def source() -> Callable[..., SourceRecord]:
+def source() -> MakeSource:
     return make_source
 
 
 @pytest.fixture
-async def loader(migrated_database, rpc_server, rpc_channel) -> Loader:
+async def loader(migrated_database: MigratedDatabase, rpc_server: StartServer, rpc_channel: OpenChannel) -> Loader:
     database = await migrated_database("classifeed_loader", "loader", max_size=8)
     jobs = JobStore(tasks=JOB_TASKS)
     wakes: list[None] = []
@@ -212,7 +226,7 @@ def bucket() -> str:
 
 
 @pytest.fixture
-async def blobs(s3, bucket: str) -> AsyncIterator[BlobStore]:
+async def blobs(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
     store = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket)
     await store.open()
     yield store
@@ -220,7 +234,9 @@ async def blobs(s3, bucket: str) -> AsyncIterator[BlobStore]:
 
 
 @pytest.fixture
-async def fetching(loader, tasks, blobs, rpc_server, rpc_channel, tmp_path: Path) -> AsyncIterator[Fetching]:
+async def fetching(
+    loader: Loader, tasks: Tasks, blobs: BlobStore, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
+) -> AsyncIterator[Fetching]:
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=True),

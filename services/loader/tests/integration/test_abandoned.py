@@ -9,12 +9,16 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed.feeds.v1 import feed_pb2
-from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest
+from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, SourceRecord
 from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed_common.fetch import Fetched, FetchRequest, NotModified
 from classifeed_jobs import Fixed, JobAdmin, Reaper
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_loader.app.queue_fetches import QUEUE, TASK
+
+from ..conftest import Page, Site
+from .conftest import Fetching, Loader, MakeSource
 
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
 
@@ -24,18 +28,20 @@ class FaultyDownloader:
 
     tries = 0
 
-    async def fetch(self, request, path):
+    async def fetch(self, request: FetchRequest, to: Path) -> Fetched | NotModified:
         self.tries += 1
         raise OverflowError("timestamp out of range for platform time_t")
 
 
 @pytest.fixture
-def feed(site, source, page):
+def feed(site: Site, source: MakeSource, page: type[Page]) -> SourceRecord:
     site.pages["/feed.xml"] = page(b"<yml_catalog/>")
     return source(url=site.url("/feed.xml"))
 
 
-async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next_one_runs(fetching, loader, feed):
+async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next_one_runs(
+    fetching: Fetching, loader: Loader, feed: SourceRecord
+) -> None:
     good, faulty = fetching.dependencies, FaultyDownloader()
     fetching.dependencies = replace(good, downloader=faulty)
     fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
@@ -55,7 +61,7 @@ async def test_fifth_unknown_fault_fails_the_fetch_with_an_incident_and_the_next
     assert (await fetching.scheduled()).outcome == LOADED
 
 
-class CutStore:
+class CutStore(BlobStore):
     """Its first put ends the run, before the file is there or right after."""
 
     def __init__(self, blobs: BlobStore, *, is_file_there: bool) -> None:
@@ -77,8 +83,8 @@ class CutStore:
 
 @pytest.mark.parametrize("is_file_there", [False, True])
 async def test_cut_between_reference_and_note_the_next_run_has_one_file_with_one_reference(
-    fetching, loader, feed, blobs, is_file_there
-):
+    fetching: Fetching, loader: Loader, feed: SourceRecord, blobs: BlobStore, is_file_there: bool
+) -> None:
     store = CutStore(blobs, is_file_there=is_file_there)
     fetching.dependencies = replace(fetching.dependencies, blobs=store)
     fetching.job_tasks = {TASK: replace(fetching.job_tasks[TASK], backoff=Fixed(0.01))}
@@ -93,7 +99,9 @@ async def test_cut_between_reference_and_note_the_next_run_has_one_file_with_one
     assert await BlobRefs().sweep(loader.database, blobs, grace_s=-5.0) == 0
 
 
-async def test_third_death_of_the_worker_fails_the_fetch(fetching, loader, feed):
+async def test_third_death_of_the_worker_fails_the_fetch(
+    fetching: Fetching, loader: Loader, feed: SourceRecord
+) -> None:
     await loader.put(feed)
     await loader.make_due()
     assert await loader.schedule() == 1
@@ -110,7 +118,7 @@ async def test_third_death_of_the_worker_fails_the_fetch(fetching, loader, feed)
     assert (await fetching.scheduled()).outcome == LOADED
 
 
-async def test_canceled_job_fails_its_fetch(fetching, loader, feed):
+async def test_canceled_job_fails_its_fetch(fetching: Fetching, loader: Loader, feed: SourceRecord) -> None:
     await loader.put(feed)
     made = await loader.run(feed)
     [(job_id,)] = await loader.sql("SELECT job_id FROM dl_jobs")

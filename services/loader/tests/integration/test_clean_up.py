@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
 
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Database
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import CleanUp
 from classifeed_loader.app.clean_up import remove_old_fetches
 
@@ -41,11 +41,11 @@ def task_name(number: int) -> str:
 
 
 @pytest.fixture
-async def db(migrated_database: Any) -> Database:
+async def db(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_loader", "loader")
 
 
-async def insert(db: Database, outcomes: dict[int, int | None], *, last: int = 0, status: int = 1) -> None:
+async def insert(db: Database, outcomes: Mapping[int, int | None], *, last: int = 0, status: int = 1) -> None:
     """Insert a source and its fetches, each with the number of its task; an outcome of None: not completed."""
     async with db.transaction() as tx:
         await tx.execute(

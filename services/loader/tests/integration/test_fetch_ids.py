@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import time
 
+from classifeed_common.db import Database
+from classifeed_common.testing.databases import MigratedDatabase
+
 _OPEN_FETCH = """
 INSERT INTO feed_fetches (seller_id, namespace, feed_version, trigger, outcome)
 VALUES ('seller', %s, 1, 1, 0) RETURNING feed_loader_result_id
 """
 
 
-async def _draw(database, namespace):
+async def _draw(database: Database, namespace: str) -> int:
     async with database.transaction() as tx:
         row = await (await tx.execute(_OPEN_FETCH, (namespace,))).fetchone()
-    return row[0]
+    assert row is not None
+    return int(row[0])
 
 
-async def test_a_database_without_its_newest_rows_draws_no_id_again(migrated_database):
+async def test_a_database_without_its_newest_rows_draws_no_id_again(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_loader", "loader")
     before = [await _draw(database, f"n{number}") for number in range(3)]
     async with database.transaction() as tx:  # what a restored backup comes to: rows and sequence of the time before
@@ -27,7 +31,7 @@ async def test_a_database_without_its_newest_rows_draws_no_id_again(migrated_dat
     assert await _draw(database, "n") > max(before)
 
 
-async def test_ids_of_one_transaction_differ_and_follow_the_clock(migrated_database):
+async def test_ids_of_one_transaction_differ_and_follow_the_clock(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_loader", "loader")
     async with database.transaction() as tx:
         rows = await (

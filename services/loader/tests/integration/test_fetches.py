@@ -5,16 +5,23 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2, load_pb2
-from classifeed.feeds.v1.feed_pb2 import FeedCredentials
+from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedStatus
+from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
 from classifeed_common.auth.encryption import CredentialCipher
+from classifeed_common.blobs import BlobStore
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_jobs.metrics import RUNNING
 from classifeed_loader import metrics
 from classifeed_loader.app.queue_fetches import QUEUE
+
+from ..conftest import Page, Site, Tasks
+from .conftest import Fetching, Loader, MakeSource
 
 PAUSED, REMOVED = feed_pb2.FEED_STATUS_PAUSED, feed_pb2.FEED_STATUS_REMOVED
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
@@ -26,10 +33,10 @@ FEED = b"<yml_catalog/>"
 
 
 @pytest.fixture
-def feed(site, source):
+def feed(site: Site, source: MakeSource) -> MakeSource:
     """Return a source of a page of the site."""
 
-    def make(path: str = "/feed.xml", **fields):
+    def make(path: str = "/feed.xml", **fields: Any) -> SourceRecord:
         return source(url=site.url(path), **fields)
 
     return make
@@ -41,7 +48,16 @@ def counts() -> list[float]:
     return [*ends, metrics.FETCHED_BYTES._value.get()]
 
 
-async def test_a_file_is_stored_and_handed_over(fetching, loader, site, tasks, feed, page, blobs, tmp_path):
+async def test_a_file_is_stored_and_handed_over(
+    fetching: Fetching,
+    loader: Loader,
+    site: Site,
+    tasks: Tasks,
+    feed: MakeSource,
+    page: type[Page],
+    blobs: BlobStore,
+    tmp_path: Path,
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     fetching.start()
     await loader.put(
@@ -64,7 +80,9 @@ async def test_a_file_is_stored_and_handed_over(fetching, loader, site, tasks, f
     assert await loader.sql("SELECT ref, sha256 FROM blob_refs") == [(f"fetch:{fetch.fetch_id}", sha256)]
 
 
-async def test_what_the_site_says_is_as_before_makes_no_task(fetching, loader, site, tasks, feed, page):
+async def test_what_the_site_says_is_as_before_makes_no_task(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     counted = counts()
     fetching.start()
@@ -83,7 +101,9 @@ async def test_what_the_site_says_is_as_before_makes_no_task(fetching, loader, s
     assert (grown[0], grown[1] in {1, 2}, grown[2]) == (1, True, len(FEED)), "what did not come has no bytes"
 
 
-async def test_the_same_bytes_make_no_task(fetching, loader, site, tasks, feed, page):
+async def test_the_same_bytes_make_no_task(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     fetching.start()
     await loader.put(feed())
@@ -96,7 +116,9 @@ async def test_the_same_bytes_make_no_task(fetching, loader, site, tasks, feed, 
     assert tasks.count() == 2
 
 
-async def test_new_settings_load_a_file_that_is_as_before(fetching, loader, site, tasks, feed, page):
+async def test_new_settings_load_a_file_that_is_as_before(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     fetching.start()
     await loader.put(feed())
@@ -108,7 +130,9 @@ async def test_new_settings_load_a_file_that_is_as_before(fetching, loader, site
     assert tasks.count() == 2
 
 
-async def test_a_forced_fetch_loads_whatever_comes(fetching, loader, site, tasks, feed, page):
+async def test_a_forced_fetch_loads_whatever_comes(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     fetching.start()
     await loader.put(feed())
@@ -132,8 +156,17 @@ async def test_a_forced_fetch_loads_whatever_comes(fetching, loader, site, tasks
     ids=["down", "slow", "404", "500", "endless", "loop"],
 )
 async def test_a_failure_is_told_and_waited_out(
-    fetching, loader, site, tasks, feed, source, page, given, code, least_wait_s
-):
+    fetching: Fetching,
+    loader: Loader,
+    site: Site,
+    tasks: Tasks,
+    feed: MakeSource,
+    source: MakeSource,
+    page: type[Page],
+    given: dict[str, Any],
+    code: str,
+    least_wait_s: int,
+) -> None:
     given = dict(given)
     record = source(url="http://127.0.0.1:9/feed.xml?key=secret") if given.pop("down", False) else feed()
     if given.get("held"):
@@ -154,7 +187,9 @@ async def test_a_failure_is_told_and_waited_out(
     await fetching.settled()
 
 
-async def test_waits_grow_with_the_failures_and_end_with_a_success(fetching, loader, site, tasks, feed, page):
+async def test_waits_grow_with_the_failures_and_end_with_a_success(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     fetching.start()
     await loader.put(feed(interval_s=600))
     waits = []
@@ -171,7 +206,9 @@ async def test_waits_grow_with_the_failures_and_end_with_a_success(fetching, loa
     assert await loader.due_in_s() <= 665
 
 
-async def test_one_slow_host_keeps_no_other_waiting(fetching, loader, site, tasks, source, page):
+async def test_one_slow_host_keeps_no_other_waiting(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
     site.pages["/slow.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
     patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
@@ -191,7 +228,9 @@ async def test_one_slow_host_keeps_no_other_waiting(fetching, loader, site, task
     await patient.close()
 
 
-async def test_the_oldest_is_fetched_first(fetching, loader, site, source, page):
+async def test_the_oldest_is_fetched_first(
+    fetching: Fetching, loader: Loader, site: Site, source: MakeSource, page: type[Page]
+) -> None:
     names = ["c", "a", "d", "b"]
     for name in names:
         site.pages[f"/{name}.xml"] = page(FEED)
@@ -205,7 +244,9 @@ async def test_the_oldest_is_fetched_first(fetching, loader, site, source, page)
     assert site.paths() == [f"/{name}.xml" for name in names]
 
 
-async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, loader, site, feed, page):
+async def test_credentials_are_sent_to_the_site_and_shown_nowhere(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     credentials = FeedCredentials(headers={"X-Key": "sesame"})
     credentials.basic_auth.username, credentials.basic_auth.password = "shop", "open"
@@ -220,7 +261,9 @@ async def test_credentials_are_sent_to_the_site_and_shown_nowhere(fetching, load
 
 
 @pytest.mark.parametrize("wrong", ["context", "key", "none"])
-async def test_credentials_that_cannot_be_read_end_the_fetch(fetching, loader, site, feed, page, wrong):
+async def test_credentials_that_cannot_be_read_end_the_fetch(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page], wrong: str
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     cipher = CredentialCipher([b"k" * 32]) if wrong == "key" else fetching.cipher
     encrypted = cipher.encrypt(
@@ -234,7 +277,9 @@ async def test_credentials_that_cannot_be_read_end_the_fetch(fetching, loader, s
     assert (fetch.outcome, fetch.code, site.requests) == (FAILED, "CREDENTIALS_UNREADABLE", [])
 
 
-async def test_where_a_file_came_from_is_told_without_its_query(fetching, loader, site, feed, page):
+async def test_where_a_file_came_from_is_told_without_its_query(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(status=302, headers={"Location": "/moved.xml?key=secret"})
     site.pages["/moved.xml"] = page(FEED)
     fetching.start()
@@ -244,7 +289,9 @@ async def test_where_a_file_came_from_is_told_without_its_query(fetching, loader
 
 
 @pytest.mark.parametrize("status", [PAUSED, REMOVED])
-async def test_what_waits_is_dropped_when_the_feed_stops(fetching, loader, site, feed, page, status):
+async def test_what_waits_is_dropped_when_the_feed_stops(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page], status: FeedStatus
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     await loader.put(feed())
     assert await loader.schedule() == 1
@@ -254,10 +301,12 @@ async def test_what_waits_is_dropped_when_the_feed_stops(fetching, loader, site,
     await fetching.settled()
     assert {fetch.outcome for fetch in await loader.fetches()} == {DROPPED}
     assert (await fetching.wait(requested.name)).message
-    assert (site.requests, await loader.due_in_s()) == ([], None)
+    assert (site.requests, await loader.has_slot()) == ([], False)
 
 
-async def test_a_paused_feed_is_fetched_when_somebody_asks(fetching, loader, site, tasks, feed, page):
+async def test_a_paused_feed_is_fetched_when_somebody_asks(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     fetching.start()
     requested = await loader.run(feed(status=PAUSED))
@@ -266,13 +315,13 @@ async def test_a_paused_feed_is_fetched_when_somebody_asks(fetching, loader, sit
     site.pages["/feed.xml"] = page(status=404)
     requested = await loader.run(feed(status=PAUSED))
     assert (await fetching.wait(requested.name)).outcome == FAILED
-    assert ((await loader.state()).failures, await loader.due_in_s()) == (1, None)
+    assert ((await loader.state()).failures, await loader.has_slot()) == (1, False)
 
 
 @pytest.mark.parametrize("status", [200, 404])
 async def test_a_change_during_the_download_drops_it_and_fetches_anew(
-    fetching, loader, site, tasks, feed, page, status
-):
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page], status: int
+) -> None:
     site.pages["/feed.xml"] = page(FEED, status=status, held=True)
     site.pages["/new.xml"] = page(FEED + b"new")
     fetching.start()
@@ -292,7 +341,9 @@ async def test_a_change_during_the_download_drops_it_and_fetches_anew(
     assert (newest.outcome, newest.feed_version, tasks.count()) == (LOADED, 2, 1)
 
 
-async def test_while_the_processor_is_away_nothing_is_fetched_twice(fetching, loader, site, tasks, feed, page):
+async def test_while_the_processor_is_away_nothing_is_fetched_twice(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     tasks.down = True
     fetching.start()
@@ -308,7 +359,9 @@ async def test_while_the_processor_is_away_nothing_is_fetched_twice(fetching, lo
     assert (len(site.requests), tasks.count()) == (1, 1)
 
 
-async def test_a_task_whose_answer_was_lost_is_the_fetchs_own(fetching, loader, site, tasks, feed, page):
+async def test_a_task_whose_answer_was_lost_is_the_fetchs_own(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     tasks.drops_responses = 1
     fetching.start()
@@ -318,7 +371,9 @@ async def test_a_task_whose_answer_was_lost_is_the_fetchs_own(fetching, loader, 
 
 
 @pytest.mark.parametrize("during", ["download", "hand-over"])
-async def test_one_whose_claim_is_gone_writes_nothing(fetching, loader, site, tasks, feed, page, during):
+async def test_one_whose_claim_is_gone_writes_nothing(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page], during: str
+) -> None:
     site.pages["/feed.xml"] = page(FEED, held=during == "download")
     tasks.held = asyncio.Event()
     fetching.start()
@@ -343,7 +398,9 @@ async def test_one_whose_claim_is_gone_writes_nothing(fetching, loader, site, ta
     assert len(await loader.sql("SELECT 1 FROM blob_refs")) == (0 if during == "download" else 1)
 
 
-async def test_a_refused_task_ends_the_fetch_in_words(fetching, loader, site, tasks, feed, page):
+async def test_a_refused_task_ends_the_fetch_in_words(
+    fetching: Fetching, loader: Loader, site: Site, tasks: Tasks, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     tasks.refuses = True
     fetching.start()
@@ -358,8 +415,14 @@ async def test_a_refused_task_ends_the_fetch_in_words(fetching, loader, site, ta
 
 
 async def test_nothing_is_asked_of_the_site_while_files_cannot_be_kept(
-    fetching, loader, site, tasks, feed, page, monkeypatch
-):
+    fetching: Fetching,
+    loader: Loader,
+    site: Site,
+    tasks: Tasks,
+    feed: MakeSource,
+    page: type[Page],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     checks = 0
     check = fetching.dependencies.blobs.check
@@ -378,7 +441,9 @@ async def test_nothing_is_asked_of_the_site_while_files_cannot_be_kept(
     assert (checks, len(site.requests)) == (2, 1)
 
 
-async def test_history_is_kept_short_without_the_file_that_is_asked_about(fetching, loader, site, feed, page):
+async def test_history_is_kept_short_without_the_file_that_is_asked_about(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, etag='"1"')
     fetching.dependencies = replace(fetching.dependencies, history_fetches=3)
     fetching.start()
@@ -398,7 +463,9 @@ async def test_history_is_kept_short_without_the_file_that_is_asked_about(fetchi
     assert [ref for (ref,) in await loader.sql("SELECT ref FROM blob_refs ORDER BY ref DESC")] == sorted(kept)[::-1]
 
 
-async def test_operators_see_what_waits_and_what_is_held(fetching, loader, site, feed, page):
+async def test_operators_see_what_waits_and_what_is_held(
+    fetching: Fetching, loader: Loader, site: Site, feed: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(feed())
     await loader.schedule()
@@ -432,8 +499,17 @@ CALLS = [
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize(("part", "name"), CALLS, ids=[f"{part}.{name}" for part, name in CALLS])
 async def test_a_fault_at_any_step_loses_nothing_and_makes_one_task(
-    fetching, loader, site, tasks, feed, page, monkeypatch, part, name, after
-):
+    fetching: Fetching,
+    loader: Loader,
+    site: Site,
+    tasks: Tasks,
+    feed: MakeSource,
+    page: type[Page],
+    monkeypatch: pytest.MonkeyPatch,
+    part: str,
+    name: str,
+    after: bool,
+) -> None:
     from classifeed_loader.store import fetching as statements
 
     site.pages["/feed.xml"] = page(FEED)
@@ -441,7 +517,7 @@ async def test_a_fault_at_any_step_loses_nothing_and_makes_one_task(
     real = getattr(owner, name)
     faults = 0
 
-    async def breaks_once(*args, **kwargs):
+    async def breaks_once(*args: Any, **kwargs: Any) -> Any:
         nonlocal faults
         if not faults and not after:
             faults += 1

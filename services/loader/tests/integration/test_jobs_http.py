@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,9 @@ import httpx
 import pytest
 
 from classifeed_common.auth import KeyStore
+from classifeed_common.db import Database
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.databases import MigratedDatabase
 
 pytestmark = pytest.mark.slow
 ENDED = {"succeeded", "failed", "canceled"}
@@ -53,10 +56,17 @@ class Running:
         return [json.loads(line) for line in self.log.read_text().splitlines() if line.startswith("{")]
 
 
+Start = Callable[..., Awaitable[Running]]
+
+
 @pytest.fixture
-async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncIterator[Callable[..., Any]]:
+async def database(migrated_database: MigratedDatabase) -> Database:
+    return await migrated_database("classifeed_loader", "loader", max_size=2)
+
+
+@pytest.fixture
+async def start(database: Database, s3: EmbeddedS3, keys: KeyStore, tmp_path: Path) -> AsyncIterator[Start]:
     """Start a loader with a verb; return once it answers."""
-    database = await migrated_database("classifeed_loader", "loader", max_size=2)
     running: list[Running] = []
 
     async def begin(*verb: str, **settings: str) -> Running:
@@ -96,7 +106,6 @@ async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncI
                 await asyncio.sleep(0.05)
         return made
 
-    begin.database = database  # type: ignore[attr-defined]
     yield begin
     for each in running:
         await each.http.aclose()
@@ -105,7 +114,7 @@ async def start(migrated_database, s3, keys: KeyStore, tmp_path: Path) -> AsyncI
         await asyncio.to_thread(each.process.wait, 120)
 
 
-async def test_without_a_verb_it_serves_and_works(start, keys: KeyStore) -> None:
+async def test_without_a_verb_it_serves_and_works(start: Callable[..., Any], keys: KeyStore) -> None:
     loader = await start()
     assert (await loader.http.get("/health")).json() == {"status": "healthy"}
     job = (await loader.http.get("/info")).json()
@@ -132,7 +141,7 @@ async def test_without_a_verb_it_serves_and_works(start, keys: KeyStore) -> None
     assert len((await guarded.http.get("/api/v1/jobs")).json()["jobs"]) == 2
 
 
-async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> None:
+async def test_serve_and_work_alone_do_one_of_the_two(start: Callable[..., Any], tmp_path: Path) -> None:
     serving = await start("serve")
     job_id = await serving.trigger(queue="load.cbr", task="test.pipeline", args={"rows": 3})
     assert (await serving.http.get("/api/v1/queues")).json()["queues"][0]["workers"] == 0
@@ -158,14 +167,14 @@ async def test_serve_and_work_alone_do_one_of_the_two(start, tmp_path: Path) -> 
     assert (await serving.http.get(f"/api/v1/jobs/{other}/status")).json()["status"] == "queued"
 
 
-async def test_a_killed_worker_s_job_runs_again(start) -> None:
+async def test_a_killed_worker_s_job_runs_again(start: Start, database: Database) -> None:
     serving = await start("serve")
     first = await start("work")
     job_id = await serving.trigger(args={"sleep1": 600})
     await serving.until(job_id, lambda job: job["status"] == "running")
     first.process.kill()
     await asyncio.to_thread(first.process.wait, 120)
-    async with start.database.connection() as connection:  # its lease is over, and the next run is a short one
+    async with database.connection() as connection:  # its lease is over, and the next run is a short one
         await connection.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 hour'")
         await connection.execute("UPDATE dl_jobs SET args = '{\"sleep1\": 0}'")
     second = await start("work")
@@ -179,7 +188,7 @@ async def test_a_killed_worker_s_job_runs_again(start) -> None:
     ]  # fmt: skip
 
 
-async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start) -> None:
+async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start: Start) -> None:
     serving = await start("serve")
     working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="12", DL_DRAIN_GRACE_SEC="4")
     short = await serving.trigger(args={"sleep1": 1}, lock_key="a")
@@ -196,9 +205,8 @@ async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start) -> None:
     assert (job["status"], job["attempt"], job["error"]) == ("queued", 0, None)
 
 
-async def test_while_nobody_can_listen_jobs_are_found_by_looking(start) -> None:
+async def test_while_nobody_can_listen_jobs_are_found_by_looking(start: Start, database: Database) -> None:
     loader = await start(DL_CLAIM_BACKOFF_SEC="0.5")
-    database = start.database
     async with database.connection() as connection:
         # Deaf: no notification leaves any more, and those who listen lose their connections.
         await connection.execute("ALTER TABLE dl_jobs DISABLE TRIGGER USER")

@@ -13,8 +13,16 @@ from pathlib import Path
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2
+from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.task_service_pb2_grpc import add_TaskServiceServicer_to_server
+from classifeed_common.auth import KeyStore
+from classifeed_common.blobs import BlobStore
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import StartServer
+
+from ..conftest import Page, Site, Tasks
+from .conftest import Loader, MakeSource
 
 pytestmark = pytest.mark.slow
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
@@ -23,7 +31,16 @@ Start = Callable[..., Awaitable[subprocess.Popen[bytes]]]
 
 
 @pytest.fixture
-async def start(loader, tasks, s3, blobs, bucket, keys, rpc_server, tmp_path: Path) -> AsyncIterator[Start]:
+async def start(
+    loader: Loader,
+    tasks: Tasks,
+    s3: EmbeddedS3,
+    blobs: BlobStore,
+    bucket: str,
+    keys: KeyStore,
+    rpc_server: StartServer,
+    tmp_path: Path,
+) -> AsyncIterator[Start]:
     """Start loaders; return once a process has its worker at work."""
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
     environment = {
@@ -74,7 +91,7 @@ async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) 
             await asyncio.sleep(0.02)
 
 
-async def lose_lease(loader, process: subprocess.Popen[bytes]) -> None:
+async def lose_lease(loader: Loader, process: subprocess.Popen[bytes]) -> None:
     """Do what waiting for the end of the lease does, without waiting."""
     await loader.sql(
         "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s RETURNING 1",
@@ -82,7 +99,7 @@ async def lose_lease(loader, process: subprocess.Popen[bytes]) -> None:
     )
 
 
-async def wait_ended(loader, namespace: str = "default"):
+async def wait_ended(loader: Loader, namespace: str = "default") -> Fetch:
     async def is_ended() -> bool:
         return (await loader.state(namespace)).last_fetch.HasField("end_time")
 
@@ -90,7 +107,9 @@ async def wait_ended(loader, namespace: str = "default"):
     return (await loader.state(namespace)).last_fetch
 
 
-async def test_two_loaders_fetch_each_feed_once_the_oldest_first(start, loader, site, tasks, source, page):
+async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
     names = [f"n{number}" for number in range(40)]
     site.pages |= {f"/{name}.xml": page(FEED) for name in names}
     await asyncio.gather(start(CONCURRENCY="1"), start(CONCURRENCY="1"))
@@ -104,7 +123,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(start, loader, 
 
     async def all_ended() -> bool:
         [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE status = 'succeeded'")
-        return ended == len(names)
+        return bool(ended == len(names))
 
     await until(all_ended)
     assert sorted(site.paths()) == sorted(f"/{name}.xml" for name in names)
@@ -118,7 +137,9 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(start, loader, 
     assert {len(tasks.made["shop", name]) for name in names} == {1}
 
 
-async def test_killed_while_downloading_the_other_one_takes_over(start, loader, site, tasks, source, page):
+async def test_killed_while_downloading_the_other_one_takes_over(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start()
@@ -143,7 +164,9 @@ async def test_killed_while_downloading_the_other_one_takes_over(start, loader, 
     assert (await wait_ended(loader)).outcome == feed_pb2.FETCH_OUTCOME_SAME_CONTENT
 
 
-async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tasks, source, page, tmp_path):
+async def test_asked_to_stop_it_hands_the_download_back(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page], tmp_path: Path
+) -> None:
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start(DRAIN_GRACE_S="600")
@@ -159,7 +182,9 @@ async def test_asked_to_stop_it_hands_the_download_back(start, loader, site, tas
     assert (fetch.outcome, tasks.count()) == (LOADED, 1)
 
 
-async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader, site, tasks, source, page):
+async def test_one_that_was_paused_past_its_lease_changes_nothing(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED, held=True)
     await loader.put(source(url=site.url()))
     first = await start()
@@ -175,7 +200,9 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(start, loader,
     await stays(loader, tasks, first, ended)
 
 
-async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start, loader, site, tasks, source, page):
+async def test_one_that_was_paused_before_the_end_does_not_write_it_again(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     tasks.held = asyncio.Event()
     await loader.put(source(url=site.url()))
@@ -199,7 +226,7 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(start,
     await stays(loader, tasks, first, ended)
 
 
-async def stays(loader, tasks, paused: subprocess.Popen[bytes], ended) -> None:
+async def stays(loader: Loader, tasks: Tasks, paused: subprocess.Popen[bytes], ended: Fetch) -> None:
     """Check that what a paused process still had in hand comes to nothing."""
     os.kill(paused.pid, signal.SIGCONT)
     for _ in range(20):

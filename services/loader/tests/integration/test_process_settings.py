@@ -20,6 +20,7 @@ import pytest
 
 from classifeed.jobs.v1.job_service_pb2 import GetJobRequest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.client import open_channel
 
 pytestmark = pytest.mark.slow
@@ -87,7 +88,7 @@ class Loaders:
 
 
 @pytest.fixture
-async def loaders(database_dsn: str, s3, tmp_path: Path) -> AsyncIterator[Loaders]:
+async def loaders(database_dsn: str, s3: EmbeddedS3, tmp_path: Path) -> AsyncIterator[Loaders]:
     environment = {
         **os.environ,
         "PG_DSN": database_dsn,

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from classifeed_common.db import load_queries
+from classifeed_common.db import Database, load_queries
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import explain, scanned_tables
 
 FETCH = {"seller_id": "s7", "namespace": "default", "fetch_id": 77}
@@ -15,7 +18,7 @@ PUT = NAMESPACES | {
     "active": 1, "min_interval_s": 600.0,
 }  # fmt: skip
 REQUEST = FETCH | {"feed_version": 1, "request": 2, "queued": 1, "forced": False, "request_id": "r"}
-HOT = [
+HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("sources.sql", "put_sources", PUT),
     ("sources.sql", "known_versions", NAMESPACES),
     ("sources.sql", "get_source", FETCH),
@@ -42,7 +45,7 @@ SOURCES = 20_000
 
 
 @pytest.fixture
-async def seeded(migrated_database):
+async def seeded(migrated_database: MigratedDatabase) -> Database:
     database = await migrated_database("classifeed_loader", "loader")
     async with database.transaction() as tx:
         await tx.execute(
@@ -72,13 +75,13 @@ def statement(file: str, name: str) -> str:
     return load_queries("classifeed_loader.store", file)[name]
 
 
-async def test_hot_statements_go_by_an_index(seeded):
+async def test_hot_statements_go_by_an_index(seeded: Database) -> None:
     async with seeded.transaction() as tx:
         scanned = {name: await scanned_tables(tx, statement(file, name), given) for file, name, given in HOT}
     assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
-async def test_the_schedule_reads_what_is_due_in_its_order(seeded):
+async def test_the_schedule_reads_what_is_due_in_its_order(seeded: Database) -> None:
     """The index is scanned for a range of times, and nothing is sorted to find the oldest."""
     [parameters] = [parameters for _, name, parameters in HOT if name == "queue_due"]
     async with seeded.transaction() as tx:

@@ -7,16 +7,19 @@ import asyncio
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2
-from classifeed_common.lease import LeaseLost, Leases
+from classifeed_common.db import Tx
+from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_loader.app.schedule_fetches import FetchScheduler, schedule_due
 from classifeed_loader.store import queueing
 
+from .conftest import Loader, MakeSource
 
-async def end_fetches(loader) -> None:
+
+async def end_fetches(loader: Loader) -> None:
     await loader.sql("UPDATE feed_fetches SET ended_at = clock_timestamp(), outcome = 4")
 
 
-async def test_the_oldest_come_first(loader, source):
+async def test_the_oldest_come_first(loader: Loader, source: MakeSource) -> None:
     names = ["late", "early", "never", "long-ago", "lately"]
     await loader.put(*(source(namespace=name) for name in names))
     for name, ago_s in (("late", 10), ("early", 90), ("never", 50), ("long-ago", 50), ("lately", 50)):
@@ -34,7 +37,7 @@ async def test_the_oldest_come_first(loader, source):
     assert order == ["early", "never", "long-ago", "lately", "late"]
 
 
-async def test_the_next_slot_is_an_interval_away_more_or_less(loader, source):
+async def test_the_next_slot_is_an_interval_away_more_or_less(loader: Loader, source: MakeSource) -> None:
     names = [f"n{number}" for number in range(60)]
     await loader.put(
         *(source(namespace=name, interval_s=3600) for name in names), source(namespace="fast", interval_s=1)
@@ -46,7 +49,7 @@ async def test_the_next_slot_is_an_interval_away_more_or_less(loader, source):
     assert await loader.due_in_s("fast") == pytest.approx(600, abs=120)
 
 
-async def test_a_source_has_one_scheduled_fetch_at_a_time(loader, source):
+async def test_a_source_has_one_scheduled_fetch_at_a_time(loader: Loader, source: MakeSource) -> None:
     await loader.put(source())
     assert await loader.schedule() == 1
     await loader.make_due()
@@ -61,7 +64,7 @@ async def test_a_source_has_one_scheduled_fetch_at_a_time(loader, source):
     assert requested.trigger == feed_pb2.FETCH_TRIGGER_REQUEST
 
 
-async def test_a_slot_is_fetched_once(loader, source):
+async def test_a_slot_is_fetched_once(loader: Loader, source: MakeSource) -> None:
     await loader.put(source())
     await loader.sql("UPDATE feed_loader_task SET next_due_at = '2026-01-01'")
     assert await loader.schedule() == 1
@@ -71,7 +74,7 @@ async def test_a_slot_is_fetched_once(loader, source):
     assert len(await loader.queued()) == 1
 
 
-async def test_two_schedulers_at_once_queue_each_source_once(loader, source):
+async def test_two_schedulers_at_once_queue_each_source_once(loader: Loader, source: MakeSource) -> None:
     names = [f"n{number}" for number in range(120)]
     await loader.put(*(source(namespace=name) for name in names))
 
@@ -91,7 +94,7 @@ async def test_two_schedulers_at_once_queue_each_source_once(loader, source):
     assert counts == [(1,)] * 120
 
 
-async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader, source):
+async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader: Loader, source: MakeSource) -> None:
     await loader.put(source(namespace="held"), source(namespace="free"))
     async with loader.database.transaction() as tx:
         await tx.execute("SELECT FROM feed_loader_task WHERE namespace = 'held' FOR UPDATE")
@@ -99,7 +102,7 @@ async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader, sourc
     assert await loader.schedule() == 1
 
 
-async def test_without_the_lease_nothing_is_queued(loader, source):
+async def test_without_the_lease_nothing_is_queued(loader: Loader, source: MakeSource) -> None:
     await loader.put(source())
     leases, lease = await loader.lease()
     await loader.lease()
@@ -108,11 +111,13 @@ async def test_without_the_lease_nothing_is_queued(loader, source):
     assert await loader.queued() == []
 
 
-async def test_fetch_and_job_are_there_together_or_not_at_all(loader, source, monkeypatch):
+async def test_fetch_and_job_are_there_together_or_not_at_all(
+    loader: Loader, source: MakeSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await loader.put(source())
     due = await loader.due_in_s()
 
-    async def broken(*_args):
+    async def broken(*_args: object) -> None:
         raise ConnectionError("gone")
 
     monkeypatch.setattr(loader.jobs, "enqueue_many", broken)
@@ -124,7 +129,9 @@ async def test_fetch_and_job_are_there_together_or_not_at_all(loader, source, mo
     assert await loader.schedule() == 1
 
 
-async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader, source, monkeypatch):
+async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(
+    loader: Loader, source: MakeSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("classifeed_loader.app.schedule_fetches._LONGEST_PAUSE_S", 3600.0)
     scheduler = FetchScheduler(loader.database, loader.jobs, Leases(loader.database, "a", 60), min_interval_s=600)
     stop = asyncio.Event()
@@ -153,12 +160,14 @@ async def test_the_schedule_wakes_when_a_source_comes_and_when_one_is_due(loader
     assert await loader.sql("SELECT expires_at < clock_timestamp() FROM leases") == [(True,)]
 
 
-async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(loader, source, monkeypatch):
+async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(
+    loader: Loader, source: MakeSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("classifeed_loader.app.schedule_fetches._FAULT_PAUSE_S", 0.05)
     leases = Leases(loader.database, "a", 60)
     guard, faults = leases.guard, [LeaseLost, ConnectionError]
 
-    async def fails_first(tx, lease):
+    async def fails_first(tx: Tx, lease: Lease) -> None:
         if faults:
             fault = faults.pop()
             raise LeaseLost(lease) if fault is LeaseLost else fault("away")

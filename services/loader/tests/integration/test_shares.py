@@ -12,14 +12,23 @@ from classifeed.feeds.v1.feed_source_service_pb2 import ListFetchesRequest
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
 from classifeed_loader.app.limit_hosts import HostSlots
 
+from ..conftest import Page, Site
+from .conftest import Fetching, Loader, MakeSource
+
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
 FEED = b"<yml_catalog/>"
 
 
 @pytest.mark.parametrize("is_shared", [True, False], ids=["shares", "naive"])
 async def test_dripping_links_of_one_seller_leave_slots_to_another(
-    fetching, loader, site, source, page, monkeypatch, is_shared
-):
+    fetching: Fetching,
+    loader: Loader,
+    site: Site,
+    source: MakeSource,
+    page: type[Page],
+    monkeypatch: pytest.MonkeyPatch,
+    is_shared: bool,
+) -> None:
     """Each from a host of its own, so that the slots of hosts do not help."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
@@ -63,7 +72,9 @@ class _NoSlot:
     async def __aexit__(self, *_: object) -> None: ...
 
 
-async def test_fetch_queued_by_the_version_before_is_run(fetching, loader, site, source, page):
+async def test_fetch_queued_by_the_version_before_is_run(
+    fetching: Fetching, loader: Loader, site: Site, source: MakeSource, page: type[Page]
+) -> None:
     site.pages["/feed.xml"] = page(FEED)
     await loader.put(source(url=site.url("/feed.xml")))
     await loader.make_due()

@@ -15,14 +15,14 @@ from classifeed_loader.domain.fetches import FetchKey, shown_elsewhere
 KEY = FetchKey("shop", "default", 7)
 
 
-def test_codes_are_told_apart_and_known():
+def test_codes_are_told_apart_and_known() -> None:
     assert not FAULTS.keys() & FETCH_FAULTS.keys()
     assert FETCH_FAULTS.keys() >= OURS
     for code, fault in FAULTS.items():
         assert LoadFailed(code, "It is so").message == f"It is so. {fault.suggestion}"
 
 
-def test_a_dropped_fetch_says_why():
+def test_a_dropped_fetch_says_why() -> None:
     statuses = [status for status in feed_pb2.FeedStatus.values() if status]
     assert len({dropped(status).message for status in statuses}) == len(statuses)
 
@@ -36,7 +36,7 @@ def test_a_dropped_fetch_says_why():
         (KEY._replace(fetch_id=6).name, False, feed_pb2.FETCH_OUTCOME_SAME_CONTENT),
     ],
 )
-def test_the_task_that_answers_decides_the_end(fetch, is_as_before, outcome):
+def test_the_task_that_answers_decides_the_end(fetch: str, is_as_before: bool, outcome: feed_pb2.FetchOutcome) -> None:
     completion = handed_over(KEY, Task(name="t", fetch=fetch), is_as_before=is_as_before)
     assert (completion.outcome, completion.task) == (outcome, "t")
     assert completion.message
@@ -50,12 +50,12 @@ def test_the_task_that_answers_decides_the_end(fetch, is_as_before, outcome):
         ("https://cdn.test:8443/a/b.xml?token=x", "https://shop.test/a", "https://cdn.test:8443/a/b.xml"),
     ],
 )
-def test_where_a_file_came_from_is_shown_without_its_query(final, own, shown):
+def test_where_a_file_came_from_is_shown_without_its_query(final: str, own: str, shown: str) -> None:
     assert shown_elsewhere(final, own) == shown
 
 
 @pytest.mark.parametrize("name", ["sellers/s/feeds/n", "sellers/s/feeds/n/fetches/0", "sellers/s/feeds/n/fetches/1/x"])
-def test_what_names_no_fetch_is_refused(name):
+def test_what_names_no_fetch_is_refused(name: str) -> None:
     with pytest.raises(ValueError, match="is not a name"):
         FetchKey.parse(name)
     assert FetchKey.parse(KEY.name) == KEY
