@@ -1,4 +1,4 @@
-"""The fuzzer of the readers: `python services/processor/tests/fuzz --seed 7 --seconds 600`.
+"""The fuzzer of the readers: `python -m services.processor.tests.fuzz --seed 7 --seconds 600`.
 
 Input number N of seed S is made of both alone, so `--replay S:N` reads it again. Only faults of the file (FeedFault)
 may leave the readers; each other fault is shown once, with its seed and its smallest input. Ends with status 1 then.
@@ -15,12 +15,11 @@ import time
 import traceback
 from pathlib import Path
 
-from corpus import Corpus, load_corpus
-from generating import generate
-from minimising import minimise
-from reading import Reader, signature
-
-from mutations import mutate
+from .corpus import Corpus, load_corpus
+from .generating import generate
+from .minimising import minimise
+from .mutations import mutate
+from .reading import Reader, signature
 
 _MINIMISE_S = 20.0
 

@@ -8,7 +8,8 @@ from xml.sax.saxutils import escape, quoteattr
 from classifeed_processor.feed.formats.google.tags import KNOWN_TAGS
 from classifeed_processor.feed.formats.native.schema import SCHEMA as NATIVE
 from classifeed_processor.feed.formats.yml.schema import SCHEMA as YML
-from mutations import NAMES, VALUES
+
+from .mutations import NAMES, VALUES
 
 _GOOGLE = sorted({tag.rpartition(" ")[2] for tag in KNOWN_TAGS})
 _CHILDREN = {

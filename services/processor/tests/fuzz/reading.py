@@ -17,10 +17,10 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.locate import locate_offer
-from classifeed_processor.feed.scanning.scan import require_mode
+from classifeed_processor.feed.scanning.scan import FeedScan, require_mode
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.source.source import open_source
+from classifeed_processor.feed.source.source import SourceFile, open_source
 
 # What a file of at most a few hundred kilobytes may cost; a goal of 1 s, on a machine that may be ten times slower.
 _CPU_S = 20.0
@@ -86,20 +86,20 @@ class Reader:
         self._locate(source, records)
         require_mode(scan, mode)
 
-    def _locate(self, source: object, records: list[OfferRecord]) -> None:
+    def _locate(self, source: SourceFile, records: list[OfferRecord]) -> None:
         named = next((record for record in records if not record.external_id.startswith("record:")), None)
         if named is None:
             return
-        places = locate_offer(source, self._folder, named.external_id)  # type: ignore[arg-type]
+        places = locate_offer(source, self._folder, named.external_id)
         if not places or (places[0].ordinal, places[0].line) != (named.ordinal, named.line):
             raise Broken(f"{named.external_id!r} of line {named.line} is looked for and not found there: {places[:1]}")
         for place in places:
             _check_text(place.excerpt)
 
 
-def _records(scan: object, mode: load_pb2.LoadMode) -> list[OfferRecord]:
+def _records(scan: FeedScan, mode: load_pb2.LoadMode) -> list[OfferRecord]:
     records: list[OfferRecord] = []
-    for batch in read_batches(scan, RunAddress("shop", "default", 1, 1, mode)):  # type: ignore[arg-type]
+    for batch in read_batches(scan, RunAddress("shop", "default", 1, 1, mode)):
         if len(batch.value) > MAX_MESSAGE_BYTES - 2048:
             raise Broken(f"a batch of {len(batch.value)} bytes cannot be sent")
         records += OfferBatch.FromString(batch.value).records

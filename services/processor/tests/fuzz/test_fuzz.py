@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-FUZZER = Path(__file__).parent
+ROOT = Path(__file__).parents[4]
+FUZZER = "services.processor.tests.fuzz"
 SECONDS = 60.0 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5.0
 SEED = os.environ.get("CLASSIFEED_SEED", "20261122")
 # No input takes so long, on a machine that may be ten times slower.
@@ -28,8 +29,8 @@ def run_fuzzer(folder: Path, *options: str) -> str:
     """Return what the fuzzer says; raises with it when there was a fault, a crash or a hang."""
     progress, log = folder / "progress", folder / "log"
     with log.open("wb") as output:
-        command = [sys.executable, str(FUZZER), "--progress", str(progress), "--save", str(folder / "found"), *options]
-        fuzzer = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+        command = [sys.executable, "-m", FUZZER, "--progress", str(progress), "--save", str(folder / "found"), *options]
+        fuzzer = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT, cwd=ROOT)
         seen, since = "", time.monotonic()
         try:
             while fuzzer.poll() is None:
@@ -51,7 +52,7 @@ def run_fuzzer(folder: Path, *options: str) -> str:
 
 
 @pytest.mark.slow
-def test_only_faults_of_the_file_leave_the_readers(tmp_path):
+def test_only_faults_of_the_file_leave_the_readers(tmp_path: Path) -> None:
     said = run_fuzzer(tmp_path, "--seed", SEED, "--seconds", str(SECONDS))
     sys.stdout.write(said)
     assert " 0 distinct faults" in said
@@ -59,23 +60,24 @@ def test_only_faults_of_the_file_leave_the_readers(tmp_path):
 
 
 BREAKS = {
-    "an exception": "from classifeed_processor.feed import tree_scan\ntree_scan.shown = lambda name: 1 / 0",
+    "an exception": "from classifeed_processor.feed.scanning import tree_scan\ntree_scan.shown = lambda name: 1 / 0",
     "an offer that is lost": "from classifeed_processor.feed import second_pass as it\nfinalize = it.finalize\n"
     "def lossy(batch, *rest):\n    del batch.records[2:]\n    return finalize(batch, *rest)\nit.finalize = lossy",
-    "a crash": "import os, reading\nreading.locate_offer = lambda *_: os.abort()",
+    "a crash": "import os\nfrom services.processor.tests.fuzz import reading as it\n"
+    "it.locate_offer = lambda *_: os.abort()",
 }
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(SECONDS == 5, reason="campaigns have it")
 @pytest.mark.parametrize("kind", BREAKS)
-def test_the_fuzzer_sees_what_is_broken(tmp_path, kind):
+def test_the_fuzzer_sees_what_is_broken(tmp_path: Path, kind: str) -> None:
     with pytest.raises(Found) as caught:
         run_fuzzer(tmp_path, "--seed", "1", "--seconds", "5", "--break", BREAKS[kind])
     assert "--replay 1:" in str(caught.value)
 
 
-def test_one_input_is_read_again_by_its_seed(tmp_path):
+def test_one_input_is_read_again_by_its_seed(tmp_path: Path) -> None:
     first, second = (run_fuzzer(tmp_path, "--replay", "7:12") for _ in range(2))
     outcome = first.rpartition("; ")[2]
     assert second.endswith(outcome)
