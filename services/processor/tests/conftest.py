@@ -46,6 +46,8 @@ class Loaded:
 
 Load = Callable[..., Loaded]
 Scan = Callable[..., FeedScan]
+WriteYml = Callable[..., bytes]
+WriteOffer = Callable[..., str]
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def load(scan: Scan) -> Load:
 
 
 @pytest.fixture
-def yml() -> Callable[..., bytes]:
+def yml() -> WriteYml:
     """Write a YML file around offers."""
 
     def write(
@@ -102,13 +104,14 @@ def yml() -> Callable[..., bytes]:
 
 
 @pytest.fixture
-def offer() -> Callable[..., str]:
+def offer() -> WriteOffer:
     """Write one good offer, with elements replaced or added."""
 
     def write(external_id: str = "a1", extra: str = "", **elements: str | None) -> str:
         values: dict[str, str | None] = {
             "name": "Чайник", "price": "100.50", "currencyId": "RUB", "categoryId": "1", "url": "https://shop.test/1",
-        } | elements  # fmt: skip
+            **elements,
+        }  # fmt: skip
         inside = "".join(f"<{tag}>{text}</{tag}>" for tag, text in values.items() if text is not None)
         return f'<offer id="{external_id}">{inside}{extra}</offer>'
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from confluent_kafka import Message as KafkaMessage
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2, offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
@@ -18,7 +19,11 @@ from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.kafka import DeadLetters, KafkaProducer, OrderedConsumer, message_of
+from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.topics import MakeTopic
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
 from classifeed_processor.app.create_task import QUEUE, create_task
@@ -30,6 +35,7 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.store import reading
 
+from ..conftest import WriteOffer, WriteYml
 from .inline import BROKEN, GOOD, PAGE, Blobs, Owner, Runner
 
 Request = OfferBatch | TaskEnd | RunCheck
@@ -39,6 +45,13 @@ SELLER = "shop"
 
 
 UNKNOWN_OUTCOME = 77
+
+
+def _request_of(message: KafkaMessage) -> Request:
+    kind, value = dict(message.headers() or [])["type"], message.value()
+    assert isinstance(kind, bytes)
+    assert value is not None
+    return _TYPES[kind.decode()].FromString(value)
 
 
 @dataclass
@@ -61,7 +74,7 @@ class ScriptedOwner:
     refuses: set[tuple[int, int]] = field(default_factory=set)
     swallows: set[tuple[int, int]] = field(default_factory=set)
     babbles: set[tuple[int, int]] = field(default_factory=set)
-    end_outcome: int = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
+    end_outcome: offer_results_pb2.TaskEndOutcome = offer_results_pb2.TASK_END_OUTCOME_COMPLETED
     seller: str = SELLER
     paused: asyncio.Event = field(default_factory=asyncio.Event)
     ignores_ends: asyncio.Event = field(default_factory=asyncio.Event)
@@ -84,7 +97,7 @@ class ScriptedOwner:
                     continue
                 for message in await asyncio.to_thread(consumer.consume, 100, 0.05):
                     assert message.error() is None
-                    request = _TYPES[dict(message.headers())["type"].decode()].FromString(message.value())
+                    request = _request_of(message)
                     assert message.key() == request.seller_id.encode()
                     if request.seller_id != self.seller:
                         continue
@@ -115,8 +128,11 @@ class ScriptedOwner:
                 for message in consumer.consume(1000, 1):
                     assert message.error() is None
                     count += message.key() == self.seller.encode()
-                    if message.offset() + 1 >= ends[message.partition()]:
-                        left.discard(message.partition())
+                    partition, offset = message.partition(), message.offset()
+                    assert partition is not None
+                    assert offset is not None
+                    if offset + 1 >= ends[partition]:
+                        left.discard(partition)
             return count
         finally:
             consumer.close()
@@ -310,7 +326,9 @@ MakeProcessor = Callable[..., Awaitable[Processor]]
 
 
 @pytest.fixture
-async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Path) -> AsyncIterator[MakeProcessor]:
+async def make_processor(
+    migrated_database: MigratedDatabase, kafka: EmbeddedKafka, make_topic: MakeTopic, s3: EmbeddedS3, tmp_path: Path
+) -> AsyncIterator[MakeProcessor]:
     closing: list[Callable[[], Awaitable[None]]] = []
 
     async def make(window_batches: int = 100, stall_s: float = 30.0) -> Processor:
@@ -349,7 +367,7 @@ async def make_processor(migrated_database, kafka, make_topic, s3, tmp_path: Pat
 
 
 @pytest.fixture
-async def runner(migrated_database, yml, offer, tmp_path) -> Runner:
+async def runner(migrated_database: MigratedDatabase, yml: WriteYml, offer: WriteOffer, tmp_path: Path) -> Runner:
     database = await migrated_database("classifeed_processor", "processor")
     owner = Owner(database)
     blobs = Blobs({GOOD: yml(offer("a"), offer("b")), BROKEN: b"<yml_catalog><shop>", PAGE: b"<html>Log in</html>"})

@@ -13,13 +13,14 @@ from pathlib import Path
 from classifeed_common.runner import main
 from classifeed_processor.app import send_run
 from classifeed_processor.bootstrap import SERVICE, build, prepare
+from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.settings import ProcessorSettings
 
 RAISES, KILLS = "raises in the reader", "kills the reader"
 _scan = send_run._scan
 
 
-def scan(path: Path) -> object:
+def scan(path: Path) -> FeedScan:
     """Read a file, unless its first 4 KiB say what is to happen instead."""
     with path.open("rb") as file:
         start = file.read(4096)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +22,11 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
 from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult, TaskEndResult
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
-from classifeed_jobs import JobStore
+from classifeed_common.kafka import Message
+from classifeed_jobs import JobContext, JobStore, Progress
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.process_feed import process_feed
 from classifeed_processor.app.send_run import RunParts
@@ -33,23 +38,25 @@ GOOD, BROKEN, PAGE = "a" * 64, "b" * 64, "c" * 64
 sources = itertools.count(1)
 
 
-class Context:
+class Context(JobContext):
     """A job that nobody takes away."""
 
     claim_no = 1
     checkpoint = None
 
-    def __init__(self, db) -> None:
+    def __init__(self, db: Database) -> None:
         self.db = db
 
-    def guarded_transaction(self) -> Any:
-        return self.db.transaction()
+    @asynccontextmanager
+    async def guarded_transaction(self) -> AsyncIterator[Tx]:
+        async with self.db.transaction() as tx:
+            yield tx
 
-    def report(self, progress: Any) -> None:
+    def report(self, progress: Progress) -> None:
         pass
 
 
-class Blobs:
+class Blobs(BlobStore):
     """Files by what their hash stands for."""
 
     def __init__(self, files: dict[str, bytes]) -> None:
@@ -66,7 +73,7 @@ class Owner:
     held. `decisions` has those that count, by run; `forgotten` the runs that it lost.
     """
 
-    def __init__(self, db) -> None:
+    def __init__(self, db: Database) -> None:
         self._db = db
         self.log: list[OfferBatch | TaskEnd] = []
         self.loses_batches = False
@@ -77,7 +84,7 @@ class Owner:
         self.decisions: dict[tuple[int, int], int] = {}
         self.forgotten: set[tuple[int, int]] = set()
 
-    async def send(self, messages) -> None:
+    async def send(self, messages: Sequence[Message]) -> None:
         for message in messages:
             if self.loses_batches and message.headers["type"].endswith(b"OfferBatch"):
                 raise Unavailable("KAFKA_UNAVAILABLE", "not acknowledged")
@@ -86,6 +93,7 @@ class Owner:
             self.log.append(request)
             names = ("seller_id", "namespace", "task_id", "run")
             address = {name: getattr(request, name) for name in names}
+            reply: OfferBatchResult | TaskEndResult
             if isinstance(request, OfferBatch):
                 applied = offer_results_pb2.BATCH_OUTCOME_APPLIED
                 reply = OfferBatchResult(**address, batch_id=request.batch_id, outcome=applied)
@@ -132,27 +140,27 @@ class Owner:
 class Runner:
     """Makes and runs the tasks of one namespace."""
 
-    def __init__(self, db, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
+    def __init__(self, db: Database, owner: Owner, parts: RunParts, seller: str = "shop") -> None:
         self.db = db
         self.owner = owner
         self.parts = parts
         self.seller = seller
         self.source = next(sources)
 
-    async def make(self, **fields) -> TaskKey:
+    async def make(self, **fields: Any) -> TaskKey:
         request = CreateTaskRequest(seller_id=self.seller, namespace="default", **fields)
         return await create_task(self.db, JobStore(), request, timeout_s=60)
 
-    async def upload(self, upload_id: str, **fields) -> TaskKey:
+    async def upload(self, upload_id: str, **fields: Any) -> TaskKey:
         return await self.make(**{"upload_id": upload_id, "source_sha256": GOOD} | fields)
 
-    async def fetch(self, version: int, result: int, **fields) -> TaskKey:
+    async def fetch(self, version: int, result: int, **fields: Any) -> TaskKey:
         fields = {"source_sha256": GOOD} | fields
         return await self.make(
             feed_version=version, feed_loader_task_id=self.source, feed_loader_result_id=result, **fields
         )
 
-    async def remove(self, version: int, **fields) -> TaskKey:
+    async def remove(self, version: int, **fields: Any) -> TaskKey:
         return await self.make(kind=task_pb2.TASK_KIND_DELETE, feed_version=version, **fields)
 
     async def run(self, key: TaskKey) -> Task:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from pathlib import Path
+from uuid import UUID
 
 import pytest
 from structlog.testing import capture_logs
@@ -11,13 +13,17 @@ from structlog.testing import capture_logs
 from classifeed.feeds.v1 import offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed_common.blobs import BlobStore
-from classifeed_jobs import FailedJob, Fixed, JobAdmin, Reaper
+from classifeed_jobs import FailedJob, Fixed, Job, JobAdmin, Reaper
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_processor.app.cancel_task import cancel_task
 from classifeed_processor.app.create_task import QUEUE, TASK
 from classifeed_processor.app.fail_task import fail_task
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
+
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor, Processor
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
@@ -25,7 +31,7 @@ IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
 CANCELED, DONE = task_pb2.TASK_STATUS_CANCELED, task_pb2.TASK_PHASE_DONE
 
 
-class FaultyBlobs:
+class FaultyBlobs(BlobStore):
     """One file at which a library raises what nobody foresaw."""
 
     def __init__(self, blobs: BlobStore, sha256: str) -> None:
@@ -33,33 +39,37 @@ class FaultyBlobs:
         self._sha256 = sha256
         self.tries = 0
 
-    async def fetch(self, sha256, target):
+    async def fetch(self, sha256: str, target: Path) -> int:
         if sha256 == self._sha256:
             self.tries += 1
             raise OverflowError("unsigned int is greater than maximum")
         return await self._blobs.fetch(sha256, target)
 
 
-async def two(processor, yml, offer, tmp_path):
+async def two(
+    processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> tuple[list[str], list[TaskKey]]:
     """Two tasks of one namespace."""
     files = [await processor.put(yml(offer(f"a{n}")), tmp_path) for n in range(2)]
     return files, [await processor.create(sha256) for sha256 in files]
 
 
-async def job_ids(processor):
+async def job_ids(processor: Processor) -> list[UUID]:
     async with processor.database.transaction() as tx:
         rows = await (await tx.execute("SELECT job_id FROM dl_jobs_all ORDER BY created_at")).fetchall()
     return [row[0] for row in rows]
 
 
-async def job(processor, job_id):
+async def job(processor: Processor, job_id: UUID) -> Job:
     async with processor.database.transaction() as tx:
-        return await processor.jobs.get(tx, job_id)
+        job = await processor.jobs.get(tx, job_id)
+    assert job is not None
+    return job
 
 
 async def test_fifth_unknown_fault_fails_the_task_with_an_incident_and_the_next_one_runs(
-    make_processor, yml, offer, tmp_path
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.job_tasks = {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
     files, (first, second) = await two(processor, yml, offer, tmp_path)
@@ -78,7 +88,7 @@ async def test_fifth_unknown_fault_fails_the_task_with_an_incident_and_the_next_
     assert "tell the operator the incident" in task.error_message
 
 
-async def lose(processor):
+async def lose(processor: Processor) -> None:
     """Claim the only running or due job by a process that dies."""
     async with processor.database.connection() as connection:
         await ProcessLease("gone", [QUEUE]).register(connection)
@@ -87,7 +97,9 @@ async def lose(processor):
         await connection.execute("UPDATE dl_workers SET renewed_at = clock_timestamp() - interval '10 minutes'")
 
 
-async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(make_processor, yml, offer, tmp_path):
+async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     _, (first, second) = await two(processor, yml, offer, tmp_path)
     reaper = Reaper(processor.database, registry)
@@ -110,7 +122,7 @@ async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(ma
     assert (await processor.task(first)).error_code == "QUARANTINED"
 
 
-async def die_twice(processor) -> None:
+async def die_twice(processor: Processor) -> None:
     """Two processes die before they have sent anything."""
     reaper = Reaper(processor.database, registry)
     for _ in range(2):
@@ -118,13 +130,13 @@ async def die_twice(processor) -> None:
         assert [one.outcome for one in await reaper.reap()] == ["lost"]
 
 
-async def deaths_of(processor) -> int:
+async def deaths_of(processor: Processor) -> int:
     return (await job(processor, (await job_ids(processor))[0])).worker_deaths
 
 
 async def test_deaths_from_before_the_end_of_the_file_do_not_count_while_answers_are_awaited(
-    make_processor, yml, offer, tmp_path
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner.ignores_ends.set()
     key = await processor.create(await processor.put(yml(offer("a")), tmp_path))
@@ -136,8 +148,8 @@ async def test_deaths_from_before_the_end_of_the_file_do_not_count_while_answers
 
 
 async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they_end_the_task(
-    make_processor, yml, offer, tmp_path
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     """A run begins at the first batch, so that something was sent again is no progress."""
     window = 48
     processor = await make_processor(window_batches=window, stall_s=600)
@@ -165,7 +177,7 @@ async def test_deaths_count_anew_where_a_run_comes_further_and_at_one_place_they
     assert (task.status, task.error_code) == (FAILED, "QUARANTINED")
 
 
-async def sent_after(processor, key, run: int) -> int:
+async def sent_after(processor: Processor, key: TaskKey, run: int) -> int:
     """Return the batches that the run after a run has sent."""
     async with processor.database.connection() as connection:
         cursor = await connection.execute("SELECT count(*) FROM offer_batches WHERE run > %s", [run])
@@ -173,7 +185,9 @@ async def sent_after(processor, key, run: int) -> int:
     return int(batches)
 
 
-async def test_canceled_job_cancels_its_task_before_and_while_it_runs(make_processor, yml, offer, tmp_path):
+async def test_canceled_job_cancels_its_task_before_and_while_it_runs(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor(window_batches=48, stall_s=600)
     admin = JobAdmin(processor.database, processor.jobs)
     _, (first, second) = await two(processor, yml, offer, tmp_path)
@@ -196,7 +210,7 @@ async def test_canceled_job_cancels_its_task_before_and_while_it_runs(make_proce
     await cancel_in_the_middle(processor, yml, offer, tmp_path)
 
 
-async def cancel_in_the_middle(processor, yml, offer, tmp_path):
+async def cancel_in_the_middle(processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path: Path) -> None:
     """See that what was on its way is applied and counted, nothing is removed, and the next load is right."""
     assert processor.owner.offers.keys() == {"b"}
     processor.owner.paused.set()
@@ -223,7 +237,9 @@ async def cancel_in_the_middle(processor, yml, offer, tmp_path):
     assert not [end for end in processor.owner.log if isinstance(end, TaskEnd) and end.task_id == key.task_id]
 
 
-async def test_held_task_is_left_to_its_decision(make_processor, yml, offer, tmp_path):
+async def test_held_task_is_left_to_its_decision(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner.end_outcome = offer_results_pb2.TASK_END_OUTCOME_HELD
     key = await processor.create(await processor.put(yml(offer("a")), tmp_path))

@@ -11,6 +11,7 @@ import pytest
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import FindTasksRequest
 from classifeed_common.db import Database
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app import clean_up as cleaning
 from classifeed_processor.app.clean_up import processor_clean_up, remove_old_tasks
@@ -25,7 +26,7 @@ LOAD, DELETE = task_pb2.TASK_KIND_LOAD, task_pb2.TASK_KIND_DELETE
 
 
 @pytest.fixture
-async def database(migrated_database: Any) -> Database:
+async def database(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_processor", "processor")
 
 
@@ -126,12 +127,12 @@ async def test_tasks_that_there_are_can_be_asked_for(database: Database) -> None
     for number in range(1, 5):
         await insert(database, number)
     await processor_clean_up(history_tasks=2).run(database, AT)
-    service = TaskMethods(database, JobStore(), None)
+    service = TaskMethods(database, JobStore(), None)  # type: ignore[arg-type]
     names = [TaskKey("s", "default", number).name for number in (1, 2, 3, 4, 9)]
-    found = await service.FindTasks(FindTasksRequest(names=names), None)
+    found = await service.FindTasks(FindTasksRequest(names=names), None)  # type: ignore[arg-type]
     assert (sorted(found.names), list(found.tasks)) == (names[2:4], [])
     await count_offers(database, 4)
-    found = await service.FindTasks(FindTasksRequest(names=names, with_tasks=True), None)
+    found = await service.FindTasks(FindTasksRequest(names=names, with_tasks=True), None)  # type: ignore[arg-type]
     assert [task.name for task in found.tasks] == list(found.names)
     [third, fourth] = sorted(found.tasks, key=lambda task: task.task_id)
     assert (third.task_id, third.status, third.kind, third.statistics.total) == (3, DONE, LOAD, 0)

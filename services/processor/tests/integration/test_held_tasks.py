@@ -14,9 +14,11 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
+    HoldDecision,
     TaskEnd,
 )
 from classifeed.feeds.v1.offer_results_pb2 import TaskEndResult
+from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_jobs import JobStore, Snooze
@@ -24,28 +26,31 @@ from classifeed_processor import metrics
 from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.decide_task import decide_task
 from classifeed_processor.app.watch_loads import measure_loads
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
+
+from .inline import Runner
 
 CONFIRM, REJECT, UNDECIDED = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HOLD_DECISION_UNSPECIFIED
 IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD
 SUCCEEDED, SUPERSEDED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_SUPERSEDED
 
 
-async def decide(runner, key, decision: int) -> None:
+async def decide(runner: Runner, key: TaskKey, decision: HoldDecision) -> None:
     await decide_task(runner.db, JobStore(), key, decision, timeout_s=60)
 
 
-async def backlog(runner) -> int:
+async def backlog(runner: Runner) -> int:
     async with runner.db.transaction() as tx:
         return (await JobStore().backlog(tx, [QUEUE])).get(QUEUE, 0)
 
 
-def decisions(runner) -> list[int]:
+def decisions(runner: Runner) -> list[int]:
     return [it.decision for it in runner.owner.log if isinstance(it, TaskEnd)]
 
 
 @pytest.fixture
-async def held(runner):
+async def held(runner: Runner) -> TaskKey:
     """Make a task that is held as it would remove 30 offers."""
     runner.owner.removals = 30
     key = await runner.upload("u1")
@@ -59,7 +64,9 @@ async def held(runner):
 @pytest.mark.parametrize(
     ("decision", "removed", "code"), [(CONFIRM, 30, None), (REJECT, 0, "REMOVALS_REJECTED: 30 offers")]
 )
-async def test_a_decision_ends_the_task_and_only_the_first_counts(runner, held, decision, removed, code):
+async def test_a_decision_ends_the_task_and_only_the_first_counts(
+    runner: Runner, held: TaskKey, decision: HoldDecision, removed: int, code: str | None
+) -> None:
     jobs = await backlog(runner)
     await asyncio.gather(decide(runner, held, decision), decide(runner, held, decision))
     assert await backlog(runner) == jobs + 1, "two at once act once"
@@ -76,13 +83,13 @@ async def test_a_decision_ends_the_task_and_only_the_first_counts(runner, held, 
     assert await backlog(runner) == jobs + 1, "and again, when it has ended"
 
 
-async def test_confirm_and_reject_at_once_are_one_decision(runner, held):
+async def test_confirm_and_reject_at_once_are_one_decision(runner: Runner, held: TaskKey) -> None:
     outcomes = await asyncio.gather(decide(runner, held, CONFIRM), decide(runner, held, REJECT), return_exceptions=True)
     assert sorted(type(it).__name__ for it in outcomes) == ["FailedPrecondition", "NoneType"]
     assert (await runner.run(held)).status == SUCCEEDED
 
 
-async def test_what_is_not_held_is_not_decided_about(runner):
+async def test_what_is_not_held_is_not_decided_about(runner: Runner) -> None:
     ended, waiting = await runner.upload("u1"), await runner.upload("u2", allow_removals=True)
     await runner.run(ended)
     for key in (ended, waiting):
@@ -93,7 +100,7 @@ async def test_what_is_not_held_is_not_decided_about(runner):
         await decide(runner, ended._replace(task_id=7), CONFIRM)
 
 
-async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held(runner):
+async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held(runner: Runner) -> None:
     runner.owner.removals = 30
     allowed = await runner.run(await runner.upload("u1", allow_removals=True))
     removed = await runner.run(await runner.remove(3))
@@ -109,7 +116,9 @@ async def test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_ne
         ({"allow_removals": True, "allow_changes": True}, CONFIRM, SUCCEEDED),
     ],
 )
-async def test_what_was_allowed_is_not_what_the_load_is_held_for(runner, allowed, decision, status):
+async def test_what_was_allowed_is_not_what_the_load_is_held_for(
+    runner: Runner, allowed: dict[str, bool], decision: HoldDecision, status: task_pb2.TaskStatus
+) -> None:
     """A load that is held although something was allowed is decided about like any other."""
     runner.owner.removals, runner.owner.changes = 30, 2
     key = await runner.upload("u1", **allowed)
@@ -123,7 +132,9 @@ async def test_what_was_allowed_is_not_what_the_load_is_held_for(runner, allowed
 
 
 @pytest.mark.parametrize(("decision", "updated"), [(CONFIRM, 2), (REJECT, 0)])
-async def test_changes_that_wait_are_skipped_until_they_are_made(runner, decision, updated):
+async def test_changes_that_wait_are_skipped_until_they_are_made(
+    runner: Runner, decision: HoldDecision, updated: int
+) -> None:
     runner.owner.changes = 2
     runner.owner.repeats = True
     key = await runner.upload("u1")
@@ -137,7 +148,7 @@ async def test_changes_that_wait_are_skipped_until_they_are_made(runner, decisio
     assert [warning.partition(",")[0] for warning in task.warnings] == rejected
 
 
-async def test_late_replies_do_not_hold_a_decided_task_again(runner, held):
+async def test_late_replies_do_not_hold_a_decided_task_again(runner: Runner, held: TaskKey) -> None:
     end = next(it for it in runner.owner.log if isinstance(it, TaskEnd))
     address = {name: getattr(end, name) for name in ("seller_id", "namespace", "task_id", "run")}
     late = TaskEndResult(**address, outcome=offer_results_pb2.TASK_END_OUTCOME_HELD, hold=LoadHold(removals=1))
@@ -151,7 +162,9 @@ async def test_late_replies_do_not_hold_a_decided_task_again(runner, held):
     assert (await runner.task(held)).status == SUCCEEDED
 
 
-async def test_killed_between_decision_and_its_end_the_job_goes_on(runner, held, monkeypatch):
+async def test_killed_between_decision_and_its_end_the_job_goes_on(
+    runner: Runner, held: TaskKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """And a reply that is lost is asked for again."""
     await decide(runner, held, REJECT)
     runner.owner.loses_ends = True
@@ -166,7 +179,7 @@ async def test_killed_between_decision_and_its_end_the_job_goes_on(runner, held,
     assert decisions(runner) == [UNDECIDED, REJECT, REJECT]
 
 
-async def test_an_owner_that_lost_the_run_gets_it_anew_with_the_decision(runner, held):
+async def test_an_owner_that_lost_the_run_gets_it_anew_with_the_decision(runner: Runner, held: TaskKey) -> None:
     """Its database was restored from before the batches."""
     runner.owner.forgotten = {(it.task_id, it.run) for it in runner.owner.log}
     await decide(runner, held, CONFIRM)
@@ -176,11 +189,13 @@ async def test_an_owner_that_lost_the_run_gets_it_anew_with_the_decision(runner,
 
 
 @pytest.mark.parametrize("outcome", ["COMPLETED", "INCOMPLETE", "STALE"])
-async def test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision(runner, held, outcome):
+async def test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision(
+    runner: Runner, held: TaskKey, outcome: str
+) -> None:
     end = next(it for it in runner.owner.log if isinstance(it, TaskEnd))
     address = {name: getattr(end, name) for name in ("seller_id", "namespace", "task_id", "run")}
-    value = offer_results_pb2.TaskEndOutcome.Value(f"TASK_END_OUTCOME_{outcome}")
-    await runner.owner.say(TaskEndResult(**address, outcome=value, removed=30 if outcome == "COMPLETED" else 0))
+    removed = 30 if outcome == "COMPLETED" else 0
+    await runner.owner.say(TaskEndResult(**address, outcome=f"TASK_END_OUTCOME_{outcome}", removed=removed))
     expected = {"COMPLETED": SUCCEEDED, "INCOMPLETE": HELD, "STALE": SUPERSEDED}[outcome]
     task = await runner.task(held)
     assert (task.status, task.run) == (expected, end.run)
@@ -189,7 +204,7 @@ async def test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_dec
         assert (await runner.run(held)).status == SUCCEEDED
 
 
-async def test_a_newer_task_that_waits_goes_first_or_after_the_decided_one(runner, held):
+async def test_a_newer_task_that_waits_goes_first_or_after_the_decided_one(runner: Runner, held: TaskKey) -> None:
     newer = await runner.upload("u2")
     await decide(runner, held, CONFIRM)
     with pytest.raises(Snooze):
@@ -203,11 +218,13 @@ async def test_a_newer_task_that_waits_goes_first_or_after_the_decided_one(runne
         await decide(runner, newer, CONFIRM)
 
 
-async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(runner, held, monkeypatch):
+async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(
+    runner: Runner, held: TaskKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
     newer = await runner.upload("u2")
     real = tasks.supersede_held
 
-    async def decide_first(tx, key):
+    async def decide_first(tx: Tx, key: TaskKey) -> list[TaskKey]:
         await decide(runner, held, REJECT)
         return await real(tx, key)
 
@@ -218,7 +235,7 @@ async def test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first(r
     assert (await runner.run(held)).status == SUCCEEDED
 
 
-async def test_a_decision_waits_for_a_newer_task_that_begins(runner, held):
+async def test_a_decision_waits_for_a_newer_task_that_begins(runner: Runner, held: TaskKey) -> None:
     newer = await runner.upload("u2")
     async with runner.db.transaction() as tx:
         await tasks.supersede_held(tx, newer)
@@ -228,7 +245,7 @@ async def test_a_decision_waits_for_a_newer_task_that_begins(runner, held):
         await deciding
 
 
-async def test_what_waits_for_a_decision_is_shown_and_leaves_the_service_settled(runner, held):
+async def test_what_waits_for_a_decision_is_shown_and_leaves_the_service_settled(runner: Runner, held: TaskKey) -> None:
     async with runner.db.transaction() as tx:
         await tx.execute("UPDATE tasks SET held_at = held_at - interval '1 hour'")
         await measure_loads(tx)

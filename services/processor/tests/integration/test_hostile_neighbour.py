@@ -18,12 +18,16 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.bootstrap import prepare
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
 
-from .conftest import ScriptedOwner
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor, Processor, ScriptedOwner
 from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -64,7 +68,9 @@ class Pod:
 
 
 @pytest.fixture
-async def pod(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Pod, dict[str, str]]]:
+async def pod(
+    make_processor: MakeProcessor, kafka: EmbeddedKafka, s3: EmbeddedS3, tmp_path: Path
+) -> AsyncIterator[tuple[Processor, Pod, dict[str, str]]]:
     """Yield the database and an owner for each seller in this process, the processor as a process of its own."""
     processor = await make_processor()
     environment = {
@@ -89,16 +95,19 @@ async def pod(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[
         for name in ("neighbour", "raises", "kills", "archive")
     }
     pod, stop = Pod({f"CLASSIFEED_PROCESSOR_{name}": value for name, value in environment.items()}), asyncio.Event()
-    running = [asyncio.create_task(role.run(stop)) for role in (pod, *owners.values())]
+    roles: list[Pod | ScriptedOwner] = [pod, *owners.values()]
+    running = [asyncio.create_task(role.run(stop)) for role in roles]
     yield processor, pod, {name: owner.seller for name, owner in owners.items()}
     stop.set()
     await asyncio.gather(*running)
 
 
-async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(pod, yml, offer, tmp_path):
+async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(
+    pod: tuple[Processor, Pod, dict[str, str]], yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor, process, sellers = pod
 
-    async def load(name: str, content: bytes):
+    async def load(name: str, content: bytes) -> TaskKey:
         sha256 = await processor.put(content, tmp_path)
         request = CreateTaskRequest(
             seller_id=sellers[name], namespace="default", upload_id=secrets.token_hex(4), source_sha256=sha256

@@ -8,7 +8,7 @@ import secrets
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,18 +16,27 @@ import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.bootstrap import prepare
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
+
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor, Processor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 OFFERS = 3000
 WINDOW_BATCHES = 8
+Processes = tuple[Processor, Callable[[], subprocess.Popen[bytes]]]
 
 
 @pytest.fixture
-async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[tuple[object, Callable]]:
+async def processes(
+    make_processor: MakeProcessor, kafka: EmbeddedKafka, s3: EmbeddedS3, tmp_path: Path
+) -> AsyncIterator[Processes]:
     """Yield the database and the owner in this process, processors as processes of their own."""
     processor = await make_processor()
     database = processor.database
@@ -69,18 +78,18 @@ async def processes(make_processor, kafka, s3, tmp_path: Path) -> AsyncIterator[
         await asyncio.to_thread(process.wait, 120)
 
 
-async def begin(processor, yml, offer, tmp_path):
+async def begin(processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path: Path) -> TaskKey:
     content = yml(*(offer(f"a{n}", price="x" if n % 1000 == 0 else "5") for n in range(OFFERS)))
     return await processor.create(await processor.put(content, tmp_path), secrets.token_hex(4))
 
 
-async def until(condition, limit_s: float = 150) -> None:
+async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) -> None:
     async with asyncio.timeout(limit_s):
         while not await condition():
             await asyncio.sleep(0.05)
 
 
-async def until_window_is_full(processor) -> None:
+async def until_window_is_full(processor: Processor) -> None:
     """Batches are in the table before they leave; whoever is killed in between has sent nothing."""
 
     async def is_full() -> bool:
@@ -89,7 +98,7 @@ async def until_window_is_full(processor) -> None:
     await until(is_full)
 
 
-async def lose_lease(processor, process: subprocess.Popen[bytes]) -> None:
+async def lose_lease(processor: Processor, process: subprocess.Popen[bytes]) -> None:
     """Do what waiting for the end of the lease does, without waiting; whoever starts then takes the jobs over."""
     async with processor.database.transaction() as tx:
         lost = await tx.execute(
@@ -99,7 +108,7 @@ async def lose_lease(processor, process: subprocess.Popen[bytes]) -> None:
     assert lost.rowcount == 1
 
 
-async def check_ended(processor, key, *, runs: int) -> None:
+async def check_ended(processor: Processor, key: TaskKey, *, runs: int) -> None:
     task = await processor.wait_end(key, 300)
     assert task.status == SUCCEEDED
     assert processor.owner.runs() == [(key.task_id, number) for number in range(1, runs + 1)]
@@ -111,7 +120,9 @@ async def check_ended(processor, key, *, runs: int) -> None:
     processor.owner.assert_ends_are_last()
 
 
-async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, yml, offer, tmp_path):
+async def test_killed_while_sending_the_next_process_sends_a_new_run(
+    processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor, start = processes
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)
@@ -127,7 +138,9 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(processes, 
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-async def test_killed_after_the_last_batch_only_the_end_is_said_again(processes, yml, offer, tmp_path):
+async def test_killed_after_the_last_batch_only_the_end_is_said_again(
+    processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor, start = processes
     processor.owner.ignores_ends.set()
     key = await begin(processor, yml, offer, tmp_path)
@@ -143,7 +156,9 @@ async def test_killed_after_the_last_batch_only_the_end_is_said_again(processes,
     assert batches == list(range(1, OFFERS // 100 + 1))
 
 
-async def test_asked_to_stop_it_hands_the_task_back(processes, yml, offer, tmp_path):
+async def test_asked_to_stop_it_hands_the_task_back(
+    processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor, start = processes
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)
@@ -157,7 +172,9 @@ async def test_asked_to_stop_it_hands_the_task_back(processes, yml, offer, tmp_p
     await check_ended(processor, key, runs=2)
 
 
-async def test_a_process_that_was_paused_past_its_lease_changes_nothing(processes, yml, offer, tmp_path):
+async def test_a_process_that_was_paused_past_its_lease_changes_nothing(
+    processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor, start = processes
     processor.owner.paused.set()
     key = await begin(processor, yml, offer, tmp_path)

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_LEVEL_ERROR, OfferError
 from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.metrics import LATE_DROPPED
+
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor
 
 pytestmark = pytest.mark.kafka
 
@@ -36,7 +42,9 @@ def late_result(key: TaskKey, *external_ids: str, counted: str | None = "OFFER_C
     )
 
 
-async def test_late_refusal_moves_one_once_after_the_task_ended(make_processor, yml, offer, tmp_path, kafka):
+async def test_late_refusal_moves_one_once_after_the_task_ended(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, kafka: EmbeddedKafka
+) -> None:
     processor = await make_processor()
     processor.start()
     content = yml(*(offer(f"a{number}", price="5") for number in range(10)))
@@ -58,7 +66,9 @@ async def test_late_refusal_moves_one_once_after_the_task_ended(make_processor, 
     await processor.stop()
 
 
-async def test_what_counts_nothing_adds_the_error_alone(make_processor, yml, offer, tmp_path):
+async def test_what_counts_nothing_adds_the_error_alone(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.start()
     key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))
@@ -72,7 +82,7 @@ async def test_what_counts_nothing_adds_the_error_alone(make_processor, yml, off
     assert (statistics.added, statistics.rejected_moderation, statistics.errors) == (1, 0, 1)
 
 
-async def test_a_task_that_is_gone_drops_and_counts(make_processor):
+async def test_a_task_that_is_gone_drops_and_counts(make_processor: MakeProcessor) -> None:
     processor = await make_processor()
     before = LATE_DROPPED._value.get()
     async with processor.database.transaction() as tx:

@@ -20,7 +20,7 @@ from classifeed_processor.app.finish_task import finish_task
 from classifeed_processor.app.report_load import report_offers
 from classifeed_processor.metrics import OFFERS
 
-from .inline import BROKEN, GOOD
+from .inline import BROKEN, GOOD, Runner
 
 Lines = list[MutableMapping[str, Any]]
 _ENDS = ("succeeded", "failed", "canceled")
@@ -46,7 +46,7 @@ def last(lines: Lines, event: str) -> dict[str, Any]:
     return next(dict(line) for line in reversed(lines) if line["event"] == f"feeds.load.{event}")
 
 
-async def test_a_good_load_tells_what_it_is_and_what_became_of_it(runner, lines):
+async def test_a_good_load_tells_what_it_is_and_what_became_of_it(runner: Runner, lines: Lines) -> None:
     key = await runner.upload("u1")
     await runner.run(key)
     await runner.run(key)  # its job, once more
@@ -65,21 +65,21 @@ async def test_a_good_load_tells_what_it_is_and_what_became_of_it(runner, lines)
     assert started["waited_s"] == ended["waited_s"] >= 0
 
 
-async def test_each_source_and_kind_has_its_name(runner, lines):
+async def test_each_source_and_kind_has_its_name(runner: Runner, lines: Lines) -> None:
     await runner.run(await runner.fetch(1, 1))
     assert last(lines, "started")["source"] == "fetch"
     await runner.run(await runner.remove(2))
     assert (last(lines, "ended")["kind"], last(lines, "ended")["source"]) == ("delete", "removal")
 
 
-async def test_a_load_that_fails_says_its_code(runner, lines):
+async def test_a_load_that_fails_says_its_code(runner: Runner, lines: Lines) -> None:
     key = await runner.upload("u1", source_sha256=BROKEN)
     await runner.run(key)
     assert stages_of(lines, key) == ["started", "ended failed"]
     assert last(lines, "ended")["code"] == "MALFORMED_XML"
 
 
-async def test_a_load_whose_process_died_goes_on_in_a_line_of_its_own(runner, lines):
+async def test_a_load_whose_process_died_goes_on_in_a_line_of_its_own(runner: Runner, lines: Lines) -> None:
     key = await runner.upload("u1")
     runner.owner.loses_batches = True
     for _ in range(2):
@@ -90,7 +90,7 @@ async def test_a_load_whose_process_died_goes_on_in_a_line_of_its_own(runner, li
     assert stages_of(lines, key) == ["started", "resumed", "resumed", "ended succeeded"]
 
 
-async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner, lines):
+async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner: Runner, lines: Lines) -> None:
     runner.owner.removals = 30
     first, second = await runner.upload("u1"), await runner.upload("u2")
     await runner.run(first)
@@ -105,7 +105,7 @@ async def test_a_held_load_ends_once_it_is_decided_about_or_replaced(runner, lin
     assert last(lines, "ended")["removed"] == 30
 
 
-async def test_a_load_that_never_began_has_its_end_alone(runner, lines):
+async def test_a_load_that_never_began_has_its_end_alone(runner: Runner, lines: Lines) -> None:
     await runner.run(await runner.fetch(2, 2))
     outdated = await runner.fetch(1, 1)
     await runner.run(outdated)
@@ -119,7 +119,7 @@ async def test_a_load_that_never_began_has_its_end_alone(runner, lines):
     assert stages_of(lines, canceled) == ["ended canceled"]
 
 
-async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner, lines):
+async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner: Runner, lines: Lines) -> None:
     key = await runner.upload("u1", source_sha256=GOOD)
 
     async def finish_and_fail() -> None:
@@ -136,12 +136,12 @@ async def test_an_end_that_did_not_commit_or_comes_too_late_is_not_told(runner, 
     assert stages_of(lines, key) == ["started", "ended succeeded"]
 
 
-async def test_replies_name_what_they_say(runner, lines):
+async def test_replies_name_what_they_say(runner: Runner, lines: Lines) -> None:
     await runner.run(await runner.upload("u1"))
     assert last(lines, "answered")["outcome"] == "completed"
 
 
-async def test_loads_and_their_offers_are_counted_each_once(runner):
+async def test_loads_and_their_offers_are_counted_each_once(runner: Runner) -> None:
     def value(name: str, **labels: str) -> float:
         return REGISTRY.get_sample_value(f"classifeed_{name}", labels) or 0.0
 
@@ -166,7 +166,7 @@ async def test_loads_and_their_offers_are_counted_each_once(runner):
     assert grown == [1, 1, 1, 1, 1, 1, 0, 2, 30]
 
 
-async def test_offers_of_a_reply_that_did_not_commit_are_not_counted(runner):
+async def test_offers_of_a_reply_that_did_not_commit_are_not_counted(runner: Runner) -> None:
     async def report_and_fail() -> None:
         async with runner.db.transaction() as tx:
             report_offers(tx, OfferCounts(added=5))

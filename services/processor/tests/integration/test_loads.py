@@ -5,23 +5,28 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_results_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
 from classifeed.feeds.v1.task_pb2 import Task
+from classifeed_common.blobs import BlobStore
 from classifeed_common.errors import AlreadyExists, Unavailable
 from classifeed_common.kafka import Message
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading
+
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor, Processor
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 FAILED = task_pb2.TASK_STATUS_FAILED
 
 
-async def errors_of(processor, task: Task):
+async def errors_of(processor: Processor, task: Task) -> list[load_pb2.OfferError]:
     async with processor.database.transaction() as tx:
         key = TaskKey.parse(task.name)
         parameters = {
@@ -31,7 +36,9 @@ async def errors_of(processor, task: Task):
         return await reading.list_errors(tx, key, task.run, parameters)
 
 
-async def test_a_load_is_counted_and_its_errors_are_listed(make_processor, yml, offer, tmp_path):
+async def test_a_load_is_counted_and_its_errors_are_listed(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.start()
     content = yml(
@@ -62,7 +69,9 @@ async def test_a_load_is_counted_and_its_errors_are_listed(make_processor, yml, 
     processor.owner.assert_ends_are_last()
 
 
-async def test_the_next_load_replaces_and_an_empty_one_is_a_load_too(make_processor, yml, offer, tmp_path):
+async def test_the_next_load_replaces_and_an_empty_one_is_a_load_too(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.start()
     first = await processor.put(yml(*(offer(f"a{n}") for n in range(250))), tmp_path)
@@ -77,8 +86,8 @@ async def test_the_next_load_replaces_and_an_empty_one_is_a_load_too(make_proces
 
 
 async def test_a_removed_feed_leaves_nothing_and_what_was_fetched_before_comes_too_late(
-    make_processor, yml, offer, tmp_path
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     sha256 = await processor.put(yml(*(offer(f"a{n}") for n in range(250))), tmp_path)
     fetched = {"source_sha256": sha256, "feed_version": 1, "feed_loader_task_id": 5}
@@ -100,7 +109,7 @@ async def test_a_removed_feed_leaves_nothing_and_what_was_fetched_before_comes_t
     processor.owner.assert_ends_are_last()
 
 
-async def test_one_upload_is_one_task_and_ids_grow_in_order(make_processor):
+async def test_one_upload_is_one_task_and_ids_grow_in_order(make_processor: MakeProcessor) -> None:
     processor = await make_processor()
     keys = await asyncio.gather(*(processor.create("ab" * 32, f"u{n % 10}") for n in range(30)))
     assert len(set(keys)) == 10
@@ -110,7 +119,9 @@ async def test_one_upload_is_one_task_and_ids_grow_in_order(make_processor):
         assert await processor.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 10}
 
 
-async def test_a_broken_file_fails_in_words_and_sends_nothing(make_processor, yml, offer, tmp_path):
+async def test_a_broken_file_fails_in_words_and_sends_nothing(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.start()
     content = yml(*(offer(f"a{n}") for n in range(500)))
@@ -130,7 +141,9 @@ async def test_a_broken_file_fails_in_words_and_sends_nothing(make_processor, ym
     assert (await processor.wait_end(patch)).status == SUCCEEDED
 
 
-async def test_missing_batches_are_sent_again_and_at_last_given_up(make_processor, yml, offer, tmp_path):
+async def test_missing_batches_are_sent_again_and_at_last_given_up(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner.loses = {(1, 2), (2, 1)}
     processor.start()
@@ -148,7 +161,9 @@ async def test_missing_batches_are_sent_again_and_at_last_given_up(make_processo
     processor.owner.assert_ends_are_last()
 
 
-async def test_a_newer_task_at_the_owner_supersedes(make_processor, yml, offer, tmp_path):
+async def test_a_newer_task_at_the_owner_supersedes(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner._head = (1 << 62, 1)
     processor.start()
@@ -157,7 +172,9 @@ async def test_a_newer_task_at_the_owner_supersedes(make_processor, yml, offer, 
     assert (task.status, task.statistics.total) == (task_pb2.TASK_STATUS_SUPERSEDED, 0)
 
 
-async def test_a_held_task_frees_its_key_and_a_newer_one_supersedes_it(make_processor, yml, offer, tmp_path):
+async def test_a_held_task_frees_its_key_and_a_newer_one_supersedes_it(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner.end_outcome = offer_results_pb2.TASK_END_OUTCOME_HELD
     processor.start()
@@ -169,7 +186,9 @@ async def test_a_held_task_frees_its_key_and_a_newer_one_supersedes_it(make_proc
     assert (await processor.task(held)).status == task_pb2.TASK_STATUS_SUPERSEDED
 
 
-async def test_the_window_bounds_what_waits_for_answers(make_processor, yml, offer, tmp_path):
+async def test_the_window_bounds_what_waits_for_answers(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor(window_batches=5)
     processor.owner.paused.set()
     processor.start()
@@ -178,8 +197,8 @@ async def test_the_window_bounds_what_waits_for_answers(make_processor, yml, off
 
     async def sent() -> int:
         async with processor.database.transaction() as tx:
-            row = await (await tx.execute("SELECT count(*) FROM offer_batches")).fetchone()
-            return row[0]
+            [[count]] = await (await tx.execute("SELECT count(*) FROM offer_batches")).fetchall()
+            return int(count)
 
     async with asyncio.timeout(120):
         while await sent() < 5:
@@ -193,7 +212,9 @@ async def test_the_window_bounds_what_waits_for_answers(make_processor, yml, off
     processor.owner.assert_ends_are_last()
 
 
-async def test_tasks_of_a_namespace_run_one_after_the_other(make_processor, yml, offer, tmp_path):
+async def test_tasks_of_a_namespace_run_one_after_the_other(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     files = [
         await processor.put(yml(*(offer(f"a{n}", price=str(p)) for n in range(150))), tmp_path) for p in range(1, 6)
@@ -207,34 +228,39 @@ async def test_tasks_of_a_namespace_run_one_after_the_other(make_processor, yml,
     assert ends == [key.task_id for key in keys]
 
 
-class FlakyBlobs:
+class FlakyBlobs(BlobStore):
     """A store that does not answer at first, and then is the real one."""
 
-    def __init__(self, blobs, failures: int) -> None:
+    def __init__(self, blobs: BlobStore, failures: int) -> None:
         self._blobs = blobs
         self.failures = failures
 
-    async def fetch(self, sha256, target):
+    async def fetch(self, sha256: str, target: Path) -> int:
         if self.failures:
             self.failures -= 1
             raise Unavailable("OBJECT_STORE_UNAVAILABLE", "the object store is away")
         return await self._blobs.fetch(sha256, target)
 
 
-async def test_a_passing_fault_is_waited_out_and_the_order_of_tasks_stays(make_processor, yml, offer, tmp_path):
+async def test_a_passing_fault_is_waited_out_and_the_order_of_tasks_stays(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
-    processor.parts = replace(processor.parts, blobs=FlakyBlobs(processor.blobs, 2))
+    blobs = FlakyBlobs(processor.blobs, 2)
+    processor.parts = replace(processor.parts, blobs=blobs)
     files = [await processor.put(yml(offer(f"a{n}")), tmp_path) for n in range(2)]
     first, second = [await processor.create(sha256) for sha256 in files]
     processor.start()
     task = await processor.wait_end(second)
     assert (task.status, (await processor.task(first)).status) == (SUCCEEDED, SUCCEEDED)
-    assert processor.parts.blobs.failures == 0
+    assert blobs.failures == 0
     ends = [request.task_id for request in processor.owner.log if isinstance(request, TaskEnd)]
     assert ends == [first.task_id, second.task_id]
 
 
-async def test_what_is_no_answer_goes_to_the_dead_letters(make_processor, yml, offer, tmp_path):
+async def test_what_is_no_answer_goes_to_the_dead_letters(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     stray = Message(processor.owner.results, b"shop", b"\xff", {"type": b"classifeed.feeds.v1.OfferBatchResult"})
     await processor.parts.sender.send([stray, Message(processor.owner.results, b"shop", b"", {"type": b"other"})])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import threading
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC
+from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -17,7 +20,11 @@ from classifeed.feeds.v1.offer_results_pb2 import BATCH_OUTCOME_APPLIED, OfferBa
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest, LocateOfferRequest, OfferLocation
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
 from classifeed_processor.app.create_task import create_task
@@ -29,12 +36,14 @@ from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
-from classifeed_processor.feed.source.source import open_source
+from classifeed_processor.feed.source.source import SourceFile, open_source
 from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks
 
+from ..conftest import WriteOffer, WriteYml
 
-class CountingBlobs:
+
+class CountingBlobs(BlobStore):
     """The real store; while `gate` is closed, nothing of it comes."""
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -43,7 +52,7 @@ class CountingBlobs:
         self.gate.set()
         self.fetches = 0
 
-    async def fetch(self, sha256, target):
+    async def fetch(self, sha256: str, target: Path) -> int:
         self.fetches += 1
         await self.gate.wait()
         return await self._blobs.fetch(sha256, target)
@@ -51,21 +60,21 @@ class CountingBlobs:
 
 @dataclass
 class Service:
-    database: object
+    database: Database
     blobs: BlobStore
     counting: CountingBlobs
     stub: TaskServiceStub
-    folder: object
+    folder: Path
     locate_offer: LocateOffer
 
-    async def load(self, content: bytes, **fields) -> TaskKey:
+    async def load(self, content: bytes, **fields: Any) -> TaskKey:
         sha256 = hashlib.sha256(content).hexdigest()
         path = self.folder / sha256
         path.write_bytes(content)
         await self.blobs.put_file(path, sha256)
         return await self.task(upload_id=sha256[:8], source_sha256=sha256, **fields)
 
-    async def task(self, **fields) -> TaskKey:
+    async def task(self, **fields: Any) -> TaskKey:
         request = CreateTaskRequest(seller_id="shop", namespace="default", **fields)
         return await create_task(self.database, JobStore(), request, timeout_s=60)
 
@@ -73,12 +82,18 @@ class Service:
         request = LocateOfferRequest(parent=key.name, external_id=external_id)
         return await self.stub.LocateOffer(request, timeout=timeout_s)
 
-    def spooled(self) -> list[object]:
+    def spooled(self) -> list[Path]:
         return list((self.folder / "spool").glob("*"))
 
 
 @pytest.fixture
-async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
+async def service(
+    migrated_database: MigratedDatabase,
+    rpc_server: StartServer,
+    rpc_channel: OpenChannel,
+    s3: EmbeddedS3,
+    tmp_path: Path,
+) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_processor", "processor")
     blobs = BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket="locate-test")
     await blobs.open()
@@ -90,7 +105,9 @@ async def service(migrated_database, rpc_server, rpc_channel, s3, tmp_path):
     await blobs.close()
 
 
-async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, offer, tmp_path):
+async def test_an_offer_is_found_with_its_places_and_its_batch(
+    service: Service, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     content = yml(*(offer(f"a{n}", description="текст\n" * (n % 3)) for n in range(950)), offer("a7"), offer(""))
     key = await service.load(content)
     batches: dict[str, int] = {}
@@ -138,7 +155,9 @@ async def test_an_offer_is_found_with_its_places_and_its_batch(service, yml, off
         assert found.check_time.ToDatetime(UTC) == first_sent
 
 
-async def test_of_a_file_that_failed_the_readable_part_is_searched(service, yml, offer):
+async def test_of_a_file_that_failed_the_readable_part_is_searched(
+    service: Service, yml: WriteYml, offer: WriteOffer
+) -> None:
     content = yml(*(offer(f"a{n}") for n in range(50)))
     key = await service.load(content[: content.index(b'<offer id="a40"')])
     async with service.database.transaction() as tx:
@@ -150,7 +169,7 @@ async def test_of_a_file_that_failed_the_readable_part_is_searched(service, yml,
         assert await service.locate(await service.load(other, file_name=str(number)), "a1") == OfferLocation()
 
 
-async def test_what_cannot_be_searched_is_refused_with_its_reason(service):
+async def test_what_cannot_be_searched_is_refused_with_its_reason(service: Service) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await service.locate(TaskKey("shop", "default", 7), "a")
     assert (caught.value.code(), from_rpc_error(caught.value).reason) == (grpc.StatusCode.NOT_FOUND, "TASK_NOT_FOUND")
@@ -167,7 +186,9 @@ async def test_what_cannot_be_searched_is_refused_with_its_reason(service):
     assert service.spooled() == []
 
 
-async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadline(service, yml, offer):
+async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadline(
+    service: Service, yml: WriteYml, offer: WriteOffer
+) -> None:
     key = await service.load(yml(offer("a")))
     service.counting.gate.clear()
     first = asyncio.create_task(service.locate(key, "a"))
@@ -186,11 +207,13 @@ async def test_one_file_is_read_at_a_time_and_the_others_wait_till_their_deadlin
     assert service.counting.fetches == 2
 
 
-async def test_a_cancelled_call_stops_reading_and_gives_its_turn_away(service, yml, offer, monkeypatch):
+async def test_a_cancelled_call_stops_reading_and_gives_its_turn_away(
+    service: Service, yml: WriteYml, offer: WriteOffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key = await service.load(yml(offer("a")))
     started, ended = threading.Event(), threading.Event()
 
-    def read_for_ever(source, folder, external_id):
+    def read_for_ever(source: SourceFile, spool_dir: Path, external_id: str) -> None:
         started.set()
         try:
             while True:

@@ -4,36 +4,45 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import RunCheckResult, TaskEndResult
+from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.metrics import DEAD_LETTERS
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.take_results import take_results
 from classifeed_processor.domain import tasks as domain
+from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
+
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor, Processor, Reply, Request
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
+RequestT = TypeVar("RequestT", OfferBatch, TaskEnd, RunCheck)
 
 
 @pytest.fixture(autouse=True)
-def hurry(monkeypatch) -> None:
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 0.5)
 
 
-async def begin(processor, yml, offer, tmp_path, offers: int = 1000):
+async def begin(processor: Processor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, offers: int = 1000) -> TaskKey:
     content = yml(*(offer(f"a{n}", price="x" if n % 100 == 0 else "5") for n in range(offers)))
     return await processor.create(await processor.put(content, tmp_path))
 
 
-def check_whole(task, offers: int = 1000) -> None:
+def check_whole(task: Task, offers: int = 1000) -> None:
     """See that the figures are those of the first replies, although some came only the second time."""
     statistics = task.statistics
     assert (task.status, statistics.total, statistics.added) == (SUCCEEDED, offers, offers * 99 // 100)
@@ -54,12 +63,14 @@ def dead_letters(topic: str) -> float:
     return sum(found)
 
 
-def sent(processor, kind: type) -> list:
+def sent(processor: Processor, kind: type[RequestT]) -> list[RequestT]:
     return [request for request in processor.owner.log if isinstance(request, kind)]
 
 
 @pytest.mark.parametrize("lost", [{0}, {3}, {2, 3, 10}, {1, 10, 0}])
-async def test_a_load_whose_replies_are_lost_ends_as_if_they_had_come(make_processor, yml, offer, tmp_path, lost):
+async def test_a_load_whose_replies_are_lost_ends_as_if_they_had_come(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, lost: set[int]
+) -> None:
     processor = await make_processor()
     processor.owner.swallows = {(1, number) for number in lost}
     processor.start()
@@ -74,8 +85,8 @@ async def test_a_load_whose_replies_are_lost_ends_as_if_they_had_come(make_proce
 
 @pytest.mark.parametrize("strange", [{0}, {3}, {0, 2}])
 async def test_an_outcome_that_no_version_knows_is_a_dead_letter_and_asked_for_again(
-    make_processor, yml, offer, tmp_path, strange
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, strange: set[int]
+) -> None:
     processor = await make_processor(stall_s=1.0)
     processor.owner.babbles = {(1, number) for number in strange}
     before = dead_letters(processor.owner.results)
@@ -87,22 +98,22 @@ async def test_an_outcome_that_no_version_knows_is_a_dead_letter_and_asked_for_a
 
 
 async def test_an_end_of_unknown_outcome_that_gets_past_the_consumer_is_not_swallowed(
-    make_processor, yml, offer, tmp_path
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     processor.owner.ignores_ends.set()
     processor.start()
     key = await begin(processor, yml, offer, tmp_path)
     task = await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
-    end = TaskEndResult(**key._asdict(), run=task.run, outcome=77)
+    end = TaskEndResult(**key._asdict(), run=task.run, outcome=77)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="outcome 77"):
         async with processor.database.transaction() as tx:
             await take_results(tx, JobStore(), [end])
 
 
 async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_when_the_owner_does(
-    make_processor, yml, offer, tmp_path, monkeypatch
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 3600.0)  # only the reply wakes it
     processor = await make_processor(window_batches=4, stall_s=0.5)
     processor.owner.paused.set()
@@ -111,13 +122,13 @@ async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_whe
 
     async def running() -> int:
         async with processor.database.transaction() as tx:
-            row = await (await tx.execute("SELECT count(*) FROM dl_jobs WHERE status = 'running'")).fetchone()
-            return row[0]
+            [[count]] = await (await tx.execute("SELECT count(*) FROM dl_jobs WHERE status = 'running'")).fetchall()
+            return int(count)
 
     async def asks() -> int:
         async with processor.database.transaction() as tx:
-            row = await (await tx.execute("SELECT asks FROM tasks")).fetchone()
-            return row[0]
+            [[count]] = await (await tx.execute("SELECT asks FROM tasks")).fetchall()
+            return int(count)
 
     async with asyncio.timeout(60):
         while not await asks() or await running():
@@ -129,7 +140,9 @@ async def test_a_full_window_without_replies_gives_its_slot_back_and_goes_on_whe
     assert {check.last_batch_id for check in sent(processor, RunCheck)} == {4}
 
 
-async def test_a_full_window_whose_replies_are_lost_is_sent_again(make_processor, yml, offer, tmp_path):
+async def test_a_full_window_whose_replies_are_lost_is_sent_again(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor(window_batches=4, stall_s=0.5)
     processor.owner.swallows = {(1, number) for number in (1, 2, 3, 4, -1)}
     processor.start()
@@ -139,7 +152,9 @@ async def test_a_full_window_whose_replies_are_lost_is_sent_again(make_processor
     assert len(sent(processor, RunCheck)) == 2
 
 
-async def test_refused_batches_end_the_run_and_at_last_the_task_in_words(make_processor, yml, offer, tmp_path):
+async def test_refused_batches_end_the_run_and_at_last_the_task_in_words(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor(window_batches=4)
     processor.owner.refuses = {(run, number) for run in (1, 2, 3) for number in range(1, 11)}
     processor.start()
@@ -152,16 +167,18 @@ async def test_refused_batches_end_the_run_and_at_last_the_task_in_words(make_pr
     assert (again.status, again.statistics.total, len(processor.owner.offers)) == (SUCCEEDED, 1000, 990)
 
 
-async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(make_processor, yml, offer, tmp_path):
+async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     """The load has arrived, so it is no failure; that the counts are too low is said."""
     processor = await make_processor()
     take = processor.owner.take
 
-    def take_silently(request):
+    def take_silently(request: Request) -> Reply | None:
         reply = take(request)
         return None if isinstance(request, OfferBatch) and request.batch_id == 3 else reply
 
-    processor.owner.take = take_silently
+    processor.owner.take = take_silently  # type: ignore[method-assign]
     processor.start()
     task = await processor.wait_end(await begin(processor, yml, offer, tmp_path))
     assert (task.status, task.statistics.total) == (SUCCEEDED, 900)
@@ -170,10 +187,16 @@ async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(make_pr
     assert "1 of its parts was lost" in warning
 
 
-async def test_a_full_window_of_replies_that_never_come_is_given_up_in_words(make_processor, yml, offer, tmp_path):
+async def test_a_full_window_of_replies_that_never_come_is_given_up_in_words(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor(window_batches=4, stall_s=0.5)
     take = processor.owner.take
-    processor.owner.take = lambda request: None if isinstance(request, OfferBatch) else take(request)
+
+    def take_no_batch(request: Request) -> Reply | None:
+        return None if isinstance(request, OfferBatch) else take(request)
+
+    processor.owner.take = take_no_batch  # type: ignore[method-assign]
     processor.start()
     task = await processor.wait_end(await begin(processor, yml, offer, tmp_path))
     assert (task.status, task.error_code) == (FAILED, "RUNS_EXHAUSTED")
@@ -181,8 +204,8 @@ async def test_a_full_window_of_replies_that_never_come_is_given_up_in_words(mak
 
 
 async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_begins_at_once(
-    make_processor, yml, offer, tmp_path, monkeypatch
-):
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(domain, "_FIRST_REQUEST_S", 3600.0)  # only the reply wakes it
     processor = await make_processor()
     processor.owner.ignores_ends.set()
@@ -192,8 +215,8 @@ async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_beg
 
     async def running() -> int:
         async with processor.database.transaction() as tx:
-            row = await (await tx.execute("SELECT count(*) FROM dl_jobs WHERE status = 'running'")).fetchone()
-            return row[0]
+            [[count]] = await (await tx.execute("SELECT count(*) FROM dl_jobs WHERE status = 'running'")).fetchall()
+            return int(count)
 
     await processor.wait(first, lambda task: task.phase == task_pb2.TASK_PHASE_SENT)
     async with asyncio.timeout(60):
@@ -202,6 +225,7 @@ async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_beg
     processor.owner.ignores_ends.clear()
     (end,) = processor.owner.ignored
     reply = processor.owner.take(end)
+    assert reply is not None
     await processor.parts.sender.send([message_of(processor.owner.results, end.seller_id.encode(), reply)])
     check_whole(await processor.wait_end(first))
     async with asyncio.timeout(30):  # not minutes: each end wakes the next
@@ -209,7 +233,7 @@ async def test_a_task_that_waits_holds_no_slot_and_the_next_of_its_namespace_beg
             assert (await processor.wait_end(key)).status == SUCCEEDED
 
 
-async def test_a_check_that_nobody_waits_for_any_more_says_nothing(migrated_database):
+async def test_a_check_that_nobody_waits_for_any_more_says_nothing(migrated_database: MigratedDatabase) -> None:
     """It comes late or twice, while batches are on their way: these are not lost."""
     database = await migrated_database("classifeed_processor", "processor")
     request = CreateTaskRequest(seller_id="shop", namespace="default", upload_id="u1", source_sha256="a" * 64)
@@ -222,10 +246,11 @@ async def test_a_check_that_nobody_waits_for_any_more_says_nothing(migrated_data
         await tasks.stall(tx, key, run)
         assert await take_results(tx, JobStore(), [check, check]) == {key}
         state = await tasks.lock_task(tx, key)
+        assert state is not None
         assert (state.window, state.incomplete_runs) == (domain.Window.REPORTED, 1)
 
 
-async def test_who_asks_in_vain_is_counted(migrated_database):
+async def test_who_asks_in_vain_is_counted(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_processor", "processor")
     keys = [
         await create_task(
@@ -244,7 +269,9 @@ async def test_who_asks_in_vain_is_counted(migrated_database):
         assert (count, seconds >= 0, await reading.count_unheard(tx, 4)) == (1, True, (0, 0.0))
 
 
-async def test_a_task_of_before_asks_by_itself(make_processor, yml, offer, tmp_path):
+async def test_a_task_of_before_asks_by_itself(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     """Rows that were made before jobs were noted: nobody makes their jobs due."""
     processor = await make_processor()
     processor.owner.swallows = {(1, 0)}

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
+from typing import Any
 
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
+from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
 from classifeed_processor.app import create_task as making
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
+from classifeed_processor.feed.parser_version import PARSER_VERSION
 from classifeed_processor.store import reading, tasks
 
 PATCH = load_pb2.LOAD_MODE_PATCH
@@ -28,12 +32,12 @@ SUPERSEDED, CANCELED = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_CAN
 class Maker:
     """Makes tasks and numbers them in the order in which they are first seen, each namespace from 1."""
 
-    def __init__(self, db) -> None:
+    def __init__(self, db: Database) -> None:
         self.db = db
         self.jobs = JobStore()
         self.ids: defaultdict[str, list[int]] = defaultdict(list)
 
-    async def make(self, **fields) -> int:
+    async def make(self, **fields: Any) -> int:
         fields = {"seller_id": "shop", "namespace": "default"} | fields
         key = await create_task(self.db, self.jobs, CreateTaskRequest(**fields), timeout_s=60)
         ids = self.ids[key.namespace]
@@ -44,17 +48,17 @@ class Maker:
     def key(self, number: int) -> TaskKey:
         return TaskKey("shop", "default", self.ids["default"][number - 1])
 
-    async def upload(self, upload_id: str, **fields) -> int:
+    async def upload(self, upload_id: str, **fields: Any) -> int:
         return await self.make(**{"upload_id": upload_id, "source_sha256": "a" * 64} | fields)
 
-    async def fetch(self, result: int, **fields) -> int:
+    async def fetch(self, result: int, **fields: Any) -> int:
         fields = {"source_sha256": "a" * 64, "feed_version": 1, "feed_loader_task_id": 7} | fields
         return await self.make(feed_loader_result_id=result, **fields)
 
-    async def again(self, result: int, **fields) -> int:
+    async def again(self, result: int, **fields: Any) -> int:
         return await self.fetch(result, **{"skip_if_loaded": True} | fields)
 
-    async def remove(self, version: int, **fields) -> int:
+    async def remove(self, version: int, **fields: Any) -> int:
         return await self.make(kind=DELETE, feed_version=version, **fields)
 
     async def end(self, number: int, status: task_pb2.TaskStatus, code: str = "") -> None:
@@ -67,11 +71,11 @@ class Maker:
 
 
 @pytest.fixture
-async def maker(migrated_database) -> Maker:
+async def maker(migrated_database: MigratedDatabase) -> Maker:
     return Maker(await migrated_database("classifeed_processor", "processor"))
 
 
-async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker):
+async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker: Maker) -> None:
     made = await asyncio.gather(
         *(maker.upload(f"u{n % 3}") for n in range(9)),
         *(maker.fetch(n % 3 + 1) for n in range(9)),
@@ -84,6 +88,8 @@ async def test_the_same_thing_again_is_the_same_task_and_has_one_job(maker):
         assert await maker.jobs.backlog(tx, ["feed.process"]) == {"feed.process": 9}
         fetched = await reading.get_task(tx, maker.key(made[9]))
         removal = await reading.get_task(tx, maker.key(made[18]))
+    assert fetched is not None
+    assert removal is not None
     assert (fetched.fetch, fetched.feed_version, fetched.upload_id) == ("sellers/shop/feeds/default/fetches/1", 1, "")
     assert (removal.kind, removal.fetch, removal.upload_id, removal.source_sha256) == (DELETE, "", "", "")
     assert (removal.feed_version, removal.mode) == (1, load_pb2.LOAD_MODE_REPLACE)
@@ -94,7 +100,9 @@ ONE_MORE_RUN = "UPDATE tasks SET run = run + 1, phase = %(parsing)s WHERE task_i
 
 
 @pytest.mark.parametrize("way", ["floored by the clock", "one more than the last"])
-async def test_no_id_and_no_run_is_given_twice_across_a_restore(maker, monkeypatch, way):
+async def test_no_id_and_no_run_is_given_twice_across_a_restore(
+    maker: Maker, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
     """The owner of the offers has seen the tasks and runs that the restored database knows nothing of."""
     if way == "one more than the last":
         monkeypatch.setattr(tasks, "_DRAW_TASK_ID", LAST_AND_ONE)
@@ -131,7 +139,7 @@ async def test_no_id_and_no_run_is_given_twice_across_a_restore(maker, monkeypat
         {"namespace": "other"},
     ],
 )
-async def test_an_identity_stands_for_one_file_and_its_settings(maker, other):
+async def test_an_identity_stands_for_one_file_and_its_settings(maker: Maker, other: dict[str, Any]) -> None:
     await maker.upload("u1")
     await maker.fetch(1)
     with pytest.raises(AlreadyExists):
@@ -140,7 +148,7 @@ async def test_an_identity_stands_for_one_file_and_its_settings(maker, other):
         await maker.fetch(1, **other)
 
 
-async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_within_its_namespace(maker):
+async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_within_its_namespace(maker: Maker) -> None:
     assert await maker.fetch(1) == 1
     assert await maker.fetch(1, feed_loader_task_id=8) == 2
     with pytest.raises(AlreadyExists):
@@ -166,7 +174,9 @@ async def test_the_number_of_a_fetch_counts_within_its_source_and_a_removal_with
         (FAILED, "QUARANTINED", True),
     ],
 )
-async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, code, is_same):
+async def test_the_bytes_of_the_newest_load_are_not_loaded_again(
+    maker: Maker, status: task_pb2.TaskStatus, code: str, is_same: bool
+) -> None:
     first = await maker.fetch(1)
     if status != IN_PROGRESS:
         await maker.end(first, status, code)
@@ -185,20 +195,20 @@ async def test_the_bytes_of_the_newest_load_are_not_loaded_again(maker, status, 
         {"skip_if_loaded": False},
     ],
 )
-async def test_whatever_changed_is_a_reason_to_load(maker, changed):
+async def test_whatever_changed_is_a_reason_to_load(maker: Maker, changed: dict[str, Any]) -> None:
     first = await maker.fetch(1)
     await maker.end(first, SUCCEEDED)
     assert await maker.again(2, **changed) == 2
 
 
-async def test_a_new_parser_is_a_reason_to_load(maker, monkeypatch):
+async def test_a_new_parser_is_a_reason_to_load(maker: Maker, monkeypatch: pytest.MonkeyPatch) -> None:
     await maker.end(await maker.fetch(1), SUCCEEDED)
-    monkeypatch.setattr(making, "PARSER_VERSION", making.PARSER_VERSION + 1)
+    monkeypatch.setattr(making, "PARSER_VERSION", PARSER_VERSION + 1)
     assert await maker.again(2) == 2
     assert await maker.again(3) == 2
 
 
-async def test_an_upload_of_the_same_bytes_counts_as_loaded(maker):
+async def test_an_upload_of_the_same_bytes_counts_as_loaded(maker: Maker) -> None:
     await maker.end(await maker.fetch(1), SUCCEEDED)
     await maker.end(await maker.upload("u1", source_sha256="c" * 64), SUCCEEDED)
     # What the namespace has now is the upload's, so the file of the link is to be loaded.
@@ -209,7 +219,7 @@ async def test_an_upload_of_the_same_bytes_counts_as_loaded(maker):
     assert await maker.upload("u3") == 6
 
 
-async def test_the_newest_load_is_the_one_that_took_place(maker):
+async def test_the_newest_load_is_the_one_that_took_place(maker: Maker) -> None:
     first = await maker.fetch(1)
     await maker.end(first, SUCCEEDED)
     await maker.end(await maker.fetch(2, source_sha256="b" * 64), SUPERSEDED)
@@ -220,7 +230,7 @@ async def test_the_newest_load_is_the_one_that_took_place(maker):
 
 
 @pytest.mark.parametrize("sha256", ["a" * 64, "b" * 64], ids=["the file before", "the canceled file"])
-async def test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded(maker, sha256):
+async def test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded(maker: Maker, sha256: str) -> None:
     """It has changed offers already, so neither its own file nor the one before is what the namespace has."""
     await maker.end(await maker.fetch(1), SUCCEEDED)
     canceled = await maker.fetch(2, source_sha256="b" * 64)
@@ -230,14 +240,14 @@ async def test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded
     assert await maker.again(3, source_sha256=sha256) == 3
 
 
-async def test_a_load_that_came_late_and_will_not_run_is_no_load(maker):
+async def test_a_load_that_came_late_and_will_not_run_is_no_load(maker: Maker) -> None:
     newer = await maker.fetch(5, source_sha256="b" * 64)
     late = await maker.fetch(4)
     assert (newer, late) == (1, 2)
     assert await maker.again(6) == 3
 
 
-async def test_what_waits_for_a_decision_is_not_overtaken_by_its_own_bytes(maker):
+async def test_what_waits_for_a_decision_is_not_overtaken_by_its_own_bytes(maker: Maker) -> None:
     held = await maker.upload("u1")
     await maker.end(held, HELD)
     assert await maker.fetch(1) == held

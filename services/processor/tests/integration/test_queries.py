@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from classifeed_common.db import load_queries
+from classifeed_common.db import Database, load_queries
+from classifeed_common.testing.databases import MigratedDatabase
 
 TASK = {"seller_id": "s7", "namespace": "default", "task_id": 3}
 TASKS = {"sellers": ["s7", "s8"], "namespaces": ["default", "default"], "task_ids": [3, 3]}
@@ -15,7 +17,7 @@ PAGE = {
     "run": 1, "after_level": 1, "after_line": 5, "after_error_id": "", "level": 0, "kind": 0, "code": "",
     "external_id": "", "limit": 101,
 }  # fmt: skip
-ERRORS = {
+ERRORS: dict[str, list[Any]] = {
     name: []
     for name in (
         "external_ids", "error_ids", "ordinals", "levels", "kinds", "codes", "fields", "lines", "columns", "paths",
@@ -23,7 +25,7 @@ ERRORS = {
     )
 }  # fmt: skip
 OLD = {"kept": 5, "limit": 10, "succeeded": 3, "superseded": 5, "canceled": 6, "finished": [2, 3, 4]}
-HOT = [
+HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("tasks.sql", "lock_counter", TASK),
     ("tasks.sql", "find_upload", {"upload_id": "s7-3"}),
     ("tasks.sql", "find_fetch", {"feed_loader_task_id": 7, "feed_loader_result_id": 703}),
@@ -66,7 +68,7 @@ HOT = [
 
 
 @pytest.fixture
-async def seeded(migrated_database):
+async def seeded(migrated_database: MigratedDatabase) -> Database:
     database = await migrated_database("classifeed_processor", "processor")
     async with database.transaction() as tx:
         await tx.execute(
@@ -102,7 +104,7 @@ async def seeded(migrated_database):
     return database
 
 
-async def test_pages_of_issues_come_from_the_index_in_their_order(seeded):
+async def test_pages_of_issues_come_from_the_index_in_their_order(seeded: Database) -> None:
     statement = load_queries("classifeed_processor.store", "reading.sql")["list_errors"]
     async with seeded.transaction() as tx:
         await tx.execute(
@@ -120,7 +122,7 @@ async def test_pages_of_issues_come_from_the_index_in_their_order(seeded):
     assert "Sort" not in plan, plan
 
 
-async def test_hot_statements_go_by_an_index(seeded):
+async def test_hot_statements_go_by_an_index(seeded: Database) -> None:
     scans = []
     for file, name, parameters in HOT:
         statement = load_queries("classifeed_processor.store", file)[name]

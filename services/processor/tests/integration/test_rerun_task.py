@@ -10,7 +10,8 @@ import pytest
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
-from classifeed_common.blobs import BlobMissing
+from classifeed_common.blobs import BlobMissing, BlobStore
+from classifeed_common.db import Database
 from classifeed_common.errors import DomainError, ResourceExhausted
 from classifeed_jobs import JobStore
 from classifeed_processor.app import rerun_task as rerunning
@@ -26,7 +27,7 @@ OLD, NEW = "a" * 64, "b" * 64
 REQUEST = "1f0b7c9e-6a55-4b8e-9a0e-2c8f0f0e7a11"
 
 
-class Blobs:
+class Blobs(BlobStore):
     """Files of which some are gone."""
 
     def __init__(self) -> None:
@@ -40,7 +41,7 @@ class Blobs:
 class Loads:
     """Loads of one namespace, ended by hand."""
 
-    def __init__(self, db: Any) -> None:
+    def __init__(self, db: Database) -> None:
         self.db = db
         self.blobs = Blobs()
         self._made = 0
@@ -65,7 +66,7 @@ class Loads:
 
     async def rerun(self, key: TaskKey, request_id: str | None = None) -> TaskKey:
         options: Any = {"request_id": request_id, "allow_removals": False, "allow_changes": False, "timeout_s": 60}
-        return await rerun_task(self.db, JobStore(), self.blobs, key, **options)  # type: ignore[arg-type]
+        return await rerun_task(self.db, JobStore(), self.blobs, key, **options)
 
     async def task(self, key: TaskKey) -> task_pb2.Task:
         async with self.db.transaction() as tx:
@@ -186,7 +187,7 @@ async def test_an_earlier_task_that_goes_meanwhile_is_not_run_again(loads: Loads
     """Its reference to the file goes with it, and the file with that."""
     earlier = await loads.upload()
 
-    async def clean_up(_: str) -> None:
+    async def clean_up(sha256: str) -> None:
         async with loads.db.transaction() as tx:
             await tx.execute("DELETE FROM tasks")
 

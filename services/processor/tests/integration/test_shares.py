@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
 from classifeed.feeds.v1 import task_pb2
 from classifeed_processor.app.seller_windows import SellerWindows
 
+from ..conftest import WriteOffer, WriteYml
+from .conftest import MakeProcessor
+
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 
 
 @pytest.mark.kafka
 @pytest.mark.parametrize("is_shared", [True, False], ids=["shares", "naive"])
-async def test_files_of_one_seller_leave_slots_to_another(make_processor, yml, offer, tmp_path, monkeypatch, is_shared):
+async def test_files_of_one_seller_leave_slots_to_another(
+    make_processor: MakeProcessor,
+    yml: WriteYml,
+    offer: WriteOffer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    is_shared: bool,
+) -> None:
     """The owner answers none of the flood's batches, so its runs keep what they have got."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
@@ -46,7 +57,9 @@ async def test_files_of_one_seller_leave_slots_to_another(make_processor, yml, o
 
 
 @pytest.mark.kafka
-async def test_task_queued_by_the_version_before_is_run(make_processor, yml, offer, tmp_path):
+async def test_task_queued_by_the_version_before_is_run(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     processor = await make_processor()
     key = await processor.create(await processor.put(yml(offer("a")), tmp_path))
     async with processor.database.transaction() as tx:
@@ -55,7 +68,7 @@ async def test_task_queued_by_the_version_before_is_run(make_processor, yml, off
     assert (await processor.wait_end(key)).status == SUCCEEDED
 
 
-def test_runs_of_one_seller_share_its_window_and_others_have_their_own():
+def test_runs_of_one_seller_share_its_window_and_others_have_their_own() -> None:
     windows = SellerWindows(10)
     with windows.open("a") as first:
         assert first() == 10

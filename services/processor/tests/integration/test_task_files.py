@@ -21,8 +21,11 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.dying_store import DyingStore, run_until_killed
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app.create_task import create_task, keep_source
 from classifeed_processor.app.locate_offer import LocateOffer
@@ -38,7 +41,7 @@ def bucket() -> str:
 
 
 @pytest.fixture
-async def store_of(s3, bucket: str) -> AsyncIterator[Callable[[str], BlobStore]]:
+async def store_of(s3: EmbeddedS3, bucket: str) -> AsyncIterator[Callable[[str], BlobStore]]:
     made: list[BlobStore] = []
 
     def make(owner: str) -> BlobStore:
@@ -55,7 +58,7 @@ async def store_of(s3, bucket: str) -> AsyncIterator[Callable[[str], BlobStore]]
         await store.close()
 
 
-class Flaky:
+class Flaky(BlobStore):
     """The processor's files; while `is_away`, nothing is kept."""
 
     def __init__(self, blobs: BlobStore) -> None:
@@ -68,8 +71,17 @@ class Flaky:
         await self._blobs.keep(sha256)
 
 
+Service = tuple[Database, BlobStore, Flaky, TaskServiceStub]
+
+
 @pytest.fixture
-async def service(migrated_database, rpc_server, rpc_channel, store_of, tmp_path):
+async def service(
+    migrated_database: MigratedDatabase,
+    rpc_server: StartServer,
+    rpc_channel: OpenChannel,
+    store_of: Callable[[str], BlobStore],
+    tmp_path: Path,
+) -> Service:
     database = await migrated_database("classifeed_processor", "processor")
     own = store_of("processor")
     flaky = Flaky(own)
@@ -80,7 +92,7 @@ async def service(migrated_database, rpc_server, rpc_channel, store_of, tmp_path
 
 
 @pytest.fixture
-async def uploaded(store_of, tmp_path: Path) -> tuple[BlobStore, str]:
+async def uploaded(store_of: Callable[[str], BlobStore], tmp_path: Path) -> tuple[BlobStore, str]:
     content = uuid.uuid4().bytes
     (tmp_path / "file").write_bytes(content)
     sha256 = hashlib.sha256(content).hexdigest()
@@ -95,7 +107,9 @@ def request(sha256: str) -> CreateTaskRequest:
     )
 
 
-async def test_a_task_that_waits_keeps_its_file_when_the_upload_s_is_deleted(service, uploaded, tmp_path):
+async def test_a_task_that_waits_keeps_its_file_when_the_upload_s_is_deleted(
+    service: Service, uploaded: tuple[BlobStore, str], tmp_path: Path
+) -> None:
     database, own, _, stub = service
     api, sha256 = uploaded
     task = await stub.CreateTask(request(sha256))
@@ -109,7 +123,9 @@ async def test_a_task_that_waits_keeps_its_file_when_the_upload_s_is_deleted(ser
         await own.fetch(sha256, tmp_path / "gone")
 
 
-async def test_nobody_is_told_of_a_task_whose_file_is_not_kept_yet(service, uploaded):
+async def test_nobody_is_told_of_a_task_whose_file_is_not_kept_yet(
+    service: Service, uploaded: tuple[BlobStore, str]
+) -> None:
     _, own, flaky, stub = service
     _, sha256 = uploaded
     flaky.is_away = True
@@ -135,8 +151,8 @@ async def create_and_die(settings: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("is_file_there", [False, True])
 async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good(
-    service, uploaded, s3, bucket, tmp_path, is_file_there
-):
+    service: Service, uploaded: tuple[BlobStore, str], s3: EmbeddedS3, bucket: str, tmp_path: Path, is_file_there: bool
+) -> None:
     database, own, _, stub = service
     api, sha256 = uploaded
     settings = {"dsn": database.dsn, "endpoint": s3.endpoint, "access_key": s3.access_key, "secret_key": s3.secret_key}
@@ -160,7 +176,7 @@ async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good
     assert await own.list_own() == []
 
 
-async def test_a_task_whose_file_is_nowhere_is_made_and_says_so_later(service):
+async def test_a_task_whose_file_is_nowhere_is_made_and_says_so_later(service: Service) -> None:
     _, _, _, stub = service
     assert (await stub.CreateTask(request("e" * 64))).task_id > 0
 

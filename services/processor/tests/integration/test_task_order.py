@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,23 +16,24 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunDigest
 from classifeed_processor.store import tasks
 
-from .inline import BROKEN, GOOD, PAGE, sources
+from .inline import BROKEN, GOOD, PAGE, Runner, sources
 
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 SUPERSEDED, HELD = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_HELD
 
 
 @pytest.mark.parametrize("disposition", [load_pb2.DISPOSITION_DELETE, load_pb2.DISPOSITION_MAKE_MANUAL])
-async def test_a_removal_is_a_run_without_batches(runner, disposition):
+async def test_a_removal_is_a_run_without_batches(runner: Runner, disposition: load_pb2.Disposition) -> None:
     task = await runner.run(await runner.remove(3, disposition=disposition))
     assert (task.status, task.phase) == (SUCCEEDED, task_pb2.TASK_PHASE_DONE)
     assert (task.kind, task.feed_version, task.statistics.total) == (task_pb2.TASK_KIND_DELETE, 3, 0)
     (end,) = runner.owner.log
+    assert isinstance(end, TaskEnd)
     assert (end.batch_count, end.digest, end.mode) == (0, RunDigest().value(), load_pb2.LOAD_MODE_REPLACE)
     assert end.disposition == disposition
 
 
-async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one(runner):
+async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one(runner: Runner) -> None:
     load, removal = await runner.upload("u1"), await runner.remove(1)
     with pytest.raises(Snooze):
         await runner.run(removal)
@@ -40,7 +43,7 @@ async def test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_h
     assert (await runner.task(load)).status == SUPERSEDED
 
 
-async def test_the_end_is_said_only_once_every_batch_is_acknowledged(runner):
+async def test_the_end_is_said_only_once_every_batch_is_acknowledged(runner: Runner) -> None:
     key = await runner.upload("u1")
     runner.owner.loses_batches = True
     with pytest.raises(Unavailable):
@@ -53,13 +56,13 @@ async def test_the_end_is_said_only_once_every_batch_is_acknowledged(runner):
     assert [(type(it), it.run > task.run) for it in runner.owner.log] == [(OfferBatch, True), (TaskEnd, True)]
 
 
-async def test_a_result_that_comes_again_counts_once(runner):
+async def test_a_result_that_comes_again_counts_once(runner: Runner) -> None:
     runner.owner.repeats = True
     task = await runner.run(await runner.upload("u1"))
     assert (task.status, task.statistics.added, task.statistics.total) == (SUCCEEDED, 2, 2)
 
 
-async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):
+async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner: Runner) -> None:
     newer = await runner.fetch(1, 5)
     async with runner.db.transaction() as tx:
         await tasks.hold_task(tx, newer, load_pb2.LoadHold())
@@ -70,7 +73,7 @@ async def test_a_late_fetch_is_superseded_and_leaves_what_is_held_alone(runner):
     assert (await runner.task(newer)).status == SUPERSEDED
 
 
-async def test_a_file_of_another_format_than_the_wanted_one_fails_in_words(runner):
+async def test_a_file_of_another_format_than_the_wanted_one_fails_in_words(runner: Runner) -> None:
     task = await runner.run(await runner.fetch(1, 1, format="google_rss"))
     assert (task.status, task.error_code, task.format) == (FAILED, "FORMAT_DIFFERS", "yml")
     assert "yml" in task.error_message
@@ -80,7 +83,7 @@ async def test_a_file_of_another_format_than_the_wanted_one_fails_in_words(runne
     assert (await runner.run(await runner.fetch(1, 2, format="yml"))).status == SUCCEEDED
 
 
-async def test_a_page_in_place_of_a_feed_is_remedied_where_it_came_from(runner):
+async def test_a_page_in_place_of_a_feed_is_remedied_where_it_came_from(runner: Runner) -> None:
     fetched = await runner.run(await runner.fetch(1, 1, source_sha256=PAGE))
     sent = await runner.run(await runner.upload("u1", source_sha256=PAGE))
     assert [task.error_code for task in (fetched, sent)] == ["NOT_A_FEED", "NOT_A_FEED"]
@@ -88,6 +91,7 @@ async def test_a_page_in_place_of_a_feed_is_remedied_where_it_came_from(runner):
     assert "Open the file that you sent" in sent.error_message
 
 
+Step = tuple[Any, ...]  # what is done, and the numbers and flags that it takes
 _UPLOADS = st.tuples(st.just("upload"))
 _FETCHES = st.tuples(st.just("fetch"), st.integers(1, 3), st.integers(1, 6), st.booleans())
 _REMOVALS = st.tuples(st.just("remove"), st.integers(1, 3))
@@ -96,9 +100,11 @@ _STEPS = st.lists(st.one_of(_UPLOADS, _FETCHES, _FETCHES, _REMOVALS, st.tuples(s
 
 @settings(max_examples=60)
 @given(steps=_STEPS)
-async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(runner, steps):
+async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(
+    runner: Runner, steps: list[Step]
+) -> None:
     runner = type(runner)(runner.db, runner.owner, runner.parts, f"shop-{runner.source}-{next(sources)}")
-    made: dict[int, tuple] = {}
+    made: dict[int, Step] = {}
     waiting: list[TaskKey] = []
     removed: set[int] = set()
     loaded: list[tuple[int, int]] = []

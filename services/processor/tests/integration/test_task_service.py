@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import Any
+
 import grpc
 import pytest
 
@@ -21,7 +24,11 @@ from classifeed.feeds.v1.task_service_pb2 import (
     ListTasksRequest,
 )
 from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import JobStore
 from classifeed_processor.app.locate_offer import LocateOffer
@@ -34,40 +41,46 @@ PARENT = "sellers/shop/feeds/default"
 ERROR, WARNING = load_pb2.ISSUE_LEVEL_ERROR, load_pb2.ISSUE_LEVEL_WARNING
 
 
-class NoBlobs:
+class NoBlobs(BlobStore):
     """Nothing of this module reads a file."""
 
-    async def fetch(self, sha256, target):
+    def __init__(self) -> None:
+        """Connect to nothing."""
+
+    async def fetch(self, sha256: str, target: Path) -> int:
         raise AssertionError(sha256)
 
-    async def keep(self, sha256):
+    async def keep(self, sha256: str) -> None:
         """Every file is there."""
 
 
-def service_of(database, folder) -> Servicer:
+def service_of(database: Database, folder: Path) -> Servicer:
     return task_servicer(database, JobStore(), NoBlobs(), LocateOffer(database, NoBlobs(), folder))
 
 
 @pytest.fixture
-async def database(migrated_database):
+async def database(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_processor", "processor")
 
 
 @pytest.fixture
-async def target(database, rpc_server, tmp_path) -> str:
+async def target(database: Database, rpc_server: StartServer, tmp_path: Path) -> str:
     return await rpc_server("processor", service_of(database, tmp_path))
 
 
+Service = tuple[Database, TaskServiceStub]
+
+
 @pytest.fixture
-def service(database, target, rpc_channel):
+def service(database: Database, target: str, rpc_channel: OpenChannel) -> Service:
     return database, TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target, rpc_channel):
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:
     await check_that_nul_is_refused(rpc_channel, target, "processor", "classifeed.feeds.v1.TaskService")
 
 
-def request(number: int = 1, **fields) -> CreateTaskRequest:
+def request(number: int = 1, **fields: Any) -> CreateTaskRequest:
     fields = {
         "upload_id": f"u{number}",
         "seller_id": "shop",
@@ -77,7 +90,7 @@ def request(number: int = 1, **fields) -> CreateTaskRequest:
     return CreateTaskRequest(**fields)
 
 
-async def test_tasks_are_made_read_and_listed(service):
+async def test_tasks_are_made_read_and_listed(service: Service) -> None:
     _, stub = service
     made = [await stub.CreateTask(request(number, file_name="цены.xml", source_bytes=5)) for number in range(1, 6)]
     ids = [task.task_id for task in made]
@@ -99,7 +112,7 @@ async def test_tasks_are_made_read_and_listed(service):
     assert pages == [[ids[4], ids[3]], [ids[2], ids[1]], [ids[0]]]
 
 
-async def test_wrong_requests_name_the_field(service):
+async def test_wrong_requests_name_the_field(service: Service) -> None:
     _, stub = service
     for wrong, field in (
         (stub.GetTask(GetTaskRequest(name="tasks/1")), "name"),
@@ -133,14 +146,14 @@ async def test_wrong_requests_name_the_field(service):
     ],
     ids=lambda fields: next(iter(fields)),
 )
-async def test_a_text_that_cannot_be_stored_is_a_fault_of_the_request(service, fields):
+async def test_a_text_that_cannot_be_stored_is_a_fault_of_the_request(service: Service, fields: dict[str, Any]) -> None:
     _, stub = service
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await stub.CreateTask(request(**fields))
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_a_token_that_cannot_be_read_is_a_fault_of_the_request(service):
+async def test_a_token_that_cannot_be_read_is_a_fault_of_the_request(service: Service) -> None:
     _, stub = service
     task = await stub.CreateTask(request())
     with pytest.raises(grpc.aio.AioRpcError) as caught:
@@ -148,7 +161,7 @@ async def test_a_token_that_cannot_be_read_is_a_fault_of_the_request(service):
     assert caught.value.code() == grpc.StatusCode.INVALID_ARGUMENT
 
 
-def issue(external_id: str, number: int, **fields) -> OfferError:
+def issue(external_id: str, number: int, **fields: Any) -> OfferError:
     fields = {
         "level": ERROR,
         "kind": load_pb2.ISSUE_KIND_VALIDATION,
@@ -159,7 +172,7 @@ def issue(external_id: str, number: int, **fields) -> OfferError:
     return OfferError(external_id=external_id, error_id=f"{number:032x}", ordinal=number, **fields)
 
 
-async def test_issues_are_paged_errors_first_and_filtered(service):
+async def test_issues_are_paged_errors_first_and_filtered(service: Service) -> None:
     database, stub = service
     jobs = JobStore()
     key = TaskKey("shop", "default", (await stub.CreateTask(request())).task_id)
@@ -181,8 +194,9 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     async with database.transaction() as tx:
         assert await take_results(tx, jobs, [result]) == set()
 
-    async def listed(**filters) -> list[str]:
-        found, token = [], ""
+    async def listed(**filters: Any) -> list[OfferError]:
+        found: list[OfferError] = []
+        token = ""
         while True:
             page = await stub.ListOfferErrors(
                 ListOfferErrorsRequest(parent=key.name, page_size=1, page_token=token, **filters)
@@ -223,7 +237,7 @@ async def test_issues_are_paged_errors_first_and_filtered(service):
     assert (await stub.GetTask(GetTaskRequest(name=key.name))).statistics.total == 0
 
 
-async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service):
+async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service: Service) -> None:
     """Whatever is reported twice, and however often the load begins again with other offers."""
     database, stub = service
     jobs = JobStore()
@@ -252,7 +266,9 @@ async def test_a_flood_of_issues_is_counted_and_few_of_them_are_kept(service):
         assert list(other.unlisted) == []
 
 
-async def test_strangers_are_refused(migrated_database, rpc_server, rpc_channel, tmp_path):
+async def test_strangers_are_refused(
+    migrated_database: MigratedDatabase, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
+) -> None:
     database = await migrated_database("classifeed_processor", "processor")
     servicer = service_of(database, tmp_path)
     target = await rpc_server("processor", servicer)

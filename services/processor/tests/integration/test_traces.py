@@ -8,7 +8,8 @@ from dataclasses import replace
 from classifeed_common.kafka import Message
 from classifeed_common.telemetry.tracing import context_of, entered
 
-from .inline import GOOD, Blobs, Owner
+from ..conftest import WriteOffer, WriteYml
+from .inline import GOOD, Blobs, Owner, Runner
 
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
@@ -23,7 +24,7 @@ class Recording:
         await self._owner.send(messages)
 
 
-async def test_requests_are_in_the_trace_of_the_job(runner, yml, offer):
+async def test_requests_are_in_the_trace_of_the_job(runner: Runner, yml: WriteYml, offer: WriteOffer) -> None:
     sender = Recording(runner.owner)
     blobs = Blobs({GOOD: yml(*(offer(f"a{number}") for number in range(1200)))})
     runner.parts = replace(runner.parts, blobs=blobs, sender=sender)

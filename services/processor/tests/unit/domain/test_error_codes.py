@@ -9,12 +9,13 @@ from tools.error_codes_page import render
 
 from classifeed_processor.domain.error_codes import FAULTS, ISSUES
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS
 
 PAGE = Path(__file__).parents[5] / "docs" / "reference" / "error-codes.md"
 
 
-def test_the_page_of_codes_is_up_to_date():
+def test_the_page_of_codes_is_up_to_date() -> None:
     assert PAGE.read_text() == render(), "run python -m tools.error_codes_page > docs/reference/error-codes.md"
 
 
@@ -28,7 +29,7 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
-def test_every_code_has_all_its_words():
+def test_every_code_has_all_its_words() -> None:
     assert not set(FAULTS) & set(ISSUES)
     for issue in ISSUES.values():
         assert 0 < len(issue.title) <= 80
@@ -42,7 +43,7 @@ def test_every_code_has_all_its_words():
 
 
 @pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
-def test_every_code_can_be_said_in_the_names_of_every_format(found):
+def test_every_code_can_be_said_in_the_names_of_every_format(found: Format) -> None:
     words = found.names.words()
     assert found.names.currency_fix.endswith(".")
     for issue in ISSUES.values():
@@ -51,11 +52,11 @@ def test_every_code_can_be_said_in_the_names_of_every_format(found):
         assert "<>" not in issue.suggestion.format(**words), issue.code
 
 
-def test_the_page_names_every_placeholder_of_formats():
+def test_the_page_names_every_placeholder_of_formats() -> None:
     assert not re.search(r"\{\w+(:,)?\}", render())
 
 
-def test_a_fault_says_what_where_and_what_to_do():
+def test_a_fault_says_what_where_and_what_to_do() -> None:
     assert FeedFault("FILE_EMPTY", "The file is empty").message == (
         "The file is empty. Check how the file is made, and load it again."
     )

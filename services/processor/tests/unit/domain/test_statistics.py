@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_VALIDATION, ISSUE_LEVEL_ERROR, ISSUE_LEVEL_WARNING, OfferError
+from classifeed.feeds.v1.load_pb2 import (
+    ISSUE_KIND_VALIDATION,
+    ISSUE_LEVEL_ERROR,
+    ISSUE_LEVEL_WARNING,
+    IssueLevel,
+    OfferError,
+)
 from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_processor.domain.statistics import (
@@ -21,7 +27,7 @@ from classifeed_processor.domain.statistics import (
 )
 
 
-def issue(code: str, field: str = "f", level: int = ISSUE_LEVEL_ERROR) -> OfferError:
+def issue(code: str, field: str = "f", level: IssueLevel = ISSUE_LEVEL_ERROR) -> OfferError:
     return OfferError(error_id="i", external_id="a", level=level, kind=ISSUE_KIND_VALIDATION, code=code, field=field)
 
 
@@ -82,7 +88,7 @@ def test_fields_that_a_file_makes_up_do_not_swell_the_statistics() -> None:
     assert unlisted_of(statistics, level=0, kind=0, code="FIELD_UNKNOWN") == {"FIELD_UNKNOWN": 20_000 - LISTED_A_CODE}
 
 
-def test_what_the_reader_counted_only_is_never_listed():
+def test_what_the_reader_counted_only_is_never_listed() -> None:
     """Also where replies were lost, and what was read first comes last."""
     told = issue("PRICE_INVALID")
     counted = OfferError(external_id="b", level=told.level, kind=told.kind, code=told.code, field=told.field)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, task_pb2
@@ -12,14 +14,14 @@ FETCH = {"feed_loader_task_id": 3, "feed_loader_result_id": 9, "feed_version": 2
 DELETE = {"kind": task_pb2.TASK_KIND_DELETE, "feed_version": 2}
 
 
-def request(fields) -> CreateTaskRequest:
+def request(fields: dict[str, Any]) -> CreateTaskRequest:
     return CreateTaskRequest(seller_id="shop", namespace="default", **fields)
 
 
 @pytest.mark.parametrize(
     "fields", [UPLOAD, FETCH, DELETE, UPLOAD | {"format": "yml"}, FETCH | {"skip_if_loaded": True}]
 )
-def test_one_thing_to_do_is_taken_and_the_rest_is_filled_in(fields):
+def test_one_thing_to_do_is_taken_and_the_rest_is_filled_in(fields: dict[str, Any]) -> None:
     wanted = read_request(request(fields))
     assert wanted.kind == fields.get("kind", task_pb2.TASK_KIND_LOAD)
     assert (wanted.mode, wanted.disposition) == (load_pb2.LOAD_MODE_REPLACE, load_pb2.DISPOSITION_DELETE)
@@ -52,7 +54,7 @@ def test_one_thing_to_do_is_taken_and_the_rest_is_filled_in(fields):
         (DELETE | {"mode": load_pb2.LOAD_MODE_PATCH}, {"mode"}),
     ],
 )
-def test_what_does_not_go_together_is_named(fields, named):
+def test_what_does_not_go_together_is_named(fields: dict[str, Any], named: set[str]) -> None:
     with pytest.raises(InvalidArgument) as caught:
         read_request(request(fields))
     assert {violation.field for violation in caught.value.violations} == named

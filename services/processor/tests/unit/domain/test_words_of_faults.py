@@ -11,8 +11,10 @@ import pytest
 
 from classifeed_processor.domain.faults import FeedFault
 
+from ...conftest import Load, Scan, WriteOffer, WriteYml
 
-def fault_of(scan, content: bytes) -> FeedFault:
+
+def fault_of(scan: Scan, content: bytes) -> FeedFault:
     with pytest.raises(FeedFault) as caught:
         scan(content)
     return caught.value
@@ -33,7 +35,9 @@ def fault_of(scan, content: bytes) -> FeedFault:
     ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1251"])
-def test_a_bare_ampersand_is_named_at_its_place(scan, yml, offer, text, shown, encoding):
+def test_a_bare_ampersand_is_named_at_its_place(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, text: str, shown: str, encoding: str
+) -> None:
     declared = "UTF-8" if encoding == "utf-8" else "windows-1251"
     text = text.replace("R&D;", "R&amp;D")
     prolog = f'<?xml version="1.0" encoding="{declared}"?>\n'
@@ -44,7 +48,7 @@ def test_a_bare_ampersand_is_named_at_its_place(scan, yml, offer, text, shown, e
     at = lines[line - 1].index(text) + (text.rindex("&&") if "&&" in text else text.index("&"))
     assert (fault.code, fault.line, fault.column) == ("MALFORMED_XML", line, at + 1)
     assert fault.reason.startswith("An & stands alone in “")
-    assert shown.split()[0] in fault.reason
+    assert shown.split(maxsplit=1)[0] in fault.reason
     assert "Write &amp; for each &" in fault.message
     assert "&lt;" not in fault.message
 
@@ -56,7 +60,9 @@ def listed(fault: FeedFault) -> list[str]:
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1251", "utf-16"])
 @pytest.mark.parametrize("line_break", ["\n", "\r\n", "\r"])
-def test_each_bare_ampersand_is_named_and_no_other(scan, yml, offer, encoding, line_break):
+def test_each_bare_ampersand_is_named_and_no_other(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, encoding: str, line_break: str
+) -> None:
     far = "Ж&amp;" * 100_000  # more than is read at a time
     texts = (
         "Ж&Ж",
@@ -82,7 +88,9 @@ def test_each_bare_ampersand_is_named_and_no_other(scan, yml, offer, encoding, l
     assert "in 7 places. All by line" in fault.message
 
 
-def test_of_many_bare_ampersands_the_first_are_named_and_all_are_counted(scan, yml, offer):
+def test_of_many_bare_ampersands_the_first_are_named_and_all_are_counted(
+    scan: Scan, yml: WriteYml, offer: WriteOffer
+) -> None:
     fault = fault_of(scan, yml(*(offer(f"o{n}", name="a & b") for n in range(1_234))))
     assert "in 1,234 places. The first 100 by line" in fault.message
     assert len(listed(fault)) == 100
@@ -90,12 +98,14 @@ def test_of_many_bare_ampersands_the_first_are_named_and_all_are_counted(scan, y
     assert "in at least 10,000 places" in endless.message
 
 
-def test_a_single_bare_ampersand_has_no_list(scan, yml, offer):
+def test_a_single_bare_ampersand_has_no_list(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     assert fault_of(scan, yml(offer("a", name="a & b"))).notes == ()
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.99])
-def test_a_file_that_is_cut_off_shows_its_end_and_has_a_fix_of_its_own(scan, yml, offer, share):
+def test_a_file_that_is_cut_off_shows_its_end_and_has_a_fix_of_its_own(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, share: float
+) -> None:
     feed = yml(*(offer(f"a{n}", name="Чайник стальной") for n in range(50)))
     for cut in range(int(len(feed) * share), int(len(feed) * share) + 40):
         fault = fault_of(scan, feed[:cut])
@@ -107,7 +117,7 @@ def test_a_file_that_is_cut_off_shows_its_end_and_has_a_fix_of_its_own(scan, yml
         assert "joining strings" not in fault.message
 
 
-def test_a_broken_character_in_the_middle_is_no_cut(scan, yml, offer):
+def test_a_broken_character_in_the_middle_is_no_cut(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(*(offer(f"a{n}") for n in range(20)))
     at = feed.index("Чай".encode(), len(feed) // 2)
     assert fault_of(scan, feed[: at + 1] + feed[at + 2 :]).code == "ENCODING_WRONG"
@@ -119,7 +129,9 @@ def test_a_broken_character_in_the_middle_is_no_cut(scan, yml, offer):
 )
 @pytest.mark.parametrize("doctype", ["", '<!DOCTYPE yml_catalog SYSTEM "shops.dtd">\n'])
 @pytest.mark.parametrize("place", ["text", "attribute"])
-def test_an_undefined_entity_is_named_with_its_fix(scan, yml, offer, name, fix, doctype, place):
+def test_an_undefined_entity_is_named_with_its_fix(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, name: str, fix: str, doctype: str, place: str
+) -> None:
     bad = offer("b", name=f"a&{name};b") if place == "text" else offer("b").replace('id="b"', f'id="b" x="&{name};"')
     fault = fault_of(scan, yml(offer("a"), bad, prolog='<?xml version="1.0" encoding="UTF-8"?>\n' + doctype))
     assert fault.code == "MALFORMED_XML"
@@ -137,14 +149,14 @@ def test_an_undefined_entity_is_named_with_its_fix(scan, yml, offer, name, fix, 
         codecs.BOM_UTF8 * 3 + b" \n",
     ],
 )
-def test_marks_may_stand_twice(load, yml, offer, before):
+def test_marks_may_stand_twice(load: Load, yml: WriteYml, offer: WriteOffer, before: bytes) -> None:
     loaded = load(before + yml(offer("a"), offer("b", price="x")))
     assert [record.content.title for record in loaded.records] == ["Чайник"] * 2
     assert [error.line for error in loaded.records[1].errors] == [8 + before.count(b"\n")]
 
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-def test_marks_of_utf_16_may_stand_twice(load, yml, offer, codec):
+def test_marks_of_utf_16_may_stand_twice(load: Load, yml: WriteYml, offer: WriteOffer, codec: str) -> None:
     feed = yml(offer("a", name="Ёлка"), prolog='<?xml version="1.0" encoding="UTF-16"?>\n').decode()
     assert [record.content.title for record in load(("\ufeff\ufeff" + feed).encode(codec)).records] == ["Ёлка"]
 
@@ -173,7 +185,7 @@ def zipped(*names: str) -> bytes:
         (b"\xd0\xcf\x11\xe0" + bytes(100), "a table of Excel (XLS)"),
     ],
 )
-def test_other_formats_are_called_by_their_names_with_what_can_be_done(scan, content, words):
+def test_other_formats_are_called_by_their_names_with_what_can_be_done(scan: Scan, content: bytes, words: str) -> None:
     fault = fault_of(scan, content)
     assert fault.code == "UNKNOWN_FORMAT"
     assert f"The file is {words}" in fault.message
@@ -184,7 +196,7 @@ def test_other_formats_are_called_by_their_names_with_what_can_be_done(scan, con
 
 
 @pytest.mark.parametrize("content", [b"<root><a/></root>", b"<data/>", b"one, two\nthree", b"id;name"])
-def test_what_only_looks_like_one_of_them_is_not_called_so(scan, content):
+def test_what_only_looks_like_one_of_them_is_not_called_so(scan: Scan, content: bytes) -> None:
     fault = fault_of(scan, content)
     assert "Kyero" not in fault.reason
     assert "auto.ru" not in fault.reason

@@ -5,12 +5,15 @@ from __future__ import annotations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed_processor.feed.batches import MAX_RECORDS, MAX_SOURCE_BYTES, RunDigest
+
+from ...conftest import Load, WriteOffer, WriteYml
 
 shapes = st.lists(st.tuples(st.sampled_from(["good", "bad", "nameless", "same"]), st.integers(0, 60_000)), max_size=260)
 
 
-def run_digest(batches) -> bytes:
+def run_digest(batches: list[OfferBatch]) -> bytes:
     digest = RunDigest()
     for batch in batches:
         digest.add(batch.digest)
@@ -19,7 +22,9 @@ def run_digest(batches) -> bytes:
 
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(shapes)
-def test_a_rerun_sends_the_same_records_in_the_same_batches(load, yml, offer, shape):
+def test_a_rerun_sends_the_same_records_in_the_same_batches(
+    load: Load, yml: WriteYml, offer: WriteOffer, shape: list[tuple[str, int]]
+) -> None:
     offers = [
         offer(
             {"nameless": "", "same": "same"}.get(kind, f"o{number}"),
@@ -41,10 +46,10 @@ def test_a_rerun_sends_the_same_records_in_the_same_batches(load, yml, offer, sh
         assert len(batch.records) == 1 or batch.ByteSize() < 2 * MAX_SOURCE_BYTES
 
 
-def test_the_run_digest_knows_the_order_and_every_batch():
+def test_the_run_digest_knows_the_order_and_every_batch() -> None:
     digests = [bytes([n]) * 16 for n in range(3)]
 
-    def over(parts) -> bytes:
+    def over(parts: list[bytes]) -> bytes:
         digest = RunDigest()
         for part in parts:
             digest.add(part)
@@ -53,7 +58,7 @@ def test_the_run_digest_knows_the_order_and_every_batch():
     assert len({over(digests), over(digests[::-1]), over(digests[:2]), over([])}) == 4
 
 
-def test_the_content_hash_moves_with_the_content_alone(load, yml, offer):
+def test_the_content_hash_moves_with_the_content_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     one = load(yml(offer("a"), offer("b"))).records
     moved = load(yml(offer("z"), offer("b"), offer("a"))).records
     changed = load(yml(offer("a", price="101"))).records

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,15 +12,18 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS, format_named
 from classifeed_processor.feed.scanning.scan import require_mode
+from classifeed_processor.feed.source.limits import Limits
+
+from ...conftest import Load, Scan, WriteOffer, WriteYml
 
 
-def fault_of(scan, content, *args) -> FeedFault:
+def fault_of(scan: Scan, content: bytes, *args: Limits) -> FeedFault:
     with pytest.raises(FeedFault) as caught:
         scan(content, *args)
     return caught.value
 
 
-def test_a_lone_ampersand_is_named_with_its_place(scan, yml, offer):
+def test_a_lone_ampersand_is_named_with_its_place(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(offer("a"), offer("b", name="Чай & кофе"))
     fault = fault_of(scan, feed)
     lines = feed.decode().split("\n")
@@ -30,14 +34,14 @@ def test_a_lone_ampersand_is_named_with_its_place(scan, yml, offer):
     assert "&amp;" in fault.message
 
 
-def test_a_mismatched_tag_names_both_lines(scan):
+def test_a_mismatched_tag_names_both_lines(scan: Scan) -> None:
     fault = fault_of(scan, b"<yml_catalog>\n<shop>\n<ofer>\n</offer></shop></yml_catalog>")
     assert (fault.code, fault.line) == ("MALFORMED_XML", 4)
     assert "</offer>" in fault.message
     assert "<ofer>, which was opened on line 3" in fault.message
 
 
-def test_a_truncated_file_is_said_to_be_cut_off(scan, yml, offer):
+def test_a_truncated_file_is_said_to_be_cut_off(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(*(offer(f"a{n}") for n in range(50)))
     for share in (0.3, 0.6, 0.99):
         fault = fault_of(scan, feed[: int(len(feed) * share)])
@@ -56,7 +60,7 @@ def test_a_truncated_file_is_said_to_be_cut_off(scan, yml, offer):
         ("<g:name>x</g:name>", "prefix"),
     ],
 )
-def test_common_faults_have_words(scan, yml, inside, words):
+def test_common_faults_have_words(scan: Scan, yml: WriteYml, inside: str, words: str) -> None:
     fault = fault_of(scan, yml(f'<offer id="a">{inside}</offer>'))
     assert fault.code == "MALFORMED_XML"
     assert fault.line == 7
@@ -66,7 +70,7 @@ def test_common_faults_have_words(scan, yml, inside, words):
 @pytest.mark.parametrize(
     "inside", ['<x xml:id="7"/>', '<x xmlns:p=""/>', '<x xmlns:p="%%"/>', '<x xml:id="a"/><x xml:id="a"/>']
 )
-def test_what_only_libxml2_refuses_fails_in_the_first_pass_too(scan, yml, inside):
+def test_what_only_libxml2_refuses_fails_in_the_first_pass_too(scan: Scan, yml: WriteYml, inside: str) -> None:
     """Otherwise it would stop the second pass when half of the offers have been sent."""
     assert fault_of(scan, yml(f'<offer id="a">{inside}</offer>')).code == "MALFORMED_XML"
 
@@ -74,13 +78,15 @@ def test_what_only_libxml2_refuses_fails_in_the_first_pass_too(scan, yml, inside
 DOCTYPE = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE yml_catalog '
 
 
-def test_a_doctype_is_accepted_and_its_dtd_is_never_fetched(load, yml, offer, tmp_path):
+def test_a_doctype_is_accepted_and_its_dtd_is_never_fetched(
+    load: Load, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
     (tmp_path / "shops.dtd").write_text("<!ENTITY % broken")
     loaded = load(yml(offer("a"), prolog=DOCTYPE + f'SYSTEM "{tmp_path}/shops.dtd">\n'))
     assert [record.content.title for record in loaded.records] == ["Чайник"]
 
 
-def test_an_entity_of_the_file_itself_is_read(load, yml, offer):
+def test_an_entity_of_the_file_itself_is_read(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     prolog = DOCTYPE + '[<!ENTITY shop "Чайная">]>\n'
     assert load(yml(offer("a", name="&shop; №1"), prolog=prolog)).records[0].content.title == "Чайная №1"
 
@@ -97,7 +103,7 @@ def with_entities(found: Format, subset: str, text: str) -> bytes:
 
 
 @each_format
-def test_an_entity_of_the_file_itself_is_read_in_every_format(load, found):
+def test_an_entity_of_the_file_itself_is_read_in_every_format(load: Load, found: Format) -> None:
     loaded = load(with_entities(found, '<!ENTITY shop "Tea & more">'.replace("&", "&#38;#38;"), "&shop; "))
     assert "Tea & more " in {record.content.title[:11] for record in loaded.records}
 
@@ -111,12 +117,12 @@ def test_an_entity_of_the_file_itself_is_read_in_every_format(load, found):
         '<!ENTITY x PUBLIC "a" "http://127.0.0.1:9/x">',
     ],
 )
-def test_entities_that_point_outside_are_refused(scan, found, subset):
+def test_entities_that_point_outside_are_refused(scan: Scan, found: Format, subset: str) -> None:
     assert fault_of(scan, with_entities(found, subset, "&x;")).code == "UNSAFE_XML"
 
 
 @each_format
-def test_a_billion_laughs_are_refused(scan, found):
+def test_a_billion_laughs_are_refused(scan: Scan, found: Format) -> None:
     entities = '<!ENTITY a0 "' + "ha" * 50 + '">'
     entities += "".join(f'<!ENTITY a{n} "{f"&a{n - 1};" * 10}">' for n in range(1, 10))
     assert fault_of(scan, with_entities(found, entities, "&a9;")).code == "UNSAFE_XML"
@@ -136,13 +142,13 @@ def test_a_billion_laughs_are_refused(scan, found):
         ('<!ATTLIST offer x CDATA #FIXED "y">', "default value"),
     ],
 )
-def test_declarations_that_grow_are_refused(scan, found, subset, words):
+def test_declarations_that_grow_are_refused(scan: Scan, found: Format, subset: str, words: str) -> None:
     fault = fault_of(scan, b"\n\n" + with_entities(found, subset, "&x;"))
     assert (fault.code, fault.line) == ("UNSAFE_XML", 4)
     assert words in fault.message
 
 
-def test_harmless_declarations_are_read(load, yml, offer):
+def test_harmless_declarations_are_read(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     subset = (
         '<!ENTITY nbsp "&#160;"><!ENTITY lt "&#38;#60;"><!ENTITY % x ""><!ELEMENT offer ANY>'
         "<!ATTLIST offer id CDATA #IMPLIED group_id CDATA #REQUIRED kind (a|b) #IMPLIED>"
@@ -151,7 +157,7 @@ def test_harmless_declarations_are_read(load, yml, offer):
     assert [record.content.title for record in loaded.records] == ["Чай <5"]
 
 
-def test_an_offer_that_entities_make_too_large_is_refused_alone(load, yml, offer):
+def test_an_offer_that_entities_make_too_large_is_refused_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     """A message must not grow by what stands in the file once."""
     prolog = DOCTYPE + f'[<!ENTITY d "{"x" * 128}">]>\n'
     padding = offer("c", extra=f"<!-- {'x' * 400_000} -->")
@@ -163,7 +169,7 @@ def test_an_offer_that_entities_make_too_large_is_refused_alone(load, yml, offer
 
 
 @pytest.mark.parametrize("start", ["<other>", *(f"{each.name}" for each in FORMATS)])
-def test_deep_nesting_is_refused(scan, start):
+def test_deep_nesting_is_refused(scan: Scan, start: str) -> None:
     if start != "<other>":
         found = format_named(start)
         sample = found.read_file(found.sample).decode()
@@ -172,7 +178,7 @@ def test_deep_nesting_is_refused(scan, start):
 
 
 @each_format
-def test_a_sample_that_is_cut_off_is_no_feed(scan, found):
+def test_a_sample_that_is_cut_off_is_no_feed(scan: Scan, found: Format) -> None:
     content = found.read_file(found.sample)
     for share in (0.3, 0.6, 0.97):
         fault = fault_of(scan, content[: int(len(content) * share)])
@@ -180,7 +186,7 @@ def test_a_sample_that_is_cut_off_is_no_feed(scan, found):
         assert fault.line > 1
 
 
-def test_a_file_of_prices_and_stock_is_for_patches_only(scan):
+def test_a_file_of_prices_and_stock_is_for_patches_only(scan: Scan) -> None:
     offers = '<offer id="1"><price>5</price><outlets><outlet instock="2"/></outlets></offer>'
     scanned = scan(f"<yml_catalog><shop><offers>{offers}</offers></shop></yml_catalog>".encode())
     require_mode(scanned, load_pb2.LOAD_MODE_PATCH)
@@ -190,7 +196,7 @@ def test_a_file_of_prices_and_stock_is_for_patches_only(scan):
     assert "PATCH" in caught.value.message
 
 
-def test_categories_and_currencies_are_read_wherever_they_stand(load):
+def test_categories_and_currencies_are_read_wherever_they_stand(load: Load) -> None:
     feed = """<yml_catalog><shop><offers><offer id="1"><name>a</name><price>5</price><categoryId>2</categoryId></offer>
     </offers><currencies><currency id="RUR" rate="1"/></currencies>
     <categories><category id="1"><![CDATA[ Дом ]]></category><category id="2" parent_id="1">Сад</category></categories>
@@ -200,7 +206,7 @@ def test_categories_and_currencies_are_read_wherever_they_stand(load):
     assert record.content.price.currency_code == "RUB"
 
 
-def test_unknown_tags_are_one_warning_for_the_file(load, yml, offer):
+def test_unknown_tags_are_one_warning_for_the_file(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(
         yml(offer("a", extra="<zz>1</zz><yy/>"), offer("b", extra="<zz>2</zz>"), offer("c", extra="<zz/>", price="x"))
     )
@@ -211,11 +217,13 @@ def test_unknown_tags_are_one_warning_for_the_file(load, yml, offer):
 
 @each_format
 @pytest.mark.parametrize("before", ["", "\n\n"])
-def test_offers_with_a_misspelt_tag_are_a_fault_and_no_empty_feed(scan, found, before):
+def test_offers_with_a_misspelt_tag_are_a_fault_and_no_empty_feed(scan: Scan, found: Format, before: str) -> None:
     sample = found.read_file(found.sample).decode()
     tag = found.names.offer
     opening = re.compile(rf"(</?){tag}\b")
-    line = before.count("\n") + sample[: opening.search(sample).start()].count("\n") + 1
+    first = opening.search(sample)
+    assert first is not None
+    line = before.count("\n") + sample[: first.start()].count("\n") + 1
     for wrong in (tag.capitalize(), "product"):
         fault = fault_of(scan, (before + opening.sub(rf"\g<1>{wrong}", sample)).encode())
         assert (fault.code, fault.line) == ("STRUCTURE_WRONG", line)
@@ -223,12 +231,14 @@ def test_offers_with_a_misspelt_tag_are_a_fault_and_no_empty_feed(scan, found, b
 
 
 @each_format
-def test_tags_beside_the_offers_are_one_warning_for_the_file(load, found):
+def test_tags_beside_the_offers_are_one_warning_for_the_file(load: Load, found: Format) -> None:
     sample = found.read_file(found.sample).decode()
     tag = found.names.offer
     whole = load(sample.encode())
     assert not any("no offers" in warning for warning in whole.scan.warnings)
-    at = re.search(rf"<{tag}\b", sample).start()
+    first = re.search(rf"<{tag}\b", sample)
+    assert first is not None
+    at = first.start()
     line = sample[:at].count("\n") + 1
     strays = f'<ofer id="1"><{tag}/></ofer>\n<ofer/><{tag.upper()}/>\n'
     loaded = load((sample[:at] + strays + sample[at:]).encode())
@@ -239,15 +249,15 @@ def test_tags_beside_the_offers_are_one_warning_for_the_file(load, found):
     ) in loaded.scan.warnings
 
 
-def test_of_many_tags_beside_the_offers_the_first_are_named(load, yml, offer):
+def test_of_many_tags_beside_the_offers_the_first_are_named(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     warning = load(yml(*(f"<z{n}/>" for n in range(23)), offer("a"), "<z1/>")).scan.warnings[-1]
     assert "<z1> (2, first on line 8)" in warning
     assert warning.endswith("<z19> (1, first on line 26) and 3 more elements.")
 
 
-def test_an_offer_in_a_foreign_namespace_is_told_from_an_offer(scan, yml):
+def test_an_offer_in_a_foreign_namespace_is_told_from_an_offer(scan: Scan, yml: WriteYml) -> None:
     assert '<offer xmlns="urn:x"> and no <offer>' in fault_of(scan, yml('<offer xmlns="urn:x" id="1"/>')).message
 
 
-def test_a_feed_without_offers_is_a_warning(scan, yml):
+def test_a_feed_without_offers_is_a_warning(scan: Scan, yml: WriteYml) -> None:
     assert scan(yml()).warnings == ("The file holds no offers.",)

@@ -7,12 +7,15 @@ import codecs
 import pytest
 
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS
+
+from ...conftest import Load, Scan, WriteOffer, WriteYml
 
 OUTER = ['SYSTEM "shops.dtd"', 'PUBLIC "a" "b"', 'SYSTEM "shops.dtd" [<!ELEMENT a ANY>]']
 
 
-def fault_of(scan, content: bytes) -> FeedFault:
+def fault_of(scan: Scan, content: bytes) -> FeedFault:
     with pytest.raises(FeedFault) as caught:
         scan(content)
     return caught.value
@@ -20,7 +23,9 @@ def fault_of(scan, content: bytes) -> FeedFault:
 
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
-def test_an_entity_that_might_be_declared_outside_is_refused_in_the_first_pass(scan, found, outer):
+def test_an_entity_that_might_be_declared_outside_is_refused_in_the_first_pass(
+    scan: Scan, found: Format, outer: str
+) -> None:
     """expat passes by what an outer DTD might declare; libxml2 stopped there when half of the offers had been sent."""
     root = min(found.roots).rpartition(" ")[2]
     declaration, _, rest = found.read_file(found.sample).decode().partition("\n")
@@ -34,7 +39,7 @@ def test_an_entity_that_might_be_declared_outside_is_refused_in_the_first_pass(s
 
 @pytest.mark.parametrize("outer", OUTER)
 @pytest.mark.parametrize("padding", [0, (256 << 10) - 165, (256 << 10) - 160, (256 << 10) - 150])
-def test_the_same_in_an_attribute(scan, yml, offer, outer, padding):
+def test_the_same_in_an_attribute(scan: Scan, yml: WriteYml, offer: WriteOffer, outer: str, padding: int) -> None:
     prolog = f"<!DOCTYPE yml_catalog {outer}><!--{'x' * padding}-->"
     assert (
         fault_of(scan, yml(offer("a", extra='<param name="&nbsp;">1</param>'), prolog=prolog)).code == "MALFORMED_XML"
@@ -42,7 +47,9 @@ def test_the_same_in_an_attribute(scan, yml, offer, outer, padding):
 
 
 @pytest.mark.parametrize("outer", OUTER[:2])
-def test_an_outer_dtd_alone_costs_no_third_look(load, monkeypatch, yml, offer, outer):
+def test_an_outer_dtd_alone_costs_no_third_look(
+    load: Load, monkeypatch: pytest.MonkeyPatch, yml: WriteYml, offer: WriteOffer, outer: str
+) -> None:
     """Most feeds of Russian shops have one."""
     from classifeed_processor.feed import first_pass
 
@@ -55,7 +62,7 @@ def test_an_outer_dtd_alone_costs_no_third_look(load, monkeypatch, yml, offer, o
 
 
 @pytest.mark.parametrize("before", [b"", codecs.BOM_UTF8, b"\n ", codecs.BOM_UTF16_LE])
-def test_a_file_that_turns_into_utf16_is_refused(scan, yml, offer, before):
+def test_a_file_that_turns_into_utf16_is_refused(scan: Scan, yml: WriteYml, offer: WriteOffer, before: bytes) -> None:
     """expat takes a zero byte behind the first < for UTF-16 whatever encoding it is told; libxml2 does not."""
     content = yml(offer("a"), prolog="")
     wide = content.decode().encode("utf-16-le")

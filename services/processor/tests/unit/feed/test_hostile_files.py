@@ -66,7 +66,7 @@ HEAD = SHELLS["yml"].head
 TAIL = b"</offers></shop></yml_catalog>"
 
 
-def test_every_format_is_tried():
+def test_every_format_is_tried() -> None:
     assert set(SHELLS) == {each.name for each in FORMATS}
 
 
@@ -86,7 +86,7 @@ def write(path: Path, start: bytes, fill: bytes, size: int, end: bytes = b"") ->
     return path
 
 
-ENDLESS = {
+ENDLESS: dict[str, Callable[[Shell], tuple[bytes, bytes]]] = {
     "text": lambda shell: (shell.head + shell.offer % 1 + shell.text, b"x"),
     "CDATA": lambda shell: (shell.head + shell.offer % 1 + shell.text + b"<![CDATA[", b"x"),
     "attribute": lambda shell: (shell.head + shell.offer % 1 + b'<name a="', b"x"),
@@ -100,7 +100,7 @@ ENDLESS = {
 
 @pytest.mark.parametrize("kind", ENDLESS)
 @pytest.mark.parametrize("name", SHELLS)
-def test_endless_pieces_are_refused(tmp_path, name, kind):
+def test_endless_pieces_are_refused(tmp_path: Path, name: str, kind: str) -> None:
     start, fill = ENDLESS[kind](SHELLS[name])
     assert probe(write(tmp_path / "feed", start, fill, 100 * MIB)) == "UNSAFE_XML"
 
@@ -108,12 +108,12 @@ def test_endless_pieces_are_refused(tmp_path, name, kind):
 @pytest.mark.parametrize(
     "start", [b"<yml_catalog><shop><categories>", b'<classifeed version="1"><categories>'], ids=["yml", "native"]
 )
-def test_endless_categories_are_refused(tmp_path, start):
+def test_endless_categories_are_refused(tmp_path: Path, start: bytes) -> None:
     assert probe(write(tmp_path / "feed", start, b'<category id="1">a</category>', 100 * MIB)) == "UNSAFE_XML"
 
 
 @pytest.mark.parametrize("name", SHELLS)
-def test_endless_different_names_are_refused(tmp_path, name):
+def test_endless_different_names_are_refused(tmp_path: Path, name: str) -> None:
     shell = SHELLS[name]
     end = shell.tail[: shell.tail.index(b">") + 1]
     path = tmp_path / "feed"
@@ -126,7 +126,7 @@ def test_endless_different_names_are_refused(tmp_path, name):
 
 
 @pytest.mark.parametrize("fill", [b"\0", b" "])
-def test_ten_gigabytes_in_an_archive_are_refused(tmp_path, fill):
+def test_ten_gigabytes_in_an_archive_are_refused(tmp_path: Path, fill: bytes) -> None:
     path = tmp_path / "feed.gz"
     member = gzip.compress(fill * (64 * MIB), 1)
     with path.open("wb") as file:
@@ -191,7 +191,7 @@ BUILDS: dict[str, tuple[Callable[[], bytes], str]] = {
 
 
 @pytest.mark.parametrize("kind", BUILDS)
-def test_what_costs_more_than_its_bytes_is_refused(tmp_path, kind):
+def test_what_costs_more_than_its_bytes_is_refused(tmp_path: Path, kind: str) -> None:
     build, words = BUILDS[kind]
     (tmp_path / "feed").write_bytes(build())
     measured = measure(tmp_path / "feed")
@@ -201,7 +201,7 @@ def test_what_costs_more_than_its_bytes_is_refused(tmp_path, kind):
     assert measured.cpu_s <= 20, measured
 
 
-def test_a_head_is_freed_with_the_first_offer_behind_it(tmp_path):
+def test_a_head_is_freed_with_the_first_offer_behind_it(tmp_path: Path) -> None:
     """Otherwise each list of offers with a little before it would stay in memory to the end."""
     part = b"<a/>" * 900 + b'<offers><offer id="%d"/></offers>'
     (tmp_path / "feed").write_bytes(b"<yml_catalog><shop>" + numbered(part, 4000) + b"</shop></yml_catalog>")
@@ -212,7 +212,7 @@ def test_a_head_is_freed_with_the_first_offer_behind_it(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SHELLS)
-def test_memory_is_flat_over_many_offers(tmp_path, name):
+def test_memory_is_flat_over_many_offers(tmp_path: Path, name: str) -> None:
     shell = SHELLS[name]
     end = shell.tail[: shell.tail.index(b">") + 1]
     path = tmp_path / "feed"

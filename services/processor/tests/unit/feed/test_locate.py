@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import codecs
 import gzip
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.registry import FORMATS
 from classifeed_processor.feed.locate import Place, locate_offer
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.source.source import open_source
 
+from ...conftest import Load, WriteOffer, WriteYml
+
+Locate = Callable[..., list[Place]]
+
 
 @pytest.fixture
-def locate(tmp_path):
+def locate(tmp_path: Path) -> Locate:
     def run(content: bytes, external_id: str, **options: int) -> list[Place]:
         path = tmp_path / "feed"
         path.write_bytes(content)
@@ -23,7 +30,7 @@ def locate(tmp_path):
     return run
 
 
-def test_every_place_of_an_id_is_found(locate, yml, offer):
+def test_every_place_of_an_id_is_found(locate: Locate, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(offer("a"), offer(" b ", name="Ложка"), offer("c") + offer("b"))
     places = locate(feed, "b")
     assert [(place.ordinal, place.line) for place in places] == [(2, 8), (4, 9)]
@@ -36,7 +43,7 @@ def test_every_place_of_an_id_is_found(locate, yml, offer):
     assert locate(feed, "B") == []
 
 
-def test_lines_are_those_of_the_load(locate, load, yml, offer):
+def test_lines_are_those_of_the_load(locate: Locate, load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     feed = b"\r\n\n" + yml(*(offer(f"й{n}", description="текст\n" * (n % 5)) for n in range(3000)))
     records = load(feed).records
     for record in (records[0], records[1500], records[-1]):
@@ -55,7 +62,9 @@ def test_lines_are_those_of_the_load(locate, load, yml, offer):
         ('<?xml version="1.0" encoding="windows-1251"?>\n', "utf-8"),
     ],
 )
-def test_encodings_are_those_of_the_load(locate, yml, offer, prolog, encoding, pack):
+def test_encodings_are_those_of_the_load(
+    locate: Locate, yml: WriteYml, offer: WriteOffer, prolog: str, encoding: str, pack: Callable[[bytes], bytes]
+) -> None:
     feed = yml(offer("a", name="Съёмный жёсткий диск") + offer("ключ"), prolog=prolog, encoding=encoding)
     (place,) = locate(pack(feed), "ключ")
     line = feed.decode(encoding).split("\n")[6]
@@ -63,7 +72,7 @@ def test_encodings_are_those_of_the_load(locate, yml, offer, prolog, encoding, p
     assert place.excerpt.startswith('<offer id="ключ"><name>Чайник')
 
 
-def test_a_file_that_breaks_off_gives_what_stands_before(locate, yml, offer):
+def test_a_file_that_breaks_off_gives_what_stands_before(locate: Locate, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(offer("a"), offer("b"), offer("a"), offer("c", name="x < y"), offer("a"))
     assert [place.ordinal for place in locate(feed, "a")] == [1, 3]
     cut = feed[: feed.index(b"<name>", feed.index(b'id="b"'))]
@@ -75,13 +84,15 @@ def test_a_file_that_breaks_off_gives_what_stands_before(locate, yml, offer):
 @pytest.mark.parametrize(
     "content", [b"", b"<html>", b"<other><offer id='a'/></other>", codecs.BOM_UTF32_LE, b"\x1f\x8b"]
 )
-def test_what_is_no_feed_has_no_places(locate, content):
+def test_what_is_no_feed_has_no_places(locate: Locate, content: bytes) -> None:
     assert locate(content, "a") == []
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "windows-1251", "utf-16"])
 @pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
-def test_every_format_is_searched_by_the_ids_of_its_load(locate, load, found, encoding):
+def test_every_format_is_searched_by_the_ids_of_its_load(
+    locate: Locate, load: Load, found: Format, encoding: str
+) -> None:
     text = found.read_file(found.sample).decode().replace('encoding="UTF-8"', f'encoding="{encoding}"', 1)
     sample = text.encode(encoding, "xmlcharrefreplace")
     lines = text.split("\n")
@@ -96,7 +107,7 @@ def test_every_format_is_searched_by_the_ids_of_its_load(locate, load, found, en
     assert [place.ordinal for place in locate(last, records[0].external_id)] == [1]
 
 
-def test_ids_in_elements_are_searched_as_they_are_read(locate, load):
+def test_ids_in_elements_are_searched_as_they_are_read(locate: Locate, load: Load) -> None:
     items = (
         "<item><id>a</id><g:id> b </g:id></item>",
         "<item><g:id><![CDATA[a]]></g:id></item>",

@@ -12,6 +12,7 @@ from tools.schema_table import read_schema
 from classifeed.feeds.v1 import format_pb2
 from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest
 from classifeed_common.errors import NotFound
+from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.google.tags import KNOWN_TAGS
 from classifeed_processor.feed.formats.google.tags import TABLE as GOOGLE_TABLE
 from classifeed_processor.feed.formats.native import NATIVE
@@ -21,6 +22,8 @@ from classifeed_processor.feed.formats.registry import FORMATS, find_format, for
 from classifeed_processor.feed.scanning.shape import expat_name
 from classifeed_processor.rpc.task_service.formats import FormatMethods
 
+from ....conftest import Load
+
 SAMPLE, SCHEMA_FILE = format_pb2.FORMAT_FILE_KIND_SAMPLE, format_pb2.FORMAT_FILE_KIND_SCHEMA
 DOCS = Path(__file__).parents[6] / "docs" / "reference" / "formats"
 XS = "{http://www.w3.org/2001/XMLSchema}"
@@ -28,7 +31,7 @@ each_format = pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.
 
 
 @each_format
-def test_the_sample_loads_without_a_word(load, found):
+def test_the_sample_loads_without_a_word(load: Load, found: Format) -> None:
     loaded = load(found.read_file(found.sample))
     assert (loaded.scan.format, loaded.scan.warnings, loaded.codes) == (found.name, (), [])
     assert 3 <= len(loaded.records) <= 5
@@ -39,18 +42,18 @@ def test_the_sample_loads_without_a_word(load, found):
 
 
 @each_format
-def test_roots_and_names_lead_to_the_format(found):
+def test_roots_and_names_lead_to_the_format(found: Format) -> None:
     assert format_named(found.name) is found
     assert all(find_format(root) is found for root in found.roots)
     assert (find_format("no"), len({each.name for each in FORMATS})) == (None, len(FORMATS))
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_the_page_is_up_to_date(name):
+def test_the_page_is_up_to_date(name: str) -> None:
     assert (DOCS / name).read_text() == PAGES[name](), "run python -m tools.format_pages docs/reference/formats"
 
 
-def test_every_declaration_of_our_schema_is_documented():
+def test_every_declaration_of_our_schema_is_documented() -> None:
     schema = etree.fromstring(NATIVE.read_file(NATIVE.schema))
     for node in schema.iter(f"{XS}element", f"{XS}attribute", f"{XS}simpleType"):
         words = node.findtext(f"{XS}annotation/{XS}documentation") or ""
@@ -63,37 +66,37 @@ def test_every_declaration_of_our_schema_is_documented():
     assert all(f"| `{row.path}` | {row.occurs} | {row.kind} | {row.words} |" in page for row in rows)
 
 
-def test_all_that_our_schema_knows_is_read():
+def test_all_that_our_schema_knows_is_read() -> None:
     assert set(SCHEMA.known_tags) == {*NATIVE_TABLE.single, *NATIVE_TABLE.special, *NATIVE_TABLE.picture}
 
 
-def test_all_that_is_read_of_product_data_is_known():
+def test_all_that_is_read_of_product_data_is_known() -> None:
     read = {*GOOGLE_TABLE.single, *GOOGLE_TABLE.special, *GOOGLE_TABLE.picture}
     assert {expat_name(tag) for tag in read} <= KNOWN_TAGS
 
 
-def test_our_sample_fits_our_schema_as_a_whole():
+def test_our_sample_fits_our_schema_as_a_whole() -> None:
     schema = etree.XMLSchema(etree.fromstring(NATIVE.read_file(NATIVE.schema)))
     assert schema.validate(etree.fromstring(NATIVE.read_file(NATIVE.sample))), schema.error_log
 
 
-async def test_formats_and_their_files_are_given_to_callers():
+async def test_formats_and_their_files_are_given_to_callers() -> None:
     service = FormatMethods()
-    formats = (await service.ListFormats(ListFormatsRequest(), None)).formats
+    formats = (await service.ListFormats(ListFormatsRequest(), None)).formats  # type: ignore[arg-type]
     assert [(each.name, each.format) for each in formats] == [(f"formats/{each.name}", each.name) for each in FORMATS]
     for each in formats:
         assert each.title
         assert each.description
         assert SAMPLE in each.files
         for kind in each.files:
-            file = await service.GetFormatFile(GetFormatFileRequest(name=each.name, kind=kind), None)
+            file = await service.GetFormatFile(GetFormatFileRequest(name=each.name, kind=kind), None)  # type: ignore[arg-type]
             assert file.content.startswith(b"<?xml")
             assert file.file_name.endswith(".xsd" if kind == SCHEMA_FILE else ".xml")
     assert [each.format for each in formats if SCHEMA_FILE in each.files] == ["native", "yml"]
 
 
 @pytest.mark.parametrize(("name", "kind"), [("formats/nothing", SAMPLE), ("formats/google_rss", SCHEMA_FILE)])
-async def test_what_there_is_not_is_not_found(name, kind):
+async def test_what_there_is_not_is_not_found(name: str, kind: format_pb2.FormatFileKind) -> None:
     with pytest.raises(NotFound) as caught:
-        await FormatMethods().GetFormatFile(GetFormatFileRequest(name=name, kind=kind), None)
+        await FormatMethods().GetFormatFile(GetFormatFileRequest(name=name, kind=kind), None)  # type: ignore[arg-type]
     assert name in str(caught.value)

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import gzip
+from pathlib import Path
 
 import pytest
 
 from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
+from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.locate import locate_offer
 from classifeed_processor.feed.mapping.amounts import read_money
 from classifeed_processor.feed.mapping.availability import read_availability
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS
 from classifeed_processor.feed.source.source import open_source
+
+from ....conftest import Load, Scan
 
 GOOGLE = "http://base.google.com/ns/1.0"
 GOOD = {"id": "a", "title": "Teapot", "link": "https://shop.test/1", "price": "10.50 EUR", "availability": "in_stock"}
@@ -44,7 +48,7 @@ def atom(*entries: str) -> bytes:
     ).encode()
 
 
-def content_of(load, feed: bytes):
+def content_of(load: Load, feed: bytes) -> OfferContent:
     (record,) = load(feed).records
     assert not record.errors, record.errors
     return record.content
@@ -66,7 +70,7 @@ WHOLE = """<g:id> SW 1 </g:id><g:title>  Teapot <![CDATA[<steel>]]> &amp; lid</g
 
 
 @pytest.mark.parametrize("feed", [rss(f"<item>{WHOLE}</item>"), atom(f"<entry>{WHOLE}</entry>")], ids=["rss", "atom"])
-def test_a_good_product_is_mapped_whole(load, feed):
+def test_a_good_product_is_mapped_whole(load: Load, feed: bytes) -> None:
     (record,) = load(feed).records
     content = record.content
     assert record.external_id == "SW 1"
@@ -108,7 +112,7 @@ def test_a_good_product_is_mapped_whole(load, feed):
         ("0.00 EUR", 0, "EUR"),
     ],
 )
-def test_prices_are_read_as_shops_write_them(text, micros, currency):
+def test_prices_are_read_as_shops_write_them(text: str, micros: int, currency: str) -> None:
     assert read_money(text) == (micros, currency)
 
 
@@ -117,7 +121,7 @@ def test_prices_are_read_as_shops_write_them(text, micros, currency):
     ["", "EUR", "1,234 EUR", "4.86 -- 6.22 USD", "1.2.3 EUR", "1,23,456 EUR", "-5 EUR", "from 5.00 EUR", "1e5 EUR",
      "٣ EUR", "1,234,56 EUR", "1 2 EUR", "NaN EUR", "USD 5 EUR", "9999999999999 EUR"],
 )  # fmt: skip
-def test_what_is_not_one_amount_is_none(text):
+def test_what_is_not_one_amount_is_none(text: str) -> None:
     assert read_money(text) is None
 
 
@@ -131,12 +135,12 @@ def test_what_is_not_one_amount_is_none(text):
         ("available for order", False, True),
     ],
 )  # fmt: skip
-def test_words_for_availability(text, now, later):
+def test_words_for_availability(text: str, now: bool, later: bool) -> None:
     assert read_availability(text) == (now, later, -1)
 
 
-def test_the_sale_price_counts_and_the_price_is_the_old_one(load):
-    def prices(price: str, sale: str):
+def test_the_sale_price_counts_and_the_price_is_the_old_one(load: Load) -> None:
+    def prices(price: str, sale: str) -> tuple[int, int]:
         content = content_of(load, rss(product(price=price, sale_price=sale)))
         return content.price.amount_micros // 10**6, content.old_price.amount_micros // 10**6
 
@@ -148,7 +152,7 @@ def test_the_sale_price_counts_and_the_price_is_the_old_one(load):
     assert prices("", "8 EUR") == (8, 0)
 
 
-def test_a_sale_price_beside_a_price_of_zero_is_the_price(load):
+def test_a_sale_price_beside_a_price_of_zero_is_the_price(load: Load) -> None:
     (record,) = load(rss(product(price="0 EUR", sale_price="8 EUR"))).records
     assert record.content.price.amount_micros == 8_000_000
     assert not record.content.HasField("old_price")
@@ -156,7 +160,7 @@ def test_a_sale_price_beside_a_price_of_zero_is_the_price(load):
     assert (issue.code, issue.message) == ("PRICE_ZERO", "The price is zero; the sale price was taken.")
 
 
-def test_the_sale_price_may_name_the_currency_of_both(load):
+def test_the_sale_price_may_name_the_currency_of_both(load: Load) -> None:
     content = content_of(load, rss(product(price="10", sale_price="8 EUR")))
     assert (content.price.currency_code, content.old_price.currency_code) == ("EUR", "EUR")
 
@@ -189,8 +193,8 @@ def test_the_sale_price_may_name_the_currency_of_both(load):
         ({"latitude": "91", "longitude": "0"}, "COORDINATES_INVALID", False),
     ],
 )
-def test_each_wrong_value_has_its_code(load, changes, code, is_error):
-    loaded = load(rss(product(id="good"), product(**changes), product(id="good2")))
+def test_each_wrong_value_has_its_code(load: Load, changes: dict[str, str | None], code: str, is_error: bool) -> None:
+    loaded = load(rss(product(id="good"), product("", "g:", **changes), product(id="good2")))
     (issue,) = loaded.records[1].errors
     assert (issue.code, issue.level == load_pb2.ISSUE_LEVEL_ERROR) == (code, is_error)
     assert (issue.external_id, issue.ordinal, issue.line) == ("a", 2, 4)
@@ -201,7 +205,7 @@ def test_each_wrong_value_has_its_code(load, changes, code, is_error):
     assert not loaded.records[2].errors
 
 
-def test_an_issue_lies_on_its_element_and_not_on_one_inside_another(load):
+def test_an_issue_lies_on_its_element_and_not_on_one_inside_another(load: Load) -> None:
     shipping = "<g:shipping>\n<g:price>4.95 GBP</g:price></g:shipping>\n<!-- <g:price> -->"
     (record,) = load(rss(f"<item><g:id>a</g:id><g:title>t</g:title>{shipping}\n  <g:price>x</g:price></item>")).records
     (issue,) = record.errors
@@ -209,7 +213,7 @@ def test_an_issue_lies_on_its_element_and_not_on_one_inside_another(load):
     assert issue.excerpt.startswith("<g:price>x</g:price>")
 
 
-def test_ids_are_told_from_those_of_atom_and_missing_ones_named(load):
+def test_ids_are_told_from_those_of_atom_and_missing_ones_named(load: Load) -> None:
     loaded = load(
         atom(
             f"<entry><id>tag:shop.test,1</id>{fields()}</entry>",
@@ -229,7 +233,7 @@ def test_ids_are_told_from_those_of_atom_and_missing_ones_named(load):
     assert "<g:id>" in missing.suggestion
 
 
-def test_atom_has_its_own_names_for_title_text_and_link(load):
+def test_atom_has_its_own_names_for_title_text_and_link(load: Load) -> None:
     entry = (
         '<entry><title type="html">Teapot</title><link rel="self" href="https://shop.test/feed"/>'
         '<link href="https://shop.test/1"/><summary>Steel</summary><updated>2026-01-01T00:00:00Z</updated>'
@@ -270,7 +274,7 @@ OWN_DECLARATION = product(prefix="").replace("<id>", f'<g:id xmlns:g="{GOOGLE}">
         pytest.param(rss(product(extra="<g:title>Other</g:title><title>Third</title>")), id="the first title counts"),
     ],
 )  # fmt: skip
-def test_habits_of_shops_change_nothing(load, feed):
+def test_habits_of_shops_change_nothing(load: Load, feed: bytes) -> None:
     loaded = load(feed)
     assert (loaded.scan.format, loaded.scan.warnings, loaded.codes) == ("google_rss", (), [])
     (record,) = loaded.records
@@ -280,7 +284,7 @@ def test_habits_of_shops_change_nothing(load, feed):
     assert content.available
 
 
-def test_cyrillic_is_read_in_its_encoding_and_under_a_wrong_name(load):
+def test_cyrillic_is_read_in_its_encoding_and_under_a_wrong_name(load: Load) -> None:
     item = product(title="Съёмный жёсткий диск № 5", brand="Мир")
     for declared, warned in (("windows-1251", False), ("UTF-8", True)):
         loaded = load(rss(item, prolog=prolog(declared), encoding="cp1251"))
@@ -289,12 +293,12 @@ def test_cyrillic_is_read_in_its_encoding_and_under_a_wrong_name(load):
         assert bool(loaded.scan.warnings) is warned
 
 
-def test_markup_that_nobody_hid_is_read_as_text(load):
+def test_markup_that_nobody_hid_is_read_as_text(load: Load) -> None:
     content = content_of(load, rss(product(description="<p>Boils <b>fast</b></p>")))
     assert content.description == "Boils fast"
 
 
-def test_unknown_tags_are_one_warning_for_the_file(load):
+def test_unknown_tags_are_one_warning_for_the_file(load: Load) -> None:
     loaded = load(
         rss(
             product("<max_price>1</max_price><g:wow/><media:content xmlns:media='urn:media'/>"),
@@ -315,7 +319,7 @@ def test_unknown_tags_are_one_warning_for_the_file(load):
         b'<feed xmlns="http://www.w3.org/2005/Atom"><entry><id>1</id><title>News</title></entry></feed>',
     ],
 )
-def test_news_are_no_feed_and_the_advice_says_what_is_missing(scan, feed):
+def test_news_are_no_feed_and_the_advice_says_what_is_missing(scan: Scan, feed: bytes) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(feed)
     assert caught.value.code == "UNKNOWN_FORMAT"
@@ -333,7 +337,7 @@ def test_news_are_no_feed_and_the_advice_says_what_is_missing(scan, feed):
         pytest.param(atom(f"<entry>{fields()}</entry>").replace(f' xmlns:g="{GOOGLE}"'.encode(), b""), id="atom"),
     ],
 )  # fmt: skip
-def test_products_without_the_declaration_are_read_by_their_content(load, feed):
+def test_products_without_the_declaration_are_read_by_their_content(load: Load, feed: bytes) -> None:
     loaded = load(feed)
     assert loaded.codes == []
     assert [(record.external_id, record.content.title) for record in loaded.records] == [("a", "Teapot")]
@@ -342,7 +346,9 @@ def test_products_without_the_declaration_are_read_by_their_content(load, feed):
 
 
 @pytest.mark.parametrize("line_break", ["\n", ""])
-def test_places_in_a_file_without_the_declaration_are_those_of_the_file(load, tmp_path, line_break):
+def test_places_in_a_file_without_the_declaration_are_those_of_the_file(
+    load: Load, tmp_path: Path, line_break: str
+) -> None:
     text = rss(product(), product(id="b", price="x"), declared="").decode().replace("\n", line_break)
     (issue,) = load(text.encode()).records[1].errors
     line = text.split("\n")[issue.line - 1]
@@ -352,12 +358,12 @@ def test_places_in_a_file_without_the_declaration_are_those_of_the_file(load, tm
     assert text.split("\n")[place.line - 1][place.column - 1 :].startswith("<item><g:id>b<")
 
 
-def test_the_metadata_of_meta_is_no_stray_tag(load):
+def test_the_metadata_of_meta_is_no_stray_tag(load: Load) -> None:
     about = "<metadata><ref_application_id>1</ref_application_id></metadata>"
     assert load(rss(about, product())).scan.warnings == ()
 
 
-def test_a_feed_of_prices_and_stock_is_a_patch(load):
+def test_a_feed_of_prices_and_stock_is_a_patch(load: Load) -> None:
     loaded = load(rss("<item><g:id>1</g:id><g:price>5 EUR</g:price><g:availability>in stock</g:availability></item>"))
     assert loaded.scan.stock_only
     items = (
@@ -368,21 +374,21 @@ def test_a_feed_of_prices_and_stock_is_a_patch(load):
     assert patched.codes == []
 
 
-def test_items_elsewhere_in_the_file_do_not_count(load):
+def test_items_elsewhere_in_the_file_do_not_count(load: Load) -> None:
     feed = rss(product(), "<box><item><g:id>no</g:id></item></box>", product("<g:x><item/></g:x>", id="b", price="x"))
     loaded = load(feed)
     assert [record.external_id for record in loaded.records] == ["a", "b"]
     assert [error.line for error in loaded.records[1].errors] == [5]
 
 
-def test_a_file_without_the_channel_lacks_its_structure(scan):
+def test_a_file_without_the_channel_lacks_its_structure(scan: Scan) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(f'<rss xmlns:g="{GOOGLE}"><item/></rss>'.encode())
     assert caught.value.code == "STRUCTURE_WRONG"
     assert "<channel> inside <rss>" in caught.value.message
 
 
-def test_what_is_said_of_the_shop_is_no_stray_tag(load, scan):
+def test_what_is_said_of_the_shop_is_no_stray_tag(load: Load, scan: Scan) -> None:
     about = '<lastBuildDate>x</lastBuildDate><ttl>60</ttl><i:owner xmlns:i="urn:i"/><a:link xmlns:a="http://www.w3.org/2005/Atom"/>'
     assert load(rss(about, product())).scan.warnings == ()
     assert scan(rss(about)).warnings == ("The file holds no offers.",)

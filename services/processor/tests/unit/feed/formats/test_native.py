@@ -8,6 +8,8 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_processor.domain.faults import FeedFault
 
+from ....conftest import Load, Scan
+
 CATEGORIES = '<categories><category id="1">Home</category><category id="2" parent="1">Kettles</category></categories>'
 GOOD = '<title>Kettle</title>\n<category id="2"/>\n<price currency="RUB">5</price>\n'
 
@@ -25,7 +27,7 @@ WHOLE = """<offer id=" a1 "><title> Kettle <![CDATA[<steel>]]> &amp; lid </title
 <attribute name="Weight" unit="kg">1.2</attribute><attribute name="Colour">steel</attribute></offer>"""
 
 
-def test_an_offer_can_say_everything_that_an_offer_has(load):
+def test_an_offer_can_say_everything_that_an_offer_has(load: Load) -> None:
     (record,) = load(feed(WHOLE)).records
     content = record.content
     assert not record.errors
@@ -43,7 +45,7 @@ def test_an_offer_can_say_everything_that_an_offer_has(load):
     assert stated | {"available"} == {field.name for field in OfferContent.DESCRIPTOR.fields}
 
 
-def test_a_category_is_named_by_id_or_by_path(load):
+def test_a_category_is_named_by_id_or_by_path(load: Load) -> None:
     by_id = GOOD.replace("\n", "")
     by_path = by_id.replace('<category id="2"/>', "<category>Garden > Chairs</category>")
     loaded = load(feed(f'<offer id="a">{by_id}</offer><offer id="b">{by_path}</offer>'))
@@ -82,7 +84,9 @@ def test_a_category_is_named_by_id_or_by_path(load):
         (GOOD + "<unknown/><x/>\n<stock>many</stock>", "FIELD_INVALID", False, 7),
     ],
 )
-def test_each_wrong_value_has_its_code_and_its_line(load, inside, code, is_error, line):
+def test_each_wrong_value_has_its_code_and_its_line(
+    load: Load, inside: str, code: str, is_error: bool, line: int
+) -> None:
     good = f'<offer id="good">{GOOD}</offer>'.replace("\n", "")
     loaded = load(feed(f'<offer id="bad">\n{inside}</offer>\n', good))
     (issue,) = loaded.records[0].errors
@@ -92,7 +96,7 @@ def test_each_wrong_value_has_its_code_and_its_line(load, inside, code, is_error
     assert not loaded.records[1].errors
 
 
-def test_an_old_price_that_is_not_above_the_price_is_left_out_and_said(load):
+def test_an_old_price_that_is_not_above_the_price_is_left_out_and_said(load: Load) -> None:
     (record,) = load(feed(f'<offer id="a">{GOOD}<old_price>4.50</old_price></offer>')).records
     (issue,) = record.errors
     assert issue.message == "The old price 4.50 is not above the price 5; the old price was left out."
@@ -101,7 +105,7 @@ def test_an_old_price_that_is_not_above_the_price_is_left_out_and_said(load):
     assert not record.content.HasField("old_price")
 
 
-def test_a_patch_takes_the_old_price_away_where_it_is_not_above_the_price(load):
+def test_a_patch_takes_the_old_price_away_where_it_is_not_above_the_price(load: Load) -> None:
     offers = (
         '<offer id="1"><price>5</price><old_price>5</old_price></offer>'
         '<offer id="2"><price>5</price><old_price>9</old_price></offer><offer id="3"><old_price>1</old_price></offer>'
@@ -116,25 +120,25 @@ def test_a_patch_takes_the_old_price_away_where_it_is_not_above_the_price(load):
     assert (list(alone.named_fields), list(alone.errors)) == (["old_price"], []), "there is no price to compare it with"
 
 
-def test_offers_without_id_and_duplicates_are_named(load):
+def test_offers_without_id_and_duplicates_are_named(load: Load) -> None:
     loaded = load(feed(*(f"<offer{id_}>{GOOD}</offer>" for id_ in (' id="a"', "", ' id="a"'))))
     assert loaded.codes == [("record:2", "ID_MISSING"), ("a", "DUPLICATE_ID")]
 
 
-def test_unknown_tags_are_one_warning_for_the_file(load):
+def test_unknown_tags_are_one_warning_for_the_file(load: Load) -> None:
     loaded = load(feed(f'<offer id="a">{GOOD}<name/><name/></offer><offer id="b">{GOOD}<name/></offer>'))
     assert loaded.scan.warnings == ("Tags that the Classifeed format does not know were left out: <name> (3 times).",)
 
 
 @pytest.mark.parametrize("version", ['"2"', '""', '"1.0"'])
-def test_another_version_is_refused(scan, version):
+def test_another_version_is_refused(scan: Scan, version: str) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(feed(version=version))
     assert caught.value.code == "STRUCTURE_WRONG"
     assert 'version="1"' in caught.value.message
 
 
-def test_prices_and_stock_alone_are_a_patch(load):
+def test_prices_and_stock_alone_are_a_patch(load: Load) -> None:
     offers = '<offer id="1"><price>5</price></offer><offer id="2"><stock>0</stock><available>false</available></offer>'
     loaded = load(feed(offers), patch=True)
     assert loaded.scan.stock_only
@@ -142,7 +146,7 @@ def test_prices_and_stock_alone_are_a_patch(load):
     assert loaded.codes == []
 
 
-def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load):
+def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load: Load) -> None:
     listed = "".join(f'<category id="{n}" parent="{n + 100}">x</category>' for n in range(3, 25))
     head = CATEGORIES.replace("</categories>", f'<category id="c" parent="1">x</category>{listed}</categories>')
     offers = f'<offer id="a">{GOOD}</offer>'
@@ -155,7 +159,7 @@ def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load):
 
 
 @pytest.mark.parametrize("tag", ["url", "picture"])
-def test_a_space_in_a_link_is_escaped(load, tag):
+def test_a_space_in_a_link_is_escaped(load: Load, tag: str) -> None:
     (record,) = load(feed(f'<offer id="a">{GOOD}<{tag}>https://p.test/a b.jpg</{tag}></offer>')).records
     (issue,) = record.errors
     assert (issue.code, issue.path) == ("LINK_ESCAPED", f"offer/{tag}")
@@ -166,14 +170,14 @@ def test_a_space_in_a_link_is_escaped(load, tag):
 @pytest.mark.parametrize(
     ("price", "micros"), [("1 200,50", 1_200_500_000), ("1,5", 1_500_000), ("5 RUB", 5_000_000), ("5 ₽", 5_000_000)]
 )
-def test_what_our_schema_refuses_and_other_formats_read_is_read(load, price, micros):
+def test_what_our_schema_refuses_and_other_formats_read_is_read(load: Load, price: str, micros: int) -> None:
     loaded = load(feed(f'<offer id="a">{GOOD.replace(">5<", f">{price}<")}<available>да</available></offer>'))
     assert loaded.codes == []
     assert loaded.records[0].content.price.amount_micros == micros
     assert loaded.records[0].content.available
 
 
-def test_the_currency_of_the_load_is_that_of_amounts_without_one(load):
+def test_the_currency_of_the_load_is_that_of_amounts_without_one(load: Load) -> None:
     content = feed(f'<offer id="a">{GOOD.replace(" currency=", " x=")}</offer>')
     assert load(content).codes == [("a", "CURRENCY_MISSING")]
     (record,) = load(content, default_currency="KZT").records

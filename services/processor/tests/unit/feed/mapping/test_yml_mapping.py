@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,15 +13,18 @@ from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_issues
+from classifeed_processor.feed.diagnosis.child_offsets import child_places
 from classifeed_processor.feed.mapping import extraction as gathering
 from classifeed_processor.feed.mapping import issues
 
+from ....conftest import Load, WriteOffer, WriteYml
 
-def issues_of(load, content, **options):
+
+def issues_of(load: Load, content: bytes, **options: Any) -> list[tuple[str, bool]]:
     return [(e.code, e.level == load_pb2.ISSUE_LEVEL_ERROR) for r in load(content, **options).records for e in r.errors]
 
 
-def test_a_good_offer_is_mapped_whole(load, yml):
+def test_a_good_offer_is_mapped_whole(load: Load, yml: WriteYml) -> None:
     text = """<offer id=" a1 " available="false"><url> //shop.test/1 </url>
     <price from="true">1499,90</price><oldprice>2000</oldprice>
     <currencyId>RUR</currencyId><categoryId>1</categoryId><picture>https://p.test/1.jpg | https://p.test/2.jpg</picture>
@@ -85,7 +90,9 @@ def test_a_good_offer_is_mapped_whole(load, yml):
         ({"name": "Шило &amp;amp; мыло"}, "ESCAPED_TWICE", False),
     ],
 )
-def test_each_wrong_value_has_its_code(load, yml, offer, changes, code, is_error):
+def test_each_wrong_value_has_its_code(
+    load: Load, yml: WriteYml, offer: WriteOffer, changes: dict[str, str | None], code: str, is_error: bool
+) -> None:
     loaded = load(yml(offer("good"), offer("bad", **changes), offer("good2")))
     (issue,) = loaded.records[1].errors
     assert (issue.code, issue.level == load_pb2.ISSUE_LEVEL_ERROR) == (code, is_error)
@@ -115,8 +122,8 @@ RATED = '<currency id="KZT" rate="2"/><currency id="USD" rate="90"/>'
     ],
 )
 def test_an_amount_without_a_currency_has_that_of_the_file_the_load_or_the_format(
-    load, yml, offer, currencies, default, code, currency, words
-):
+    load: Load, yml: WriteYml, offer: WriteOffer, currencies: str, default: str, code: str, currency: str, words: str
+) -> None:
     (record,) = load(yml(offer("a", currencyId=None), currencies=currencies), default_currency=default).records
     (issue,) = record.errors
     assert (issue.code, record.content.price.currency_code) == (code, currency)
@@ -124,14 +131,14 @@ def test_an_amount_without_a_currency_has_that_of_the_file_the_load_or_the_forma
     assert code != "CURRENCY_MISSING" or "--currency RUB" in issue.suggestion
 
 
-def test_a_shop_without_categories_is_one_warning_and_no_error(load, yml, offer):
+def test_a_shop_without_categories_is_one_warning_and_no_error(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(yml(offer("a", categoryId="77"), offer("b", categoryId=None), categories=""))
     assert loaded.codes == []
     assert len(loaded.scan.warnings) == 1
     assert loaded.records[0].content.category_id == "77"
 
 
-def test_a_title_is_made_of_prefix_vendor_and_model(load, yml, offer):
+def test_a_title_is_made_of_prefix_vendor_and_model(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     parts = "<typePrefix>Комод</typePrefix><vendor>Икс</vendor><model>Реан</model>"
     loaded = load(yml(offer("a", extra=parts, name=None), offer("b", extra="<model>Реан</model>", name=None)))
     assert [record.content.title for record in loaded.records] == ["Комод Икс Реан", "Реан"]
@@ -149,14 +156,16 @@ def test_a_title_is_made_of_prefix_vendor_and_model(load, yml, offer):
         ("Комод", "Икс", ".", ""),
     ],
 )
-def test_a_title_says_nothing_twice(load, yml, offer, prefix, vendor, model, title):
+def test_a_title_says_nothing_twice(
+    load: Load, yml: WriteYml, offer: WriteOffer, prefix: str, vendor: str, model: str, title: str
+) -> None:
     parts = f"<typePrefix>{prefix}</typePrefix><vendor>{vendor}</vendor><model>{model}</model>"
     (record,) = load(yml(offer("a", extra=parts, name=" - "))).records
     assert record.content.title == title
     assert [issue.code for issue in record.errors] == ([] if title else ["TITLE_MISSING"])
 
 
-def test_the_place_of_an_issue_is_exact(load, yml):
+def test_the_place_of_an_issue_is_exact(load: Load, yml: WriteYml) -> None:
     text = (
         '<offer id="a"><name>Ложка</name><price>1</price><categoryId>1</categoryId>\n'
         "  <!-- <picture> --><picture>https://p.test/1</picture> <picture>bad one</picture>\n</offer>"
@@ -168,7 +177,7 @@ def test_the_place_of_an_issue_is_exact(load, yml):
     assert text.split("\n")[1][issue.column - 1 :].startswith("<picture>bad one")
 
 
-def test_columns_of_a_file_in_one_line_count_characters(load, yml, offer):
+def test_columns_of_a_file_in_one_line_count_characters(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     offers = "".join(offer(f"й{n}", price="100" if n != 700 else "x") for n in range(800))
     content = yml(offers).replace(b"\n", b"")
     (issue,) = [error for record in load(content).records for error in record.errors]
@@ -177,7 +186,9 @@ def test_columns_of_a_file_in_one_line_count_characters(load, yml, offer):
     assert issue.excerpt.startswith("<price>x</price>")
 
 
-def test_offers_without_id_and_duplicates_travel_by_their_position(load, yml, offer):
+def test_offers_without_id_and_duplicates_travel_by_their_position(
+    load: Load, yml: WriteYml, offer: WriteOffer
+) -> None:
     content = yml(offer("a"), offer("b"), offer("a", price="x"), offer(""), offer(" "), offer("x" * 257), offer("a"))
     loaded = load(content)
     kinds = [(record.kind, record.external_id) for record in loaded.records]
@@ -198,14 +209,14 @@ def test_offers_without_id_and_duplicates_travel_by_their_position(load, yml, of
     assert not any(record.HasField("content") for record in loaded.records[2:])
 
 
-def test_an_offer_over_the_limit_is_rejected_alone(load, yml, offer):
+def test_an_offer_over_the_limit_is_rejected_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(yml(offer("a"), offer("big", description="x" * 300_000), offer("c")))
     assert loaded.codes == [("big", "OFFER_TOO_LARGE")]
     assert not loaded.records[1].HasField("content")
     assert all(batch.ByteSize() < 900_000 for batch in loaded.batches)
 
 
-def test_an_offer_of_too_many_elements_is_rejected_alone(load, yml, offer):
+def test_an_offer_of_too_many_elements_is_rejected_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(yml(offer("a"), offer("b", extra="<price>x</price>" * 2_001), offer("c")))
     assert loaded.codes == [("b", "OFFER_TOO_LARGE")]
     assert "2,006 elements" in loaded.records[1].errors[0].message
@@ -218,12 +229,14 @@ FLAWS = {
 }  # fmt: skip
 
 
-def test_all_issues_of_an_offer_are_placed_in_one_pass(load, yml, offer, monkeypatch):
-    calls = Counter()
+def test_all_issues_of_an_offer_are_placed_in_one_pass(
+    load: Load, yml: WriteYml, offer: WriteOffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: Counter[str] = Counter()
     for owner, name in ((issues, "child_places"), (issues, "places_in"), (gathering.TagTable, "elements")):
         kept = getattr(owner, name)
 
-        def counting(*args, kept=kept, name=name):
+        def counting(*args: Any, kept: Callable[..., Any] = kept, name: str = name) -> Any:
             calls[name] += 1
             return kept(*args)
 
@@ -239,7 +252,7 @@ def test_all_issues_of_an_offer_are_placed_in_one_pass(load, yml, offer, monkeyp
             assert line[issue.column - 1 :].startswith(f"<{tag}>"), issue
 
 
-def test_an_issue_of_a_code_and_a_field_is_one_and_counted(load, yml, offer):
+def test_an_issue_of_a_code_and_a_field_is_one_and_counted(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     pictures = "".join(f"<picture>bad {n}</picture>" for n in range(100))
     loaded = load(yml(offer("a", extra=pictures + "<picture>https://p.test/a b</picture>"), offer("b", price="x")))
     bad, escaped = loaded.records[0].errors
@@ -253,10 +266,16 @@ def test_an_issue_of_a_code_and_a_field_is_one_and_counted(load, yml, offer):
     assert (issue.code, issue.count) == ("PRICE_INVALID", 1)
 
 
-def test_issues_that_nobody_lists_are_counted_and_neither_worded_nor_placed(load, yml, offer, monkeypatch):
-    parsed = Counter()
-    kept = issues.child_places
-    monkeypatch.setattr(issues, "child_places", lambda *given: parsed.update("n") or kept(*given))
+def test_issues_that_nobody_lists_are_counted_and_neither_worded_nor_placed(
+    load: Load, yml: WriteYml, offer: WriteOffer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: Counter[str] = Counter()
+
+    def counting(source: bytes, encoding: str) -> list[int]:
+        parsed.update("n")
+        return child_places(source, encoding)
+
+    monkeypatch.setattr(issues, "child_places", counting)
     flawed = [offer(f"a{n}", price="x", extra="<picture>p</picture><picture>q</picture>") for n in range(150)]
     flawed.append(offer("last", price="x", url="shop"))
     records = load(yml(*flawed)).records
@@ -283,7 +302,7 @@ def test_issues_that_nobody_lists_are_counted_and_neither_worded_nor_placed(load
     }  # fmt: skip
 
 
-def test_a_flood_of_issues_is_counted_and_cut(load):
+def test_a_flood_of_issues_is_counted_and_cut(load: Load) -> None:
     """Of product data: an offer of YML has fewer codes and fields than that."""
     names = [f"custom_label_{n}" for n in range(5)] + [
         "condition", "color", "size", "material", "pattern", "gender", "age_group", "size_type", "size_system",
@@ -302,7 +321,7 @@ def test_a_flood_of_issues_is_counted_and_cut(load):
     )
 
 
-def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load):
+def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load: Load) -> None:
     offers = '<offer id="1"><price>5</price><outlets><outlet instock="2"/><outlet instock="3"/></outlets></offer>'
     offers += '<offer id="2" available="false"/>'
     loaded = load(f"<yml_catalog><shop><offers>{offers}</offers></shop></yml_catalog>".encode(), patch=True)
@@ -311,7 +330,7 @@ def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load):
     assert loaded.codes == []
 
 
-def test_offers_elsewhere_in_the_file_do_not_count(load, yml, offer):
+def test_offers_elsewhere_in_the_file_do_not_count(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     """Both passes must agree on which elements are offers, or every line after one would be wrong."""
     nested = offer("b", extra='<bundle><offers><offer id="in"/></offers></bundle>')
     content = yml(offer("a"), nested, offer("c", price="x")).replace(
@@ -323,13 +342,13 @@ def test_offers_elsewhere_in_the_file_do_not_count(load, yml, offer):
     assert loaded.scan.offer_count == 3
 
 
-def test_categories_in_a_circle_end(load, yml, offer):
+def test_categories_in_a_circle_end(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     circle = '<category id="1" parentId="2">А</category><category id="2" parentId="1">Б</category>'
     (record,) = load(yml(offer("a"), categories=circle)).records
     assert list(record.content.category_path) == ["Б", "А"]
 
 
-def test_an_id_that_looks_like_a_stand_in_is_refused(load, yml, offer):
+def test_an_id_that_looks_like_a_stand_in_is_refused(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     """Two records of one batch would have one id: that of the offer, and the stand-in of a duplicate."""
     loaded = load(yml(offer("record:3"), offer("a"), offer("a")))
     assert [record.external_id for record in loaded.records] == ["record:1", "a", "record:3"]
@@ -338,7 +357,9 @@ def test_an_id_that_looks_like_a_stand_in_is_refused(load, yml, offer):
 
 @pytest.mark.parametrize("tag", ["url", "picture"])
 @pytest.mark.parametrize("path", ["a b.jpg", "x" * 150 + "/one two.jpg", "x" * 300 + "/one two.jpg" + "y" * 300])
-def test_a_space_in_a_link_is_escaped_and_shown(load, yml, offer, tag, path):
+def test_a_space_in_a_link_is_escaped_and_shown(
+    load: Load, yml: WriteYml, offer: WriteOffer, tag: str, path: str
+) -> None:
     (record,) = load(yml(offer("a", **{tag: f"https://p.test/{path}"}))).records
     (issue,) = record.errors
     content = record.content
@@ -361,14 +382,18 @@ def test_a_space_in_a_link_is_escaped_and_shown(load, yml, offer, tag, path):
         ("https://p.test/1.jpg https://p.test/2.jpg", "https://p.test/1.jpg"),
     ],
 )
-def test_blanks_in_links_are_escaped_where_that_gives_a_link(load, yml, offer, text, link):
+def test_blanks_in_links_are_escaped_where_that_gives_a_link(
+    load: Load, yml: WriteYml, offer: WriteOffer, text: str, link: str
+) -> None:
     (record,) = load(yml(offer("a", picture=text))).records
     assert "".join(record.content.picture_urls[:1]) == link
     assert len(record.content.picture_urls) == (0 if not link else 2 if "2.jpg" in text else 1)
 
 
 @pytest.mark.parametrize("text", ["bad one", "ftp://shop.test/a b", "x" * 200 + " y"])
-def test_what_is_no_link_without_its_spaces_either_is_not_blamed_on_them(load, yml, offer, text):
+def test_what_is_no_link_without_its_spaces_either_is_not_blamed_on_them(
+    load: Load, yml: WriteYml, offer: WriteOffer, text: str
+) -> None:
     (issue,) = load(yml(offer("a", url=text))).records[0].errors
     assert "space" not in issue.message
 
@@ -388,7 +413,16 @@ def test_what_is_no_link_without_its_spaces_either_is_not_blamed_on_them(load, y
     ],
 )
 @pytest.mark.parametrize("place", ["attribute", "element"])
-def test_what_availability_says_and_what_it_does_not(load, yml, offer, place, attribute, available, stock, codes):
+def test_what_availability_says_and_what_it_does_not(
+    load: Load,
+    yml: WriteYml,
+    offer: WriteOffer,
+    place: str,
+    attribute: str,
+    available: bool,
+    stock: int,
+    codes: list[str],
+) -> None:
     text = offer("a", available=None if place == "attribute" else attribute)
     if place == "attribute":
         text = text.replace('id="a"', f'id="a" available="{attribute}"')
@@ -405,7 +439,7 @@ def test_what_availability_says_and_what_it_does_not(load, yml, offer, place, at
     assert ("available" in patched.named_fields) == (not codes)
 
 
-def test_a_stated_stock_counts_before_the_number_in_the_flag(load, yml, offer):
+def test_a_stated_stock_counts_before_the_number_in_the_flag(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     text = offer("a", quantity="3").replace('id="a"', 'id="a" available="12"')
     assert load(yml(text)).records[0].content.stock_quantity == 3
 
@@ -421,7 +455,14 @@ def test_a_stated_stock_counts_before_the_number_in_the_flag(load, yml, offer):
         ({"categoryId": "1", "category": "Дом &gt; Сад"}, "1", ["Кухня"]),
     ],
 )
-def test_a_category_in_words_is_a_path(load, yml, offer, elements, category_id, path):
+def test_a_category_in_words_is_a_path(
+    load: Load,
+    yml: WriteYml,
+    offer: WriteOffer,
+    elements: dict[str, str | None],
+    category_id: str,
+    path: list[str],
+) -> None:
     loaded = load(yml(offer("a", **elements)))
     content = loaded.records[0].content
     assert (content.category_id, list(content.category_path)) == (category_id, path)
@@ -433,7 +474,9 @@ def test_a_category_in_words_is_a_path(load, yml, offer, elements, category_id, 
     ("price", "micros"),
     [("1 200,50", 1_200_500_000), ("1 200", 1_200_000_000), ("1200 руб.", 1_200_000_000), ("1 200 ₽", 1_200_000_000)],
 )
-def test_amounts_are_read_as_in_other_formats(load, yml, offer, price, micros):
+def test_amounts_are_read_as_in_other_formats(
+    load: Load, yml: WriteYml, offer: WriteOffer, price: str, micros: int
+) -> None:
     loaded = load(yml(offer("a", price=price, oldprice="2 000,00")))
     assert loaded.codes == []
     content = loaded.records[0].content
@@ -441,19 +484,19 @@ def test_amounts_are_read_as_in_other_formats(load, yml, offer, price, micros):
     assert content.old_price.amount_micros == 2_000_000_000
 
 
-def test_a_currency_beside_the_amount_is_that_of_the_offer(load, yml, offer):
+def test_a_currency_beside_the_amount_is_that_of_the_offer(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(yml(offer("a", price="10 EUR", currencyId=None)))
     assert loaded.codes == []
     assert loaded.records[0].content.price.currency_code == "EUR"
 
 
-def test_a_price_of_zero_leaves_no_old_price_alone(load, yml, offer):
+def test_a_price_of_zero_leaves_no_old_price_alone(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(yml(offer("a", price="0", oldprice="100")))
     assert loaded.codes == [("a", "PRICE_ZERO")]
     assert not loaded.records[0].content.HasField("old_price")
 
 
-def test_texts_that_were_escaped_twice_are_told(load, yml, offer):
+def test_texts_that_were_escaped_twice_are_told(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     name = "Шкаф &amp;quot;Дуб&amp;quot; &amp;amp; полка &amp;nbsp;&amp;laquo;М&amp;raquo; &amp;foo;"
     (record,) = load(yml(offer("a", name=name, vendor="A&amp;amp;B", model="M&amp;M"))).records
     content = record.content
@@ -465,7 +508,9 @@ def test_texts_that_were_escaped_twice_are_told(load, yml, offer):
 
 
 @pytest.mark.parametrize("external_id", ["7,46221E+11", "7.46221E+11", "1E+15", "#N/A", "#ЗНАЧ!", "#####"])
-def test_ids_that_a_spreadsheet_destroyed_are_named(load, yml, offer, external_id):
+def test_ids_that_a_spreadsheet_destroyed_are_named(
+    load: Load, yml: WriteYml, offer: WriteOffer, external_id: str
+) -> None:
     loaded = load(yml(offer(external_id), offer("a"), offer(external_id), offer("A7E+11"), offer("7E11")))
     assert loaded.codes == [(external_id, "ID_DESTROYED")] * 2
     of, duplicate = offer_requests_pb2.RECORD_KIND_OFFER, offer_requests_pb2.RECORD_KIND_DUPLICATE
@@ -473,7 +518,7 @@ def test_ids_that_a_spreadsheet_destroyed_are_named(load, yml, offer, external_i
     assert [record.kind for record in loaded.records] == [of, of, duplicate, of, of]
 
 
-def test_the_file_of_mail_ru_is_yml_under_another_root(load, yml, offer):
+def test_the_file_of_mail_ru_is_yml_under_another_root(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     content = yml(offer("a")).replace(b"yml_catalog", b"torg_price")
     loaded = load(content)
     assert (loaded.scan.format, loaded.codes, loaded.records[0].content.title) == ("yml", [], "Чайник")
@@ -485,7 +530,7 @@ def test_the_file_of_mail_ru_is_yml_under_another_root(load, yml, offer):
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("tag", ["picture", "url", "available", "category", "name", "price"])
 @pytest.mark.parametrize("text", [" ", ",", "1 ", "&amp;a", "/ ", "1,"])
-def test_long_texts_take_no_time(load, yml, offer, tag, text):
+def test_long_texts_take_no_time(load: Load, yml: WriteYml, offer: WriteOffer, tag: str, text: str) -> None:
     """Patterns that begin anew at each blank of a run of blanks would take the square of its length."""
     inside = f"https://p.test/{text * (120_000 // len(text))}x"
     began = time.process_time()

@@ -13,7 +13,7 @@ ids = st.lists(st.text(alphabet="abcé", min_size=1, max_size=2), max_size=60)
 
 
 @given(ids)
-def test_every_repetition_is_found_with_its_first_place(external_ids):
+def test_every_repetition_is_found_with_its_first_place(external_ids: list[str]) -> None:
     hashes = IdHashes()
     for external_id in external_ids:
         hashes.add(external_id, 1, 0)
@@ -27,7 +27,7 @@ def test_every_repetition_is_found_with_its_first_place(external_ids):
         duplicates.rewind()
 
 
-def test_different_ids_with_the_same_hash_are_told_apart():
+def test_different_ids_with_the_same_hash_are_told_apart() -> None:
     class Colliding(str):
         __slots__ = ()
 

@@ -7,10 +7,12 @@ import pytest
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats.sniff import _NATIVE_CODECS
 
+from ....conftest import Load, Scan, WriteOffer, WriteYml
+
 TEXT = "Съёмный жёсткий диск № 5"
 
 
-def feed(yml, offer, declared: str, written: str, text: str = TEXT) -> bytes:
+def feed(yml: WriteYml, offer: WriteOffer, declared: str, written: str, text: str = TEXT) -> bytes:
     prolog = f'<?xml version="1.0" encoding="{declared}"?>\n' if declared else ""
     return yml(offer("a", name=text), offer("b", price="x", name=text), prolog=prolog, encoding=written)
 
@@ -26,7 +28,7 @@ def feed(yml, offer, declared: str, written: str, text: str = TEXT) -> bytes:
         ("US-ASCII", "utf-8"),
     ],
 )
-def test_declared_encodings_are_read(load, yml, offer, declared, written):
+def test_declared_encodings_are_read(load: Load, yml: WriteYml, offer: WriteOffer, declared: str, written: str) -> None:
     text = TEXT if written not in {"koi8-r"} else TEXT.replace("№", "N")
     loaded = load(feed(yml, offer, declared, written, text))
     assert [record.content.title for record in loaded.records] == [text, text]
@@ -36,7 +38,9 @@ def test_declared_encodings_are_read(load, yml, offer, declared, written):
 
 
 @pytest.mark.parametrize("declared", ["UTF-8", ""])
-def test_windows_1251_under_another_name_is_read_with_a_warning(load, yml, offer, declared):
+def test_windows_1251_under_another_name_is_read_with_a_warning(
+    load: Load, yml: WriteYml, offer: WriteOffer, declared: str
+) -> None:
     loaded = load(feed(yml, offer, declared, "cp1251"))
     assert [record.content.title for record in loaded.records] == [TEXT, TEXT]
     assert any("windows-1251" in warning for warning in loaded.scan.warnings)
@@ -45,13 +49,15 @@ def test_windows_1251_under_another_name_is_read_with_a_warning(load, yml, offer
     assert loaded.records[1].errors[0].column == line.index("<price>") + 1
 
 
-def test_utf8_that_is_called_windows_1251_is_read_with_a_warning(load, yml, offer):
+def test_utf8_that_is_called_windows_1251_is_read_with_a_warning(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     loaded = load(feed(yml, offer, "windows-1251", "utf-8"))
     assert [record.content.title for record in loaded.records] == [TEXT, TEXT]
     assert any("UTF-8" in warning for warning in loaded.scan.warnings)
 
 
-def test_a_broken_byte_in_utf8_does_not_turn_the_file_into_windows_1251(scan, yml, offer):
+def test_a_broken_byte_in_utf8_does_not_turn_the_file_into_windows_1251(
+    scan: Scan, yml: WriteYml, offer: WriteOffer
+) -> None:
     content = feed(yml, offer, "UTF-8", "utf-8").replace("диск".encode(), "ди".encode() + b"\xd1" + "ск".encode(), 1)
     with pytest.raises(FeedFault) as caught:
         scan(content)
@@ -59,7 +65,9 @@ def test_a_broken_byte_in_utf8_does_not_turn_the_file_into_windows_1251(scan, ym
     assert caught.value.line == 7
 
 
-def test_a_malformed_file_in_windows_1251_is_reported_as_malformed(scan, yml, offer):
+def test_a_malformed_file_in_windows_1251_is_reported_as_malformed(
+    scan: Scan, yml: WriteYml, offer: WriteOffer
+) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(feed(yml, offer, "windows-1251", "cp1251", "Чай & кофе"))
     assert (caught.value.code, caught.value.line) == ("MALFORMED_XML", 7)
@@ -86,7 +94,9 @@ def test_a_malformed_file_in_windows_1251_is_reported_as_malformed(scan, yml, of
         '<?xml version="1.0"\nencoding\n=\n"klingon" standalone="no"?>',
     ],
 )
-def test_encodings_that_are_not_read_are_refused_by_their_name(scan, yml, offer, declaration):
+def test_encodings_that_are_not_read_are_refused_by_their_name(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, declaration: str
+) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(yml(offer("a"), prolog=declaration))
     assert (caught.value.code, caught.value.line) == ("ENCODING_UNKNOWN", 1)
@@ -105,7 +115,9 @@ def test_encodings_that_are_not_read_are_refused_by_their_name(scan, yml, offer,
         ('<?xml version="1.0" encoding="UTF-8" encoding="UTF-8"?>', "MALFORMED_XML"),
     ],
 )
-def test_declarations_that_are_none_are_refused(scan, yml, offer, declaration, code):
+def test_declarations_that_are_none_are_refused(
+    scan: Scan, yml: WriteYml, offer: WriteOffer, declaration: str, code: str
+) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(yml(offer("a"), prolog=declaration))
     assert (caught.value.code, caught.value.line) == (code, 1)
@@ -120,18 +132,20 @@ def test_declarations_that_are_none_are_refused(scan, yml, offer, declaration, c
         f'<?xml {" " * 300}version="1.0" encoding="windows-1251"?>',
     ],
 )
-def test_what_is_declared_is_forced_on_both_parsers_however_it_is_written(load, yml, offer, declaration):
+def test_what_is_declared_is_forced_on_both_parsers_however_it_is_written(
+    load: Load, yml: WriteYml, offer: WriteOffer, declaration: str
+) -> None:
     loaded = load(yml(offer("a", name=TEXT), prolog=declaration, encoding="cp1251"))
     assert [record.content.title for record in loaded.records] == [TEXT]
     assert (loaded.scan.encoding, loaded.scan.warnings) == ("cp1251", ())
 
 
-def test_a_mark_says_more_than_a_name(load, yml, offer):
+def test_a_mark_says_more_than_a_name(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     content = yml(offer("a", name="Ёж"), prolog='<?xml version="1.0" encoding="windows-1251"?>')
     assert [record.content.title for record in load(b"\xef\xbb\xbf" + content).records] == ["Ёж"]
 
 
-def test_each_encoding_means_the_same_to_both_parsers(load, yml, offer):
+def test_each_encoding_means_the_same_to_both_parsers(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     """Byte by byte: what one of them takes and the other one does not would stop a load half-way."""
     for name in sorted(_NATIVE_CODECS):
         for byte in range(0x80, 0x100):
@@ -149,7 +163,7 @@ def test_each_encoding_means_the_same_to_both_parsers(load, yml, offer):
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("before", ["<!---->", "<!-- x --> ", "<!-- \n -->\n", "<a>", "<!--->"])
-def test_many_comments_before_the_root_take_no_time(scan, yml, before):
+def test_many_comments_before_the_root_take_no_time(scan: Scan, yml: WriteYml, before: str) -> None:
     """The first bytes were looked at by a pattern that could be read in two to the number of comments ways."""
     with pytest.raises(FeedFault):
         scan(before.encode() * 5000 + b"<no_feed/>")

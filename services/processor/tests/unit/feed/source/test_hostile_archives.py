@@ -18,6 +18,7 @@ import pytest
 
 from classifeed_processor.domain.faults import FeedFault
 
+from ....conftest import Load, Scan
 from ....measuring import Measured, measure
 
 MIB = 1 << 20
@@ -192,7 +193,7 @@ SMALL: dict[str, tuple[bytes, str, str]] = {
 
 
 @pytest.mark.parametrize("case", SMALL)
-def test_every_field_of_an_archive_may_lie(load, case):
+def test_every_field_of_an_archive_may_lie(load: Load, case: str) -> None:
     content, outcome, words = SMALL[case]
     try:
         found, message = f"OK:{len(load(content).records)}", ""
@@ -203,14 +204,14 @@ def test_every_field_of_an_archive_may_lie(load, case):
     assert message.replace("\n", "").isprintable()
 
 
-def test_an_archive_of_tiny_pieces_is_read_whole(load):
+def test_an_archive_of_tiny_pieces_is_read_whole(load: Load) -> None:
     """What looks at the first bytes must not take the first piece for all of them."""
     content = b"\n" * 700 + FEED
     members = b"".join(gzip_header(0) + deflated(bytes([byte])) + gzip_tail(bytes([byte])) for byte in content)
     assert len(load(members).records) == 1
 
 
-def test_names_are_shown_in_printable_characters(scan):
+def test_names_are_shown_in_printable_characters(scan: Scan) -> None:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr("folder/a\x1b[31m.xml", FEED)
@@ -233,7 +234,7 @@ def write_pieces(path: Path, start: bytes, piece: bytes, size: int, end: bytes =
         file.write(end)
 
 
-Write = Callable[[Path], None]
+Write = Callable[[Path], object]
 LARGE: dict[str, tuple[Write, set[str]]] = {
     "51 MB of directory": (lambda path: write_bare_directory(path, entries=1_108_000), {"ARCHIVE_AMBIGUOUS"}),
     "51 MB of directory, said to be one file": (
@@ -290,7 +291,7 @@ def check(measured: Measured) -> None:
 
 
 @pytest.mark.parametrize("case", LARGE)
-def test_large_archives_cost_little(tmp_path, case):
+def test_large_archives_cost_little(tmp_path: Path, case: str) -> None:
     write, outcomes = LARGE[case]
     write(tmp_path / "feed")
     measured = measure(tmp_path / "feed")
@@ -322,7 +323,7 @@ def open_source(path, limits):
     ["51 MB of directory", "a gzip name of 50 MB"]
     + ["2.5 million empty gzip members at the beginning"] * (os.environ.get("CLASSIFEED_CAMPAIGN") == "long"),
 )
-def test_the_readers_of_the_standard_library_cost_too_much(tmp_path, case):
+def test_the_readers_of_the_standard_library_cost_too_much(tmp_path: Path, case: str) -> None:
     write, _ = LARGE[case]
     write(tmp_path / "feed")
     measured = measure(tmp_path / "feed", NAIVE)

@@ -13,6 +13,8 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.formats.registry import FORMATS
 from classifeed_processor.feed.source.limits import Limits
 
+from ....conftest import Load, Scan, WriteOffer, WriteYml
+
 
 def zipped(**members: bytes) -> bytes:
     buffer = io.BytesIO()
@@ -22,7 +24,7 @@ def zipped(**members: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def test_plain_gzip_and_zip_give_the_same_offers(load, yml, offer):
+def test_plain_gzip_and_zip_give_the_same_offers(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(offer("a"), offer("b"))
     plain = [record.SerializeToString() for record in load(feed).records]
     assert [record.SerializeToString() for record in load(gzip.compress(feed)).records] == plain
@@ -30,7 +32,9 @@ def test_plain_gzip_and_zip_give_the_same_offers(load, yml, offer):
 
 
 @pytest.mark.parametrize("before", [b"\n\n", codecs.BOM_UTF8, codecs.BOM_UTF8 + b" \r\n\n"])
-def test_marks_and_blank_lines_before_the_declaration_are_no_fault(load, yml, offer, before):
+def test_marks_and_blank_lines_before_the_declaration_are_no_fault(
+    load: Load, yml: WriteYml, offer: WriteOffer, before: bytes
+) -> None:
     loaded = load(before + yml(offer("a"), offer("b", price="x")))
     assert len(loaded.records) == 2
     # Line numbers are those of the file as it came.
@@ -41,7 +45,7 @@ def test_marks_and_blank_lines_before_the_declaration_are_no_fault(load, yml, of
 
 @pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
 @pytest.mark.parametrize("mark", [True, False])
-def test_utf16_is_read(load, yml, offer, codec, mark):
+def test_utf16_is_read(load: Load, yml: WriteYml, offer: WriteOffer, codec: str, mark: bool) -> None:
     bom = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}[codec] if mark else b""
     feed = yml(offer("a", name="Ёлка"), prolog='<?xml version="1.0" encoding="UTF-16"?>\n').decode()
     loaded = load(bom + ("\n" + feed).encode(codec))
@@ -60,7 +64,7 @@ def test_utf16_is_read(load, yml, offer, codec, mark):
         b"<!-- cache --><!doctype HTML>",
     ],
 )
-def test_a_web_page_is_no_feed(scan, page):
+def test_a_web_page_is_no_feed(scan: Scan, page: bytes) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(page)
     assert (caught.value.code, caught.value.line) == ("NOT_A_FEED", 1)
@@ -91,13 +95,13 @@ def test_a_web_page_is_no_feed(scan, page):
         (codecs.BOM_UTF32_LE + "<a/>".encode("utf-32-le"), "ENCODING_UNKNOWN"),
     ],
 )
-def test_what_cannot_be_read_is_refused_by_name(scan, content, code):
+def test_what_cannot_be_read_is_refused_by_name(scan: Scan, content: bytes, code: str) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(content)
     assert caught.value.code == code
 
 
-def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan):
+def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan: Scan) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(b"id;name\n" + b"x" * 500)
     words, *known = caught.value.message.split("\n")
@@ -110,14 +114,14 @@ def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan):
     ]
 
 
-def test_a_cut_off_archive_is_refused(scan, yml, offer):
+def test_a_cut_off_archive_is_refused(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     packed = gzip.compress(yml(*(offer(f"a{n}") for n in range(500))))
     with pytest.raises(FeedFault) as caught:
         scan(packed[: len(packed) // 2])
     assert caught.value.code == "ARCHIVE_BROKEN"
 
 
-def test_an_archive_that_unpacks_to_far_too_much_is_refused_early(scan):
+def test_an_archive_that_unpacks_to_far_too_much_is_refused_early(scan: Scan) -> None:
     limits = Limits(ratio_free_bytes=1 << 20)
     with pytest.raises(FeedFault) as caught:
         scan(gzip.compress(b"<yml_catalog>" + b" " * (64 << 20)), limits)
@@ -140,7 +144,7 @@ def test_an_archive_that_unpacks_to_far_too_much_is_refused_early(scan):
         (b"id;name", "of no known format"),
     ],
 )
-def test_content_is_called_what_it_is_and_shown_in_printable_characters(scan, content, name):
+def test_content_is_called_what_it_is_and_shown_in_printable_characters(scan: Scan, content: bytes, name: str) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(content)
     message = caught.value.message

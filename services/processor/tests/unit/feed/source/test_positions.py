@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +18,8 @@ from classifeed_processor.feed.source.limits import DEFAULT_LIMITS, Limits
 from classifeed_processor.feed.source.parsed_bytes import ParsedBytes
 from classifeed_processor.feed.source.positions import read_positions
 from classifeed_processor.feed.source.source import open_source
+
+from ....conftest import Load, Scan
 
 YML = ("<yml_catalog><shop><offers>", "offer", "</offers></shop></yml_catalog>")
 PREFIXED = (
@@ -49,7 +52,13 @@ def offers(draw: st.DrawFn) -> tuple[str, str]:
     return start + ">", draw(inside) + "</"
 
 
-def written(parts: tuple[str, str, str], given_offers: list[tuple[tuple[str, str], str, str]], encoding: str):
+Parts = tuple[str, str, str]
+"""What stands before the offers, their tag, and what stands behind them."""
+GivenOffers = list[tuple[tuple[str, str], str, str]]
+"""Each as `offers` gives it, with the blank in its end tag and what stands between it and the next one."""
+
+
+def written(parts: Parts, given_offers: GivenOffers, encoding: str) -> tuple[bytes, list[tuple[int, int]]]:
     """Return a file, and the range of each offer in it as the one who writes it knows it."""
     head, tag, tail = parts
     content = head.encode(encoding)
@@ -61,26 +70,23 @@ def written(parts: tuple[str, str, str], given_offers: list[tuple[tuple[str, str
     return content + tail.encode(encoding), ranges
 
 
-def scan_positions(scan, content: bytes, chunk: int) -> list[tuple[int, int]]:
-    kept = reading.CHUNK_BYTES
-    reading.CHUNK_BYTES = chunk
-    try:
+def scan_positions(scan: Scan, content: bytes, chunk: int) -> list[tuple[int, int]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "CHUNK_BYTES", chunk)
         return list(read_positions(scan(content).positions))
-    finally:
-        reading.CHUNK_BYTES = kept
 
 
 @pytest.mark.parametrize("parts", [YML, PREFIXED], ids=["yml", "prefixed"])
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=300)
 @given(st.lists(st.tuples(offers(), blank, between), min_size=1, max_size=6), st.sampled_from([1, 3, 17, 256, 1 << 18]))
-def test_ranges_are_those_of_the_elements(scan, parts, given_offers, chunk):
+def test_ranges_are_those_of_the_elements(scan: Scan, parts: Parts, given_offers: GivenOffers, chunk: int) -> None:
     content, ranges = written(parts, given_offers, "utf-8")
     assert scan_positions(scan, content, chunk) == ranges
 
 
 @settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=100)
 @given(st.lists(st.tuples(offers(), blank, between), min_size=1, max_size=6), st.sampled_from([1, 17, 1 << 18]))
-def test_both_passes_agree_in_every_encoding(scan, load, given_offers, chunk):
+def test_both_passes_agree_in_every_encoding(scan: Scan, load: Load, given_offers: GivenOffers, chunk: int) -> None:
     prolog = '<?xml version="1.0" encoding="windows-1251"?>'
     content, ranges = written((prolog + YML[0], *YML[1:]), given_offers, "cp1251")
     assert scan_positions(scan, content, chunk) == ranges
@@ -91,7 +97,7 @@ def test_both_passes_agree_in_every_encoding(scan, load, given_offers, chunk):
     assert len(load(content).records) == len(load(wide).records) == len(ranges)
 
 
-def test_ranges_grow_and_do_not_overlap_in_every_sample(scan):
+def test_ranges_grow_and_do_not_overlap_in_every_sample(scan: Scan) -> None:
     for found in FORMATS:
         content = found.read_file(found.sample)
         tag = found.names.offer
@@ -107,7 +113,7 @@ def test_ranges_grow_and_do_not_overlap_in_every_sample(scan):
     "form", ["<offer id='{}'/>", "<offer id='{}' />", "<offer\tid='{}'/>", "<offer id='{}'></offer >"]
 )
 @pytest.mark.parametrize("gap", ["", "\n"])
-def test_empty_offers_are_offers(scan, load, tmp_path, form, gap):
+def test_empty_offers_are_offers(scan: Scan, load: Load, tmp_path: Path, form: str, gap: str) -> None:
     content = (YML[0] + gap.join(form.format(each) for each in "abc") + YML[2]).encode()
     assert [record.external_id for record in load(content).records] == ["a", "b", "c"]
     (tmp_path / "one").write_bytes(content)
@@ -123,7 +129,7 @@ class NaiveBytes(ParsedBytes):
 
 
 @pytest.mark.parametrize("content", ["<offer id='a'/><offer id='b'/>", "<offer id='a'></offer >"])
-def test_the_naive_way_is_seen(scan, monkeypatch, content):
+def test_the_naive_way_is_seen(scan: Scan, monkeypatch: pytest.MonkeyPatch, content: str) -> None:
     monkeypatch.setattr(reading, "ParsedBytes", NaiveBytes)
     text = (YML[0] + content + YML[2]).encode()
     try:
@@ -133,7 +139,7 @@ def test_the_naive_way_is_seen(scan, monkeypatch, content):
     assert found != [(len(YML[0]), len(YML[0]) + len(content))]
 
 
-def test_a_file_of_more_offers_than_can_be_kept_apart_is_refused(scan):
+def test_a_file_of_more_offers_than_can_be_kept_apart_is_refused(scan: Scan) -> None:
     content = (YML[0] + "<offer/>" * 11 + YML[2]).encode()
     with pytest.raises(FeedFault) as caught:
         scan(content, Limits(offers=10))
