@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,8 @@ from classifeed.feeds.v1.load_pb2 import (
     DISPOSITION_DELETE,
     ISSUE_LEVEL_ERROR,
     LOAD_MODE_REPLACE,
+    Disposition,
+    LoadMode,
     OfferError,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
@@ -20,6 +23,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_OFFER,
     RECORD_KIND_UNIDENTIFIED,
+    HoldDecision,
     OfferBatch,
     OfferRecord,
     RunCheck,
@@ -30,12 +34,13 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_domain.publishing import ReceiverClient
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.apply_requests import apply_requests
 from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.republish_offers import Republisher
-from classifeed_offers.app.sweep_run import sweep_step
+from classifeed_offers.app.sweep_run import Step, sweep_step
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
@@ -43,6 +48,9 @@ from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
 from classifeed_offers.store import publishing
+
+# Messages of several kinds, in the order of their requests.
+Results = list[Any]
 
 
 def content_of(title: str, price: int = 100) -> OfferContent:
@@ -93,10 +101,10 @@ class Load:
     run: int = 1
     seller: str = "seller"
     namespace: str = "default"
-    mode: int = LOAD_MODE_REPLACE
-    disposition: int = DISPOSITION_DELETE
+    mode: LoadMode = LOAD_MODE_REPLACE
+    disposition: Disposition = DISPOSITION_DELETE
     batch_size: int = 2
-    decision: int = HOLD_DECISION_UNSPECIFIED
+    decision: HoldDecision = HOLD_DECISION_UNSPECIFIED
     batches: list[OfferBatch] = field(init=False)
     end: TaskEnd = field(init=False)
 
@@ -119,10 +127,10 @@ class Load:
         )
 
     @property
-    def address(self) -> dict[str, object]:
+    def address(self) -> dict[str, Any]:
         return {"seller_id": self.seller, "namespace": self.namespace, "task_id": self.task, "run": self.run}
 
-    def decided(self, decision: int) -> TaskEnd:
+    def decided(self, decision: HoldDecision) -> TaskEnd:
         """Return the end of the run once more, with a decision."""
         end = TaskEnd.FromString(self.end.SerializeToString())
         end.decision = decision
@@ -146,31 +154,31 @@ class Owner:
         if run not in self.sweeps:
             self.sweeps.append(run)
 
-    async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> list:
+    async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> Results:
         async with self.db.transaction() as tx:
             return await apply_requests(tx, list(requests), moderation=self.moderation, sweeps=self, guard=self.guard)
 
-    async def step(self, run: RunKey, *, slice_offers: int = 1000):
+    async def step(self, run: RunKey, *, slice_offers: int = 1000) -> Step:
         async with self.db.transaction() as tx:
             step = await sweep_step(tx, run, guard=self.guard, slice_offers=slice_offers)
         if not step.more:
             self.sweeps.remove(run)
         return step
 
-    async def sweep(self) -> list:
+    async def sweep(self) -> Results:
         """Run all sweeps to their ends and return the answers."""
-        results = []
+        results: Results = []
         while self.sweeps:
             step = await self.step(self.sweeps[0])
             if step.result is not None:
                 results.append(step.result)
         return results
 
-    async def load(self, load: Load) -> list:
+    async def load(self, load: Load) -> Results:
         """Take a whole run in one poll and sweep."""
         return [*await self.take(load.messages), *await self.sweep()]
 
-    async def rows(self, load: Load | None = None) -> dict[str, tuple]:
+    async def rows(self, load: Load | None = None) -> dict[str, tuple[Any, ...]]:
         """external_id → (status, origin, title, price, last_task_id, last_change, version) of a namespace."""
         namespace = Namespace(load.seller, load.namespace) if load else Namespace("seller", "default")
         async with self.db.connection() as connection:
@@ -242,13 +250,16 @@ class Publishing:
         await self.watch.poll()
         return not self.watch.blocked() and await self.pusher.backlog() == 0
 
-    async def fetch(self, sql: str, *parameters: object) -> list[tuple]:
+    async def fetch(self, sql: str, *parameters: object) -> list[tuple[Any, ...]]:
         async with self.db.connection() as connection:
             return await (await connection.execute(sql, parameters)).fetchall()
 
 
+NewPublishing = Callable[..., Publishing]
+
+
 @pytest.fixture
-def new_publishing(db: Database) -> Callable[..., Publishing]:
+def new_publishing(db: Database) -> NewPublishing:
     def make(receiver: ReceiverClient, **options: int) -> Publishing:
         return Publishing(db, receiver, **options)
 
@@ -256,7 +267,7 @@ def new_publishing(db: Database) -> Callable[..., Publishing]:
 
 
 @pytest.fixture
-async def db(migrated_database) -> Database:
+async def db(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_offers", "offers")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,39 +13,45 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_INCOMPLETE,
     TaskEndResult,
 )
+from classifeed_common.db import Database, Tx
 from classifeed_common.outbox import Outbox
-from classifeed_jobs import Fixed, JobAdmin, JobStore, Worker
+from classifeed_jobs import Fixed, Job, JobAdmin, JobStore, Task, Worker
+from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.jobs import sweep as sweep_module
 from classifeed_offers.jobs.sweep import QUEUE, TASK, SweepJobs, sweep_registry
 
+from ..conftest import Load, Owner, Records
+
 
 @pytest.fixture
-def tasks():
+def tasks() -> Mapping[str, Task]:
     registry = sweep_registry(Outbox(), guard=Guard())
     return {TASK: replace(registry[TASK], backoff=Fixed(0.01))}
 
 
-async def ends(db) -> list[TaskEndResult]:
+async def ends(db: Database) -> list[TaskEndResult]:
     async with db.transaction() as tx:
         rows = await (await tx.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
     return [TaskEndResult.FromString(value) for (value,) in rows]
 
 
-async def job_of(db, store, number: int):
+async def job_of(db: Database, store: JobStore, number: int) -> Job:
     async with db.transaction() as tx:
         rows = await (await tx.execute("SELECT job_id FROM dl_jobs_all ORDER BY created_at")).fetchall()
-        return await store.get(tx, rows[number][0])
+        job = await store.get(tx, rows[number][0])
+    assert job is not None
+    return job
 
 
-async def sweeping(owner, store, load) -> None:
+async def sweeping(owner: Owner, store: JobStore, load: Load) -> None:
     """Apply a whole run and queue its sweep as a job."""
     await owner.take(load.messages)
     async with owner.db.transaction() as tx:
         await SweepJobs(store, guard=Guard()).start(tx, owner.sweeps.pop())
 
 
-async def run_jobs(db, store, tasks, number: int):
+async def run_jobs(db: Database, store: JobStore, tasks: Mapping[str, Task], number: int) -> Job:
     """Work until the job has ended."""
     stop = asyncio.Event()
     worker = Worker(db, store, tasks, queues={QUEUE: 1}, drain_grace_s=1, claim_backoff_s=0.2)
@@ -60,14 +67,19 @@ async def run_jobs(db, store, tasks, number: int):
 
 
 async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_sweeps(
-    db, owner, records, new_load, tasks, monkeypatch
-):
+    db: Database,
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    tasks: Mapping[str, Task],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     store = JobStore(tasks=tasks)
     await owner.load(new_load([records.good(str(i)) for i in range(4)]))
     file = [records.good("0")]
     await sweeping(owner, store, new_load(file, task=2))
 
-    async def fault(tx, run):
+    async def fault(tx: Tx, run: RunKey) -> None:
         raise OverflowError("nobody foresaw it")
 
     with monkeypatch.context() as broken:
@@ -84,7 +96,9 @@ async def test_fifth_unknown_fault_ends_the_run_incomplete_and_the_next_run_swee
     assert await owner.alive() == {"0"}
 
 
-async def test_canceled_sweep_ends_the_run_incomplete_once(db, owner, records, new_load, tasks):
+async def test_canceled_sweep_ends_the_run_incomplete_once(
+    db: Database, owner: Owner, records: Records, new_load: type[Load], tasks: Mapping[str, Task]
+) -> None:
     store = JobStore(tasks=tasks)
     await owner.load(new_load([records.good(str(i)) for i in range(4)]))
     await sweeping(owner, store, new_load([records.good("0")], task=2))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -11,6 +13,8 @@ from classifeed.feeds.v1.load_pb2 import (
     ISSUE_LEVEL_WARNING,
     LOAD_MODE_PATCH,
     LOAD_MODE_REPLACE,
+    Disposition,
+    LoadMode,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
@@ -31,6 +35,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     RunCheckResult,
     TaskEndResult,
 )
+from classifeed_common.db import Database
 from classifeed_common.kafka import Poison, Record, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.texts import fill_texts, spoil_texts
@@ -41,8 +46,10 @@ from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
+from ..conftest import Load, Owner, Records, Results
 
-def counts_of(results) -> dict[str, int]:
+
+def counts_of(results: Results) -> dict[str, int]:
     total: dict[str, int] = {}
     for result in results:
         if isinstance(result, OfferBatchResult):
@@ -51,12 +58,14 @@ def counts_of(results) -> dict[str, int]:
     return total
 
 
-def end_of(results) -> TaskEndResult:
+def end_of(results: Results) -> TaskEndResult:
     (end,) = [result for result in results if isinstance(result, TaskEndResult)]
     return end
 
 
-async def test_first_load_adds_everything_and_the_second_changes_only_what_differs(owner, records, new_load):
+async def test_first_load_adds_everything_and_the_second_changes_only_what_differs(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     first = await owner.load(new_load([records.good(str(i)) for i in range(5)]))
     assert counts_of(first) == {"added": 5}
     assert [result.batch_id for result in first if isinstance(result, OfferBatchResult)] == [1, 2, 3]
@@ -77,11 +86,11 @@ async def test_first_load_adds_everything_and_the_second_changes_only_what_diffe
     assert rows["2"][6] > before["2"][6]
 
 
-async def test_unchanged_offers_are_never_written(owner, records, new_load):
+async def test_unchanged_offers_are_never_written(owner: Owner, records: Records, new_load: type[Load]) -> None:
     offers = [records.good(str(i)) for i in range(300)]
     await owner.load(new_load(offers, batch_size=100))
 
-    async def footprint():
+    async def footprint() -> tuple[Any, list[tuple[Any, ...]]]:
         async with owner.db.connection() as connection:
             await connection.execute("SELECT pg_stat_force_next_flush()")
             stats = await (
@@ -109,7 +118,7 @@ async def test_unchanged_offers_are_never_written(owner, records, new_load):
     assert await footprint() == before
 
 
-async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
+async def test_every_kind_of_record_is_counted_once(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")]))
     load = new_load(
         [
@@ -139,7 +148,9 @@ async def test_every_kind_of_record_is_counted_once(owner, records, new_load):
     assert end_of(results).removed == 1
 
 
-async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(owner, records, new_load):
+async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     """As when the results were lost: also once a newer load has taken the namespace over."""
     load = new_load([records.good("a"), records.broken("b"), records.kept("c"), records.good("d"), records.good("e")])
     results = await owner.load(load)
@@ -156,7 +167,7 @@ async def test_what_is_sent_again_changes_nothing_and_gets_the_same_results(owne
     assert owner.sweeps == []
 
 
-async def test_a_result_of_removals_is_the_same_again(owner, records, new_load):
+async def test_a_result_of_removals_is_the_same_again(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good("a"), records.good("b")]))
     load = new_load([records.good("a")], task=2)
     results = await owner.load(load)
@@ -164,21 +175,25 @@ async def test_a_result_of_removals_is_the_same_again(owner, records, new_load):
     assert await owner.take(load.messages) == results
 
 
-async def test_an_incomplete_end_is_the_same_again(owner, records, new_load):
+async def test_an_incomplete_end_is_the_same_again(owner: Owner, records: Records, new_load: type[Load]) -> None:
     load = new_load([records.good("a"), records.good("b")], batch_size=1)
     results = await owner.take([load.batches[0], load.end])
     assert list(end_of(results).missing_batches) == [2]
     assert await owner.take([load.end]) == results[1:]
 
 
-async def test_a_duplicate_within_a_poll_gets_its_result_too(owner, records, new_load):
+async def test_a_duplicate_within_a_poll_gets_its_result_too(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     load = new_load([records.good("a"), records.good("b")])
     results = await owner.take([*load.batches, *load.messages, load.end])
     assert [result.counts.added for result in results] == [2, 2]
     assert len(owner.sweeps) == 1
 
 
-async def test_other_content_under_the_same_numbers_is_refused(owner, records, new_load):
+async def test_other_content_under_the_same_numbers_is_refused(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     """As from a sender whose database went back and who counts from there: nothing is applied, and nobody waits."""
     await owner.load(new_load([records.good("a"), records.good("b")]))
     before = await owner.rows()
@@ -191,7 +206,7 @@ async def test_other_content_under_the_same_numbers_is_refused(owner, records, n
     assert await owner.rows() == before
 
 
-async def test_results_that_were_not_kept_are_refused(owner, records, new_load):
+async def test_results_that_were_not_kept_are_refused(owner: Owner, records: Records, new_load: type[Load]) -> None:
     """Rows from before results were kept: the run has to come again, under a higher number."""
     load = new_load([records.good("a")])
     await owner.load(load)
@@ -202,7 +217,7 @@ async def test_results_that_were_not_kept_are_refused(owner, records, new_load):
     assert (batch.outcome, end.outcome) == (BATCH_OUTCOME_REFUSED, TASK_END_OUTCOME_COMPLETED)
 
 
-async def test_a_check_gets_its_reply_in_its_place(owner, records, new_load):
+async def test_a_check_gets_its_reply_in_its_place(owner: Owner, records: Records, new_load: type[Load]) -> None:
     load = new_load([records.good("a"), records.good("b")], batch_size=1)
     check = RunCheck(**load.address, last_batch_id=1)
     first, reply, second, _ = await owner.take([load.batches[0], check, load.batches[1], load.batches[1]])
@@ -210,7 +225,9 @@ async def test_a_check_gets_its_reply_in_its_place(owner, records, new_load):
     assert reply == RunCheckResult(**load.address, last_batch_id=1)
 
 
-async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_is_repeated(db, records, new_load):
+async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_is_repeated(
+    db: Database, records: Records, new_load: type[Load]
+) -> None:
     store = JobStore()
     load = new_load([records.good("a")])
 
@@ -236,7 +253,7 @@ async def test_a_sweep_that_was_ended_before_its_time_begins_again_when_the_end_
         assert (await jobs()).count("queued") == 1
 
 
-async def test_a_run_below_the_head_is_stale(owner, records, new_load):
+async def test_a_run_below_the_head_is_stale(owner: Owner, records: Records, new_load: type[Load]) -> None:
     old = new_load([records.good("a", price=1), records.good("b", price=1)], batch_size=1)
     new = new_load([records.good("a", price=2)], run=2, batch_size=1)
     await owner.take(old.batches[:1])
@@ -251,7 +268,9 @@ async def test_a_run_below_the_head_is_stale(owner, records, new_load):
     assert (await owner.rows())["a"][3:6] == (2, 1, "ADDED")
 
 
-async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(owner, records, new_load):
+async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     old = new_load([records.good("a"), records.good("b")], batch_size=1)
     await owner.take(old.batches[:1])
     await owner.take(new_load([records.good("a", price=2)], run=2).batches)
@@ -263,7 +282,7 @@ async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(owner, r
     ]
 
 
-async def test_a_batch_after_the_end_of_its_run_is_stale(owner, records, new_load):
+async def test_a_batch_after_the_end_of_its_run_is_stale(owner: Owner, records: Records, new_load: type[Load]) -> None:
     load = new_load([records.good("a"), records.good("b")], batch_size=1)
     await owner.take([load.batches[0], load.end])
     (result,) = await owner.take([load.batches[1]])
@@ -272,7 +291,9 @@ async def test_a_batch_after_the_end_of_its_run_is_stale(owner, records, new_loa
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
-async def test_a_missing_batch_ends_the_run_incomplete_and_removes_nothing(owner, records, new_load, lost):
+async def test_a_missing_batch_ends_the_run_incomplete_and_removes_nothing(
+    owner: Owner, records: Records, new_load: type[Load], lost: int
+) -> None:
     await owner.load(new_load([records.good("old")]))
     load = new_load([records.good(str(i)) for i in range(3)], task=2, batch_size=1)
     del load.batches[lost]
@@ -284,19 +305,24 @@ async def test_a_missing_batch_ends_the_run_incomplete_and_removes_nothing(owner
     assert "old" in await owner.alive()
 
 
-async def test_a_batch_of_other_content_ends_the_run_incomplete(owner, records, new_load):
+async def test_a_batch_of_other_content_ends_the_run_incomplete(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good("old")]))
     load = new_load([records.good("a"), records.good("b")], task=2, batch_size=1)
     other = new_load([records.good("a"), records.good("c")], task=2, batch_size=1)
 
-    results = await owner.load(type("Mixed", (), {"messages": [load.batches[0], other.batches[1], load.end]}))
+    load.batches[1] = other.batches[1]
+    results = await owner.load(load)
 
     assert end_of(results).outcome == TASK_END_OUTCOME_INCOMPLETE
     assert list(end_of(results).missing_batches) == []
     assert "old" in await owner.alive()
 
 
-async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(owner, records, new_load):
+async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good("same"), records.good("changes"), records.good("goes")]))
     file = [records.good("same"), records.good("changes", price=50), records.good("comes")]
     first = new_load(file, task=2, batch_size=1)
@@ -308,7 +334,9 @@ async def test_a_run_after_a_crash_counts_what_its_earlier_run_did(owner, record
     assert end_of(results).removed == 1
 
 
-async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, records, new_load):
+async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good(str(i)) for i in range(10)]))
     file = [records.good("0")]
     await owner.take(new_load(file, task=2).messages)
@@ -322,6 +350,7 @@ async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, reco
     overtaken = await owner.step(sweep)
     results = [*await owner.take([rerun.end]), *await owner.sweep()]
 
+    assert overtaken.result is not None
     assert overtaken.result.outcome == TASK_END_OUTCOME_STALE
     assert counts_of(taken) == {"unchanged": 1}
     assert end_of(results).outcome == TASK_END_OUTCOME_COMPLETED
@@ -330,7 +359,9 @@ async def test_a_run_after_a_sweep_was_overtaken_counts_its_removals(owner, reco
 
 
 @pytest.mark.parametrize("disposition", [DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL])
-async def test_a_run_without_batches_ends_the_whole_feed_and_nothing_else(owner, records, new_load, disposition):
+async def test_a_run_without_batches_ends_the_whole_feed_and_nothing_else(
+    owner: Owner, records: Records, new_load: type[Load], disposition: Disposition
+) -> None:
     offers = [records.good(str(i)) for i in range(7)]
     ours = new_load(offers)
     others = [new_load(offers, namespace="other"), new_load(offers, seller="another")]
@@ -353,7 +384,7 @@ async def test_a_run_without_batches_ends_the_whole_feed_and_nothing_else(owner,
     assert [await owner.rows(load) for load in others] == before
 
 
-async def test_made_manual_offers_stay_and_are_taken_back(owner, records, new_load):
+async def test_made_manual_offers_stay_and_are_taken_back(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good("a"), records.good("b")]))
     kept = await owner.load(new_load([records.good("a")], task=2, disposition=DISPOSITION_MAKE_MANUAL))
     assert (end_of(kept).removed, end_of(kept).made_manual) == (0, 1)
@@ -369,7 +400,7 @@ async def test_made_manual_offers_stay_and_are_taken_back(owner, records, new_lo
     assert (await owner.rows())["b"][:2] == ("ACTIVE", "FEED")
 
 
-async def test_an_offer_that_comes_back_is_added(owner, records, new_load):
+async def test_an_offer_that_comes_back_is_added(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good("a"), records.good("b")]))
     await owner.load(new_load([records.good("a")], task=2))
     removed = await owner.rows()
@@ -380,7 +411,9 @@ async def test_an_offer_that_comes_back_is_added(owner, records, new_load):
     assert rows["b"][6] > removed["b"][6]
 
 
-async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, records, new_load):
+async def test_a_patch_changes_named_fields_of_existing_offers_only(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good("a"), records.good("b"), records.good("c")]))
     patch = new_load(
         [records.patch("a", 70), records.patch("b", 100), records.patch("x", 70)],
@@ -402,7 +435,9 @@ async def test_a_patch_changes_named_fields_of_existing_offers_only(owner, recor
     assert counts_of(again) == {"updated": 1, "unchanged": 2}
 
 
-async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_load):
+async def test_namespaces_and_sellers_of_one_poll_are_apart(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     loads = [
         new_load([records.good("a", f"{seller} {namespace}")], seller=seller, namespace=namespace)
         for seller in ("s1", "s2")
@@ -420,7 +455,9 @@ async def test_namespaces_and_sellers_of_one_poll_are_apart(owner, records, new_
     assert await owner.alive(loads[3]) == {"gone"}
 
 
-async def test_tasks_of_one_poll_see_what_the_earlier_one_did(owner, records, new_load):
+async def test_tasks_of_one_poll_see_what_the_earlier_one_did(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     first = new_load([records.good("a"), records.good("b")])
     second = new_load([records.good("a"), records.good("b", price=50), records.good("c")], task=2)
     results = await owner.take([*first.batches, *second.messages])
@@ -431,7 +468,7 @@ async def test_tasks_of_one_poll_see_what_the_earlier_one_did(owner, records, ne
     assert rows["b"][4:6] == (2, "UPDATED")
 
 
-async def test_the_end_of_a_task_drops_what_it_has_seen(owner, records, new_load):
+async def test_the_end_of_a_task_drops_what_it_has_seen(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.take(new_load([records.good("a")]).batches)  # this run never ends
     await owner.load(new_load([records.good("a"), records.good("b")], run=2))
     async with owner.db.connection() as connection:
@@ -444,9 +481,9 @@ async def test_the_end_of_a_task_drops_what_it_has_seen(owner, records, new_load
 
 
 @pytest.mark.parametrize("mode", [LOAD_MODE_REPLACE, LOAD_MODE_PATCH])
-async def test_nul_in_any_text_of_a_request_stops_nobody(owner, mode):
+async def test_nul_in_any_text_of_a_request_stops_nobody(owner: Owner, mode: LoadMode) -> None:
     """It is refused as a dead letter, whose reason is replied, or kept as it is; the database never fails on it."""
-    address = {"seller_id": "x", "namespace": "x", "task_id": 1, "run": 1}
+    address: dict[str, Any] = {"seller_id": "x", "namespace": "x", "task_id": 1, "run": 1}
     batch = OfferBatch()
     fill_texts(batch)
     batch.MergeFrom(OfferBatch(**address, batch_id=1, mode=mode, digest=b"d" * 16))
@@ -455,8 +492,10 @@ async def test_nul_in_any_text_of_a_request_stops_nobody(owner, mode):
     record.errors[0].level = ISSUE_LEVEL_WARNING
     end = TaskEnd(**address, batch_count=1, digest=b"d" * 16, mode=mode, disposition=DISPOSITION_DELETE)
     handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=owner, guard=owner.guard)
-    refused, spoiled = set(), 0
-    for run, request in enumerate((batch, end, RunCheck(**address, last_batch_id=1)), start=1):
+    refused: set[str] = set()
+    spoiled = 0
+    requests: list[OfferBatch | TaskEnd | RunCheck] = [batch, end, RunCheck(**address, last_batch_id=1)]
+    for run, request in enumerate(requests, start=1):
         for path, wrong in spoil_texts(request):
             spoiled += 1
             wrong.task_id, wrong.run = spoiled, run

@@ -9,18 +9,20 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import scanned_tables
 from classifeed_offers.app import clean_up as cleaning
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import applying
+from classifeed_offers.store import cleaning as cleaning_store
 
 AT = datetime(2026, 11, 26, tzinfo=UTC)
 CLEAN_UP = offers_clean_up(history_days=30, removed_days=45)
 
 
 @pytest.fixture
-async def db(migrated_database: Any) -> Database:
+async def db(migrated_database: MigratedDatabase) -> Database:
     return await migrated_database("classifeed_offers", "offers")
 
 
@@ -99,7 +101,9 @@ async def test_end_whose_sweep_has_not_ended_stays(db: Database) -> None:
 async def test_removed_offers_go_once_the_search_has_forgotten_them(
     db: Database, monkeypatch: pytest.MonkeyPatch, rows_at_once: int
 ) -> None:
-    monkeypatch.setitem(cleaning.remove_offers.__kwdefaults__, "limit", rows_at_once)
+    defaults = cleaning.remove_offers.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "limit", rows_at_once)
     for namespace in ("default", "other"):
         for name, age in (("a", 46), ("b", 60), ("young", 44)):
             await insert_offer(db, name, age, namespace=namespace)
@@ -148,6 +152,6 @@ async def test_what_goes_is_found_by_an_index(db: Database) -> None:
         )
         await tx.execute("ANALYZE offers")
     for name in ("find_removed", "delete_batches", "delete_ends"):
-        query = cleaning.cleaning._SQL[name]
+        query = cleaning_store._SQL[name]
         async with db.transaction() as tx:
             assert "offers" not in await scanned_tables(tx, query, {"before": AT, "limit": 10}), name

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Container, Mapping
+from typing import Any
+
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import (
@@ -17,6 +20,8 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
+    HoldDecision,
+    TaskEnd,
 )
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
@@ -24,6 +29,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_INCOMPLETE,
     TASK_END_OUTCOME_STALE,
     OfferBatchResult,
+    TaskEndOutcome,
     TaskEndResult,
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
@@ -36,17 +42,22 @@ from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.jobs.sweep import SweepJobs
 from classifeed_offers.store import waiting as waiting_store
 
+from ..conftest import Load, Owner, Records, Results
+
 CONFIRM, REJECT = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 COMPLETED, HELD, STALE = TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_HELD, TASK_END_OUTCOME_STALE
 IDS = [f"{number:02}" for number in range(40)]
+NO_CHANGES: Mapping[int, int] = {}
+
+MakeFile = Callable[..., Load]
 
 
-def end_of(results) -> TaskEndResult:
+def end_of(results: Results) -> TaskEndResult:
     (end,) = [result for result in results if isinstance(result, TaskEndResult)]
     return end
 
 
-def counts_of(results) -> dict[str, int]:
+def counts_of(results: Results) -> dict[str, int]:
     """Return the counts of all batches and what the end adds to them, as the sender puts them together."""
     counts: dict[str, int] = {}
     for result in results:
@@ -60,12 +71,20 @@ def counts_of(results) -> dict[str, int]:
 
 
 @pytest.fixture
-def file(records, new_load):
+def file(records: Records, new_load: type[Load]) -> MakeFile:
     """Return a load of up to 40 offers of one price; some of another, without any, or unavailable, by their numbers."""
 
     def make(
-        task: int, price: int = 100, changes=(), *, offers=40, unavailable=(), currency="RUB", unpriced=(), **options
-    ):
+        task: int,
+        price: int = 100,
+        changes: Mapping[int, int] = NO_CHANGES,
+        *,
+        offers: int = 40,
+        unavailable: Container[int] = (),
+        currency: str = "RUB",
+        unpriced: Container[int] = (),
+        **options: Any,
+    ) -> Load:
         prices = dict.fromkeys(range(40), price) | dict(changes)
         made = [records.good(f"{number:02}", price=price) for number, price in prices.items()]
         for number, record in enumerate(made):
@@ -79,19 +98,19 @@ def file(records, new_load):
     return make
 
 
-async def prices(owner) -> list[int]:
+async def prices(owner: Owner) -> list[int]:
     rows = await owner.rows()
     return [rows[name][3] for name in sorted(rows) if rows[name][0] != "REMOVED"]
 
 
-async def waiting(owner) -> int:
+async def waiting(owner: Owner) -> int:
     async with owner.db.transaction() as tx:
         [row] = await (await tx.execute("SELECT count(*) FROM waiting_changes")).fetchall()
-    return row[0]
+    return int(row[0])
 
 
 @pytest.fixture
-async def held(owner, file):
+async def held(owner: Owner, file: MakeFile) -> tuple[Load, Results]:
     """40 offers at 100, and a load that is held as it has all of them at 1,000."""
     await owner.load(file(1))
     load = file(2, price=1000)
@@ -100,7 +119,7 @@ async def held(owner, file):
     return load, results
 
 
-async def test_prices_times_ten_wait_and_are_told(owner, held):
+async def test_prices_times_ten_wait_and_are_told(owner: Owner, held: tuple[Load, Results]) -> None:
     load, results = held
     assert await prices(owner) == [100] * 40
     assert counts_of(results) == {"skipped": 40}
@@ -118,11 +137,19 @@ async def test_prices_times_ten_wait_and_are_told(owner, held):
 
 @pytest.mark.parametrize("at_once_offers", [0, 300], ids=["job", "at once"])
 @pytest.mark.parametrize(("decision", "changed", "price"), [(CONFIRM, 40, 1000), (REJECT, 0, 100)])
-async def test_the_first_decision_counts(owner, held, file, at_once_offers, decision, changed, price):
+async def test_the_first_decision_counts(
+    owner: Owner,
+    held: tuple[Load, Results],
+    file: MakeFile,
+    at_once_offers: int,
+    decision: HoldDecision,
+    changed: int,
+    price: int,
+) -> None:
     load, _ = held
     sweeps = SweepJobs(JobStore(), guard=Guard(), at_once_offers=300) if at_once_offers else owner
 
-    async def take(*requests):
+    async def take(*requests: TaskEnd) -> Results:
         async with owner.db.transaction() as tx:
             results = await apply_module.apply_requests(
                 tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard()
@@ -143,7 +170,7 @@ async def test_the_first_decision_counts(owner, held, file, at_once_offers, deci
     assert next_end.outcome == (COMPLETED if decision == CONFIRM else HELD)
 
 
-async def test_a_made_change_is_one_like_any_other(owner, held):
+async def test_a_made_change_is_one_like_any_other(owner: Owner, held: tuple[Load, Results]) -> None:
     load, _ = held
     before = await owner.rows()
     await owner.take([load.decided(CONFIRM)])
@@ -156,7 +183,7 @@ async def test_a_made_change_is_one_like_any_other(owner, held):
     assert row == (40,)
 
 
-async def test_an_ordinary_load_makes_its_few_far_changes_at_the_end(owner, file):
+async def test_an_ordinary_load_makes_its_few_far_changes_at_the_end(owner: Owner, file: MakeFile) -> None:
     await owner.load(file(1))
     load = file(2, price=110, changes={3: 1000, 4: 20})
     results = await owner.take(load.messages)
@@ -186,7 +213,9 @@ async def test_an_ordinary_load_makes_its_few_far_changes_at_the_end(owner, file
         ({number: 1000 if number < 21 else 101 for number in range(40)}, HELD),
     ],
 )
-async def test_the_median_of_the_changed_prices_decides(owner, file, changes, outcome):
+async def test_the_median_of_the_changed_prices_decides(
+    owner: Owner, file: MakeFile, changes: Mapping[int, int], outcome: TaskEndOutcome
+) -> None:
     await owner.load(file(1))
     results = await owner.load(file(2, changes=changes))
     assert end_of(results).outcome == outcome
@@ -194,7 +223,7 @@ async def test_the_median_of_the_changed_prices_decides(owner, file, changes, ou
     assert await prices(owner) == [expected.get(number, 100) for number in range(40)]
 
 
-async def test_another_currency_and_a_first_price_are_nothing_to_compare(owner, file):
+async def test_another_currency_and_a_first_price_are_nothing_to_compare(owner: Owner, file: MakeFile) -> None:
     await owner.load(file(1, unpriced=range(20)))
     assert end_of(await owner.load(file(2, price=7000, unpriced=range(20, 40)))).outcome == HELD, "20 go away"
     assert await prices(owner) == [7000] * 20 + [100] * 20
@@ -202,7 +231,7 @@ async def test_another_currency_and_a_first_price_are_nothing_to_compare(owner, 
     assert await prices(owner) == [70] * 40
 
 
-async def test_prices_that_go_away_are_told_so(owner, file):
+async def test_prices_that_go_away_are_told_so(owner: Owner, file: MakeFile) -> None:
     await owner.load(file(1))
     hold = end_of(await owner.load(file(2, unpriced=range(40)))).hold
     assert (list(hold.reasons), hold.price_ratio) == ([HOLD_REASON_PRICES], 0)
@@ -221,7 +250,9 @@ async def test_prices_that_go_away_are_told_so(owner, file):
         (range(0), range(1, 40), COMPLETED),
     ],
 )
-async def test_nothing_available_any_more(owner, file, before, after, outcome):
+async def test_nothing_available_any_more(
+    owner: Owner, file: MakeFile, before: range, after: range, outcome: TaskEndOutcome
+) -> None:
     await owner.load(file(1, unavailable=before))
     results = await owner.load(file(2, unavailable=after))
     assert end_of(results).outcome == outcome
@@ -236,13 +267,13 @@ async def test_nothing_available_any_more(owner, file, before, after, outcome):
     assert await available(owner) == 40 - len(after)
 
 
-async def available(owner) -> int:
+async def available(owner: Owner) -> int:
     async with owner.db.transaction() as tx:
         rows = await (await tx.execute("SELECT content FROM offers")).fetchall()
     return sum(OfferContent.FromString(content).available for (content,) in rows)
 
 
-async def test_prices_are_counted_among_all_that_become_unavailable(owner, file):
+async def test_prices_are_counted_among_all_that_become_unavailable(owner: Owner, file: MakeFile) -> None:
     """What is set aside for another reason is a changed price too: three far ones are not most of forty."""
     await owner.load(file(1))
     load = file(2, price=110, changes=dict.fromkeys(range(3), 1000), unavailable=range(40))
@@ -251,7 +282,7 @@ async def test_prices_are_counted_among_all_that_become_unavailable(owner, file)
     assert (hold.changes, hold.moved_prices, hold.changed_prices) == (40, 3, 40)
 
 
-async def test_removals_and_changes_are_decided_about_together(owner, file):
+async def test_removals_and_changes_are_decided_about_together(owner: Owner, file: MakeFile) -> None:
     await owner.load(file(1))
     load = file(2, price=1000, offers=10)
     hold = end_of(await owner.load(load)).hold
@@ -278,7 +309,9 @@ async def test_removals_and_changes_are_decided_about_together(owner, file):
         (CONFIRM, 1000, 15, COMPLETED),
     ],
 )
-async def test_what_was_allowed_beforehand_is_no_reason(owner, file, decision, price, offers, outcome):
+async def test_what_was_allowed_beforehand_is_no_reason(
+    owner: Owner, file: MakeFile, decision: HoldDecision, price: int, offers: int, outcome: TaskEndOutcome
+) -> None:
     await owner.load(file(1))
     load = file(2, price=price, offers=offers, decision=decision)
     end = end_of(await owner.load(load))
@@ -289,7 +322,9 @@ async def test_what_was_allowed_beforehand_is_no_reason(owner, file, decision, p
         assert (end.outcome, await prices(owner)) == (COMPLETED, [100] * 40)
 
 
-async def test_a_patch_and_what_is_kept_by_hand_are_not_compared(owner, file, records, new_load):
+async def test_a_patch_and_what_is_kept_by_hand_are_not_compared(
+    owner: Owner, file: MakeFile, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(file(1))
     patch = new_load([records.patch(name, 1000) for name in IDS], 2, mode=LOAD_MODE_PATCH, batch_size=100)
     assert end_of(await owner.load(patch)).outcome == COMPLETED
@@ -299,7 +334,7 @@ async def test_a_patch_and_what_is_kept_by_hand_are_not_compared(owner, file, re
     assert await prices(owner) == [100] * 40
 
 
-async def test_loads_that_keep_by_hand_what_they_lack_are_held_for_prices_alone(owner, file):
+async def test_loads_that_keep_by_hand_what_they_lack_are_held_for_prices_alone(owner: Owner, file: MakeFile) -> None:
     await owner.load(file(1))
     load = file(2, price=1000, offers=30, disposition=DISPOSITION_MAKE_MANUAL)
     hold = end_of(await owner.load(load)).hold
@@ -316,7 +351,7 @@ async def test_loads_that_keep_by_hand_what_they_lack_are_held_for_prices_alone(
         (Guard(price_factor=0, holds_unavailable=False), {"price": 1000, "unavailable": range(40)}),
     ],
 )
-async def test_settings(owner, file, guard, load):
+async def test_settings(owner: Owner, file: MakeFile, guard: Guard, load: dict[str, Any]) -> None:
     await owner.load(file(1))
     owner.guard = guard
     assert end_of(await owner.load(file(2, **load))).outcome == COMPLETED
@@ -324,7 +359,9 @@ async def test_settings(owner, file, guard, load):
 
 
 @pytest.mark.parametrize("decision", [CONFIRM, REJECT])
-async def test_a_newer_load_takes_the_place_of_what_waits(owner, held, file, decision):
+async def test_a_newer_load_takes_the_place_of_what_waits(
+    owner: Owner, held: tuple[Load, Results], file: MakeFile, decision: HoldDecision
+) -> None:
     load, _ = held
     newer = file(3, price=130, changes={0: 1000, 1: 100})
     await owner.take(newer.batches)
@@ -337,7 +374,9 @@ async def test_a_newer_load_takes_the_place_of_what_waits(owner, held, file, dec
     assert await prices(owner) == [1000, 100] + [130] * 38
 
 
-async def test_an_offer_that_a_poll_brings_may_wait_in_the_same_poll(owner, records, new_load):
+async def test_an_offer_that_a_poll_brings_may_wait_in_the_same_poll(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     newer = new_load([records.good("a", price=1000)], task=2)
     await owner.take([*new_load([records.good("a")]).batches, *newer.messages])
     assert await prices(owner) == [100]
@@ -345,7 +384,9 @@ async def test_an_offer_that_a_poll_brings_may_wait_in_the_same_poll(owner, reco
     assert (end.changed, end.dropped, await prices(owner)) == (1, 0, [1000])
 
 
-async def test_changes_under_way_give_way_to_a_newer_load(owner, held, file):
+async def test_changes_under_way_give_way_to_a_newer_load(
+    owner: Owner, held: tuple[Load, Results], file: MakeFile
+) -> None:
     load, _ = held
     await owner.take([load.decided(CONFIRM)])
     [run] = owner.sweeps
@@ -358,14 +399,16 @@ async def test_changes_under_way_give_way_to_a_newer_load(owner, held, file):
     assert (end.outcome, end.changed, await prices(owner)) == (COMPLETED, 10, [100] * 40)
 
 
-async def test_killed_between_two_slices_the_rest_is_made_once(owner, held, monkeypatch):
+async def test_killed_between_two_slices_the_rest_is_made_once(
+    owner: Owner, held: tuple[Load, Results], monkeypatch: pytest.MonkeyPatch
+) -> None:
     load, _ = held
     await owner.take([load.decided(CONFIRM)])
     [run] = owner.sweeps
     await owner.step(run, slice_offers=15)
     real = waiting_store.make_changes
 
-    async def make_and_die(*args):
+    async def make_and_die(*args: Any) -> None:
         await real(*args)
         raise ConnectionError("killed")
 
@@ -381,7 +424,7 @@ async def test_killed_between_two_slices_the_rest_is_made_once(owner, held, monk
     assert {name: rows[name][6] for name in versions} == versions
 
 
-async def test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first(owner, file):
+async def test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first(owner: Owner, file: MakeFile) -> None:
     """A later run finds the ordinary changes made: without them, all that it changes would move far."""
     await owner.load(file(1))
     owner.guard = Guard(least_offers=10)
@@ -393,7 +436,9 @@ async def test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first(ow
     assert counts_of(results) == {"updated": 40}
 
 
-async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(owner, held, file):
+async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(
+    owner: Owner, held: tuple[Load, Results], file: MakeFile
+) -> None:
     load, _ = held
     async with owner.db.transaction() as tx:  # restored from before the load
         for table in ("applied_batches", "task_ends", "waiting_changes"):
@@ -406,7 +451,7 @@ async def test_an_owner_that_lost_the_run_takes_it_anew_with_the_decision(owner,
     assert await prices(owner) == [1000] * 40
 
 
-async def test_an_offer_that_has_become_another_meanwhile_stays(owner, held):
+async def test_an_offer_that_has_become_another_meanwhile_stays(owner: Owner, held: tuple[Load, Results]) -> None:
     load, _ = held
     async with owner.db.transaction() as tx:
         for change in (
@@ -426,7 +471,9 @@ async def test_an_offer_that_has_become_another_meanwhile_stays(owner, held):
     assert end_of(await owner.take([load.end])) == end
 
 
-async def test_a_held_load_of_many_offers_takes_bounded_steps(owner, records, new_load):
+async def test_a_held_load_of_many_offers_takes_bounded_steps(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     made = [records.good(f"{number:04}") for number in range(2500)]
     await owner.load(new_load(made, batch_size=100))
     load = new_load([records.good(f"{number:04}", price=1000) for number in range(2500)], 2, batch_size=100)
@@ -439,7 +486,9 @@ async def test_a_held_load_of_many_offers_takes_bounded_steps(owner, records, ne
     assert done == [1000, 2000, 2500]
 
 
-async def test_what_nobody_waits_for_is_cleaned_up(owner, held, file, monkeypatch):
+async def test_what_nobody_waits_for_is_cleaned_up(
+    owner: Owner, held: tuple[Load, Results], file: MakeFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load, _ = held
     clean_up = offers_clean_up(history_days=30, removed_days=45)
     async with owner.db.transaction() as tx:
@@ -459,7 +508,7 @@ async def test_what_nobody_waits_for_is_cleaned_up(owner, held, file, monkeypatc
     assert end_of([*await owner.take(newer.messages), *await owner.sweep()]).outcome == COMPLETED
 
 
-async def test_undecided_is_no_decision(owner, held):
+async def test_undecided_is_no_decision(owner: Owner, held: tuple[Load, Results]) -> None:
     load, results = held
     assert load.end.decision == HOLD_DECISION_UNSPECIFIED
     assert end_of(await owner.take([load.decided(HOLD_DECISION_ALLOW_CHANGES)])) == end_of(results)

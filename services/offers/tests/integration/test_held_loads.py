@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import (
@@ -13,37 +16,46 @@ from classifeed.feeds.v1.load_pb2 import (
 from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
+    HoldDecision,
+    OfferRecord,
+    TaskEnd,
 )
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
     TASK_END_OUTCOME_HELD,
     TASK_END_OUTCOME_STALE,
+    TaskEndOutcome,
     TaskEndResult,
 )
 from classifeed_jobs import JobStore
 from classifeed_offers.app import apply_requests as apply_module
+from classifeed_offers.app.decide_hold import decide_hold
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import SweepJobs
+
+from ..conftest import Load, Owner, Records, Results
 
 CONFIRM, REJECT = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 COMPLETED, HELD, STALE = TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_HELD, TASK_END_OUTCOME_STALE
 ALL = {f"{number:02}" for number in range(40)}
 
+Goods = Callable[..., list[OfferRecord]]
 
-def end_of(results) -> TaskEndResult:
+
+def end_of(results: Results) -> TaskEndResult:
     (end,) = [result for result in results if isinstance(result, TaskEndResult)]
     return end
 
 
 @pytest.fixture
-def goods(records):
+def goods(records: Records) -> Goods:
     """Return the records of the numbers of a range."""
     return lambda *bounds: [records.good(f"{number:02}") for number in range(*bounds)]
 
 
 @pytest.fixture
-async def held(owner, goods, new_load):
+async def held(owner: Owner, goods: Goods, new_load: type[Load]) -> tuple[Load, TaskEndResult]:
     """40 offers, of which a load of 10 lacks 30."""
     await owner.load(new_load(goods(40), batch_size=100))
     load = new_load(goods(10), task=2, batch_size=100)
@@ -52,7 +64,7 @@ async def held(owner, goods, new_load):
     return load, end_of(results)
 
 
-async def left(owner) -> tuple[int, int]:
+async def left(owner: Owner) -> tuple[int, int]:
     """Return the slices and seen batches that are kept."""
     async with owner.db.transaction() as tx:
         [row] = await (
@@ -61,7 +73,9 @@ async def left(owner) -> tuple[int, int]:
     return row
 
 
-async def test_a_held_load_says_what_it_would_do_and_does_nothing(owner, held):
+async def test_a_held_load_says_what_it_would_do_and_does_nothing(
+    owner: Owner, held: tuple[Load, TaskEndResult]
+) -> None:
     load, end = held
     assert await owner.alive() == ALL
     hold = end.hold
@@ -80,12 +94,20 @@ async def test_a_held_load_says_what_it_would_do_and_does_nothing(owner, held):
     ("decision", "removed", "kept", "alive"),
     [(CONFIRM, 30, 0, {f"{number:02}" for number in range(10)}), (REJECT, 0, 30, ALL)],
 )
-async def test_the_first_decision_counts(owner, held, at_once_offers, decision, removed, kept, alive):
+async def test_the_first_decision_counts(
+    owner: Owner,
+    held: tuple[Load, TaskEndResult],
+    at_once_offers: int,
+    decision: HoldDecision,
+    removed: int,
+    kept: int,
+    alive: set[str],
+) -> None:
     load, _ = held
     sweeps = SweepJobs(JobStore(), guard=Guard(), at_once_offers=300) if at_once_offers else owner
     other = REJECT if decision == CONFIRM else CONFIRM
 
-    async def take(*requests):
+    async def take(*requests: TaskEnd) -> Results:
         async with owner.db.transaction() as tx:
             results = await apply_module.apply_requests(
                 tx, list(requests), moderation=ApprovedBySetting(), sweeps=sweeps, guard=Guard()
@@ -102,7 +124,9 @@ async def test_the_first_decision_counts(owner, held, at_once_offers, decision, 
     assert await owner.alive() == alive
 
 
-async def test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more(owner, held):
+async def test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more(
+    owner: Owner, held: tuple[Load, TaskEndResult]
+) -> None:
     load, _ = held
     assert await owner.take([load.decided(CONFIRM)]) == []
     assert await owner.take([load.decided(REJECT), load.decided(CONFIRM)]) == []
@@ -111,7 +135,9 @@ async def test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more(owne
 
 
 @pytest.mark.parametrize("decision", [CONFIRM, REJECT])
-async def test_a_decision_after_a_newer_load_has_begun_is_stale(owner, held, goods, new_load, decision):
+async def test_a_decision_after_a_newer_load_has_begun_is_stale(
+    owner: Owner, held: tuple[Load, TaskEndResult], goods: Goods, new_load: type[Load], decision: HoldDecision
+) -> None:
     load, _ = held
     newer = new_load(goods(40), task=3, batch_size=100)
     await owner.take(newer.batches)
@@ -123,7 +149,9 @@ async def test_a_decision_after_a_newer_load_has_begun_is_stale(owner, held, goo
     assert (await owner.alive(), await left(owner)) == (ALL, (0, 0))
 
 
-async def test_a_confirmed_sweep_gives_way_to_a_newer_load(owner, held, goods, new_load):
+async def test_a_confirmed_sweep_gives_way_to_a_newer_load(
+    owner: Owner, held: tuple[Load, TaskEndResult], goods: Goods, new_load: type[Load]
+) -> None:
     load, _ = held
     await owner.take([load.decided(CONFIRM)])
     await owner.take(new_load(goods(40), task=3, batch_size=100).batches)
@@ -132,7 +160,9 @@ async def test_a_confirmed_sweep_gives_way_to_a_newer_load(owner, held, goods, n
 
 
 @pytest.mark.parametrize("mode", ["replace", "patch"])
-async def test_the_end_of_a_newer_load_drops_what_was_held(owner, held, goods, new_load, records, mode):
+async def test_the_end_of_a_newer_load_drops_what_was_held(
+    owner: Owner, held: tuple[Load, TaskEndResult], goods: Goods, new_load: type[Load], records: Records, mode: str
+) -> None:
     assert await left(owner) == (1, 1)
     newer = {
         "replace": new_load(goods(40), task=3, batch_size=100),
@@ -143,12 +173,13 @@ async def test_the_end_of_a_newer_load_drops_what_was_held(owner, held, goods, n
 
 
 @pytest.mark.parametrize("decision", [CONFIRM, REJECT])
-async def test_killed_before_its_commit_a_decision_counts_when_it_comes_again(owner, held, monkeypatch, decision):
+async def test_killed_before_its_commit_a_decision_counts_when_it_comes_again(
+    owner: Owner, held: tuple[Load, TaskEndResult], monkeypatch: pytest.MonkeyPatch, decision: HoldDecision
+) -> None:
     load, end = held
-    real = apply_module.decide_hold
 
-    async def decide_and_die(*args):
-        await real(*args)
+    async def decide_and_die(*args: Any) -> None:
+        await decide_hold(*args)
         raise ConnectionError("killed")
 
     with monkeypatch.context() as broken:
@@ -161,7 +192,9 @@ async def test_killed_before_its_commit_a_decision_counts_when_it_comes_again(ow
 
 
 @pytest.mark.parametrize(("decision", "counts"), [(CONFIRM, (30, 0)), (REJECT, (0, 30))])
-async def test_a_first_end_may_bring_the_decision(owner, goods, new_load, decision, counts):
+async def test_a_first_end_may_bring_the_decision(
+    owner: Owner, goods: Goods, new_load: type[Load], decision: HoldDecision, counts: tuple[int, int]
+) -> None:
     """A removed feed, an allowed load, and a load that came again as its owner had lost what was decided about."""
     await owner.load(new_load(goods(40), batch_size=100))
     end = end_of(await owner.load(new_load(goods(10), task=2, batch_size=100, decision=decision)))
@@ -171,7 +204,9 @@ async def test_a_first_end_may_bring_the_decision(owner, goods, new_load, decisi
     assert end.outcome == (COMPLETED if decision == CONFIRM else HELD)
 
 
-async def test_a_decision_that_comes_before_the_sweep_is_planned_counts(owner, goods, new_load):
+async def test_a_decision_that_comes_before_the_sweep_is_planned_counts(
+    owner: Owner, goods: Goods, new_load: type[Load]
+) -> None:
     await owner.load(new_load(goods(40), batch_size=100))
     load = new_load(goods(10), task=2, batch_size=100)
     await owner.take([*load.messages, load.decided(REJECT)])
@@ -179,7 +214,7 @@ async def test_a_decision_that_comes_before_the_sweep_is_planned_counts(owner, g
     assert (end.outcome, end.kept) == (COMPLETED, 30)
 
 
-async def test_a_load_without_any_offer_is_held_however_small(owner, goods, new_load):
+async def test_a_load_without_any_offer_is_held_however_small(owner: Owner, goods: Goods, new_load: type[Load]) -> None:
     await owner.load(new_load(goods(3)))
     end = end_of(await owner.load(new_load([], task=2)))
     assert (end.outcome, list(end.hold.reasons), end.hold.removals) == (HELD, [HOLD_REASON_NO_OFFERS], 3)
@@ -197,7 +232,15 @@ async def test_a_load_without_any_offer_is_held_however_small(owner, goods, new_
         (40, 0, {"decision": CONFIRM}, COMPLETED),
     ],
 )
-async def test_what_is_held(owner, goods, new_load, offers, stay, fields, outcome):
+async def test_what_is_held(
+    owner: Owner,
+    goods: Goods,
+    new_load: type[Load],
+    offers: int,
+    stay: int,
+    fields: dict[str, Any],
+    outcome: TaskEndOutcome,
+) -> None:
     await owner.load(new_load(goods(offers), batch_size=100))
     end = end_of(await owner.load(new_load(goods(stay), task=2, batch_size=100, **fields)))
     assert end.outcome == outcome
@@ -205,21 +248,25 @@ async def test_what_is_held(owner, goods, new_load, offers, stay, fields, outcom
     assert len(await owner.alive()) == (offers if manual or outcome == HELD else stay)
 
 
-async def test_an_offer_with_errors_is_present(owner, goods, new_load, records):
+async def test_an_offer_with_errors_is_present(
+    owner: Owner, goods: Goods, new_load: type[Load], records: Records
+) -> None:
     await owner.load(new_load(goods(40), batch_size=100))
     file = [records.broken(f"{number:02}") for number in range(40)]
     assert end_of(await owner.load(new_load(file, task=2, batch_size=100))).outcome == COMPLETED
     assert await owner.alive() == ALL
 
 
-async def age(owner, days: int) -> None:
+async def age(owner: Owner, days: int) -> None:
     """Move the sizes so many days back."""
     async with owner.db.transaction() as tx:
         await tx.execute("UPDATE namespace_sizes SET day = day - %s", (days,))
 
 
 @pytest.mark.parametrize(("days", "outcome"), [(0, HELD), (6, HELD), (7, COMPLETED)])
-async def test_half_and_half_again_is_held_within_a_week(owner, goods, new_load, days, outcome):
+async def test_half_and_half_again_is_held_within_a_week(
+    owner: Owner, goods: Goods, new_load: type[Load], days: int, outcome: TaskEndOutcome
+) -> None:
     await owner.load(new_load(goods(100), batch_size=100))
     assert end_of(await owner.load(new_load(goods(51), task=2, batch_size=100))).removed == 49
     await age(owner, days)
@@ -246,7 +293,14 @@ async def test_half_and_half_again_is_held_within_a_week(owner, goods, new_load,
     ],
     ids=["letter", "prefix", "zeros", "by content"],
 )
-async def test_ids_that_changed_their_shape_are_told(owner, goods, new_load, records, rename, pair):
+async def test_ids_that_changed_their_shape_are_told(
+    owner: Owner,
+    goods: Goods,
+    new_load: type[Load],
+    records: Records,
+    rename: Callable[[str], str],
+    pair: tuple[str, str],
+) -> None:
     await owner.load(new_load(goods(40), batch_size=100))
     by_content = pair[1] == "other500"
     file = [
@@ -257,11 +311,13 @@ async def test_ids_that_changed_their_shape_are_told(owner, goods, new_load, rec
     assert (hold.removals, hold.renamed, (hold.renamed_from, hold.renamed_to)) == (40, 40, pair)
 
 
-async def test_ids_that_changed_stay_held_load_after_load(owner, goods, new_load, records):
+async def test_ids_that_changed_stay_held_load_after_load(
+    owner: Owner, goods: Goods, new_load: type[Load], records: Records
+) -> None:
     """What a held or rejected load has brought must not stand in for what it lacked."""
     await owner.load(new_load(goods(40), batch_size=100))
 
-    def changed(task: int, price: int):
+    def changed(task: int, price: int) -> Load:
         return new_load([records.good(f"n{number}", price=price) for number in range(50)], task=task, batch_size=100)
 
     for task, price in ((2, 100), (3, 100), (4, 7)):

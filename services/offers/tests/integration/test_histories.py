@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import itertools
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -23,28 +25,45 @@ from classifeed.feeds.v1.load_pb2 import (
     ISSUE_LEVEL_ERROR,
     LOAD_MODE_PATCH,
     LOAD_MODE_REPLACE,
+    Disposition,
+    LoadMode,
 )
 from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     RECORD_KIND_DUPLICATE,
     RECORD_KIND_UNIDENTIFIED,
+    HoldDecision,
     OfferBatch,
+    OfferRecord,
+    TaskEnd,
 )
-from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome
-from classifeed_common.db import Database
+from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome, TaskEndResult
+from classifeed_common.db import Database, Tx
+from classifeed_common.testing.databases import DatabaseServer
 from classifeed_offers.app import apply_batches as batches_module
 from classifeed_offers.app import apply_requests as apply_module
-from classifeed_offers.app import sweep_run as sweep_module
+from classifeed_offers.domain import admission
 from classifeed_offers.domain import decide as decide_module
+from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Wholeness
-from classifeed_offers.domain.offers import Run
-from classifeed_offers.store import sweeping, waiting
+from classifeed_offers.domain.offers import Namespace, OfferState, Run
+from classifeed_offers.store import applying, sweeping, waiting
+
+from ..conftest import Load, Owner, Records
 
 IDS = "abcdef"
 EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
-STALE = ("STALE", 0, 0, 0, 0, 0, [])
+Space = tuple[str, str]
+"""Seller and namespace."""
+Key = tuple[str, str, int, int]
+"""Seller, namespace, task and run."""
+Request = OfferBatch | TaskEnd
+Reply = tuple[Any, ...]
+"""Outcome and counts, as `spoken` gives them."""
+
+STALE: Reply = ("STALE", 0, 0, 0, 0, 0, [])
 
 
 @dataclass(frozen=True)
@@ -61,19 +80,19 @@ class Model:
     """The rules once more, one record at a time, with sets of external ids instead of arrays of surrogates."""
 
     def __init__(self) -> None:
-        self.rows: dict[tuple, dict[str, Row]] = {}
-        self.heads: dict[tuple, tuple] = {}
-        self.applied: dict[tuple, dict[int, bytes]] = {}
-        self.results: dict[tuple, tuple] = {}
-        self.ended: dict[tuple, tuple | None] = {}
-        self.seen: dict[tuple, set[str]] = {}
-        self.whole: dict[tuple, int] = {}
-        self.planned: set[tuple] = set()
-        self.decisions: dict[tuple, int] = {}
-        self.waiting: dict[tuple, dict[str, tuple[tuple, Row]]] = {}
-        self.changed: dict[tuple, int] = {}
+        self.rows: dict[Space, dict[str, Row]] = {}
+        self.heads: dict[Space, tuple[int, int]] = {}
+        self.applied: dict[Key, dict[int, bytes]] = {}
+        self.results: dict[tuple[Key, int], Reply] = {}
+        self.ended: dict[Key, Reply | None] = {}
+        self.seen: dict[Key, set[str]] = {}
+        self.whole: dict[Key, Disposition] = {}
+        self.planned: set[Key] = set()
+        self.decisions: dict[Key, HoldDecision] = {}
+        self.waiting: dict[Space, dict[str, tuple[Key, Row]]] = {}
+        self.changed: dict[Key, int] = {}
 
-    def take(self, message):
+    def take(self, message: Request) -> Reply | Callable[[], Reply | None] | None:
         space = (message.seller_id, message.namespace)
         run = (message.task_id, message.run)
         key = (*space, *run)
@@ -111,7 +130,7 @@ class Model:
         self.whole[key] = message.disposition
         return None
 
-    def decide(self, key, decision: int):
+    def decide(self, key: Key, decision: HoldDecision) -> Reply | None:
         """Return the reply to an end that comes again; of decisions the first counts, if it comes in time."""
         result = self.ended[key]
         is_held = result is not None and result[0] == "HELD"
@@ -123,7 +142,7 @@ class Model:
                 self.ended[key] = self.rejected(key) if decision == HOLD_DECISION_REJECT else None
         return self.ended[key]
 
-    def result_of_plan(self, key) -> tuple | None:
+    def result_of_plan(self, key: Key) -> Reply | None:
         """Return the result of a plan: HELD where no offer was seen and one lacks; six are below the other limit."""
         self.planned.add(key)
         lacking, decision = self.lacking(key), self.decisions[key]
@@ -132,47 +151,46 @@ class Model:
         is_asked = not decision and self.whole[key] != DISPOSITION_MAKE_MANUAL
         return ("HELD", 0, 0, 0, 0, 0, []) if is_asked and lacking and not self.seen.get(key) else None
 
-    def rejected(self, key) -> tuple:
+    def rejected(self, key: Key) -> Reply:
         """Return the result of a rejected load; what sweeps of earlier runs have done stays."""
         return ("COMPLETED", *self.swept_counts(key), len(self.lacking(key)), 0, len(self.waiting_of(key)), [])
 
-    def waiting_of(self, key) -> dict[str, Row]:
+    def waiting_of(self, key: Key) -> dict[str, Row]:
         """Return the changes by a factor of 5 and more that wait for the end of the run."""
         waiting = self.waiting.get(key[:2], {})
         return {name: row for name, (run, row) in waiting.items() if run == key}
 
-    def record(self, space, key, batch, record) -> str:
+    def record(self, space: Space, key: Key, batch: OfferBatch, record: OfferRecord) -> str:
         if record.kind == RECORD_KIND_DUPLICATE:
             return "duplicates"
         if record.kind == RECORD_KIND_UNIDENTIFIED:
             return "rejected_validation"
         rows, name, task = self.rows[space], record.external_id, batch.task_id
-        old = rows.get(name)
-        there = old is not None and old.status != "REMOVED"
+        stored = rows.get(name)
+        old = stored if stored is not None and stored.status != "REMOVED" else None
         seen = self.seen.setdefault(key, set())
-        if there:
+        if old is not None:
             seen.add(name)
         if any(error.level == ISSUE_LEVEL_ERROR for error in record.errors):
             return "rejected_validation"
         patch = batch.mode == LOAD_MODE_PATCH
-        if not there and (patch or record.keep_existing):
+        if old is None and (patch or record.keep_existing):
             return "skipped"
         price = record.content.price.amount_micros // 1_000_000
-        as_it_was = there and (record.keep_existing or (old.price == price and (patch or old.origin == "FEED")))
-        in_this_task = there and old.task == task and old.change in ("ADDED", "UPDATED")
-        if as_it_was:
+        in_this_task = old is not None and old.task == task and old.change in ("ADDED", "UPDATED")
+        if old is not None and (record.keep_existing or (old.price == price and (patch or old.origin == "FEED"))):
             return old.change.lower() if in_this_task else "unchanged"
         seen.add(name)
-        change = "ADDED" if not there or (in_this_task and old.change == "ADDED") else "UPDATED"
-        origin = old.origin if patch else "FEED"
-        new = Row("ACTIVE", origin, price, task, change, old.writes + 1 if old else 1)
-        if there and not patch and old.origin == "FEED" and not 1 / 5 < price / old.price < 5:
+        change = "ADDED" if old is None or (in_this_task and old.change == "ADDED") else "UPDATED"
+        origin = old.origin if old is not None and patch else "FEED"
+        new = Row("ACTIVE", origin, price, task, change, stored.writes + 1 if stored else 1)
+        if old is not None and not patch and old.origin == "FEED" and not 1 / 5 < price / old.price < 5:
             self.waiting.setdefault(space, {})[name] = (key, new)
             return "skipped"
         rows[name] = new
         return change.lower()
 
-    def lacking(self, key) -> set[str]:
+    def lacking(self, key: Key) -> set[str]:
         space = key[:2]
         if key not in self.whole or self.heads[space] != key[2:]:
             return set()
@@ -183,12 +201,12 @@ class Model:
             if row.origin == "FEED" and row.status != "REMOVED" and name not in self.seen.get(key, set())
         }
 
-    def without(self, key, row: Row) -> Row:
+    def without(self, key: Key, row: Row) -> Row:
         if self.whole[key] == DISPOSITION_MAKE_MANUAL:
             return replace(row, origin="MANUAL", task=key[2], change="MADE_MANUAL", writes=row.writes + 1)
         return replace(row, status="REMOVED", task=key[2], change="REMOVED", writes=row.writes + 1)
 
-    def swept_counts(self, key) -> tuple[int, int]:
+    def swept_counts(self, key: Key) -> tuple[int, int]:
         of_task = [row for row in self.rows[key[:2]].values() if row.task == key[2]]
         return (
             sum(row.change == "REMOVED" and row.status == "REMOVED" for row in of_task),
@@ -199,13 +217,13 @@ class Model:
 class Player:
     """Plays a history to the owner and compares with the model all the way."""
 
-    def __init__(self, owner, random: Random, seller: str, records, new_load) -> None:
+    def __init__(self, owner: Owner, random: Random, seller: str, records: Records, new_load: type[Load]) -> None:
         self.owner, self.random, self.seller = owner, random, seller
         self.records, self.new_load = records, new_load
         self.model = Model()
-        self.versions: dict[tuple, tuple[int, int]] = {}
+        self.versions: dict[tuple[str, str, str], tuple[int, int]] = {}
 
-    def file(self, mode: int) -> list:
+    def file(self, mode: LoadMode) -> list[OfferRecord]:
         made = []
         for name in self.random.sample(IDS, self.random.randint(0, len(IDS))):
             kind = self.random.choice(FEED_KINDS)
@@ -223,9 +241,10 @@ class Player:
             made.append(self.records.unidentified(len(made) + 1))
         return made
 
-    def stream(self, seller: str, namespace: str) -> list:
+    def stream(self, seller: str, namespace: str) -> list[Request]:
         """Draw the messages of some tasks of a namespace as a faulty world delivers them."""
-        random, sent = self.random, []
+        random = self.random
+        sent: list[tuple[list[Request], list[Request]]] = []
         for task in range(1, random.randint(2, 4)):
             mode = LOAD_MODE_PATCH if random.random() < 0.15 else LOAD_MODE_REPLACE
             disposition = random.choice((DISPOSITION_DELETE, DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL))
@@ -257,8 +276,8 @@ class Player:
                     messages = [*messages]
                     del messages[random.randrange(len(messages) - 1)]
                 sent.append((messages, []))
-        delivered: list = []
-        waiting: list = []
+        delivered: list[Request] = []
+        waiting: list[Request] = []
         for messages, late in sent:
             for message in messages:
                 while waiting and random.random() < 0.3:
@@ -287,7 +306,7 @@ class Player:
         for space in spaces:
             await self.last_load(space)
 
-    async def last_load(self, space) -> None:
+    async def last_load(self, space: Space) -> None:
         """Put a whole load on top: whatever went before, its offers are there now, and what is kept by hand."""
         manual = {
             name
@@ -304,17 +323,16 @@ class Player:
         while self.owner.sweeps:
             await self.step(self.owner.sweeps[0])
 
-    async def poll(self, messages) -> None:
+    async def poll(self, messages: list[Request]) -> None:
         replies = [self.model.take(message) for message in messages]
         # A decision gives way to a newer run that has begun in the same poll.
         results = [reply() if callable(reply) else reply for reply in replies]
         expected = [result for result in results if result is not None]
-        replies = await self.owner.take(messages)
-        assert [spoken(reply) for reply in replies] == expected
+        assert [spoken(reply) for reply in await self.owner.take(messages)] == expected
         for space in {(message.seller_id, message.namespace) for message in messages}:
             assert await self.table(space) == self.model.rows[space]
 
-    async def step(self, run) -> None:
+    async def step(self, run: RunKey) -> None:
         key = (*run.namespace, *run.run)
         space = key[:2]
         assert key in self.model.whole, "a load that is not whole is swept"
@@ -341,13 +359,13 @@ class Player:
             elif is_newest:
                 assert self.model.lacking(key) == set()
                 assert self.model.waiting_of(key) == {}
-                changed = self.model.changed.get(key, 0)
-                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, changed, 0, [])
+                changes = self.model.changed.get(key, 0)
+                self.model.ended[key] = ("COMPLETED", *self.model.swept_counts(key), 0, changes, 0, [])
             else:
                 self.model.ended[key] = STALE
             assert spoken(step.result) == self.model.ended[key]
 
-    async def table(self, space) -> dict[str, Row]:
+    async def table(self, space: Space) -> dict[str, Row]:
         """Return the rows as the model knows them; a version that moves without a write, or falls, has writes = -1."""
         load = self.new_load([], seller=space[0], namespace=space[1])
         found = {}
@@ -362,7 +380,7 @@ class Player:
         return found
 
 
-def spoken(reply) -> tuple:
+def spoken(reply: OfferBatchResult | TaskEndResult) -> Reply:
     if isinstance(reply, OfferBatchResult):
         outcome = BatchOutcome.Name(reply.outcome).removeprefix("BATCH_OUTCOME_")
         return (outcome, {field.name: value for field, value in reply.counts.ListFields()})
@@ -371,8 +389,14 @@ def spoken(reply) -> tuple:
     return (outcome, *counts, list(reply.missing_batches))
 
 
+Play = Callable[..., None]
+"""Plays so many histories; takes phases of hypothesis."""
+
+
 @pytest.fixture
-def play(database_server, records, new_load, new_owner):
+def play(
+    database_server: DatabaseServer, records: Records, new_load: type[Load], new_owner: type[Owner]
+) -> Iterator[Play]:
     """Play random histories; each has sellers of its own in one database."""
     dsn = database_server.create_migrated("classifeed_offers", "offers")
     sellers = (f"seller{number}" for number in itertools.count())
@@ -405,7 +429,7 @@ def play(database_server, records, new_load, new_owner):
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
-def test_histories(play):
+def test_histories(play: Play) -> None:
     play(EXAMPLES, Phase.generate, Phase.shrink)
 
 
@@ -417,59 +441,62 @@ BY_LAST_TASK = sweeping._PLAN_SLICES.replace(
 )
 
 
-def remove_what_this_task_did_not_write(patch) -> None:
+def remove_what_this_task_did_not_write(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sweeping, "_PLAN_SLICES", BY_LAST_TASK)
 
 
-def apply_without_looking_at_the_head(patch) -> None:
-    real = apply_module.admit
+def apply_without_looking_at_the_head(patch: pytest.MonkeyPatch) -> None:
+    def without_heads(
+        requests: Sequence[admission.Request],
+        heads: Mapping[Namespace, Run],
+        applied: Mapping[admission.BatchKey, bytes],
+        ended: Mapping[RunKey, bytes | None],
+    ) -> tuple[list[admission.Admission], dict[Namespace, Run]]:
+        return admission.admit(requests, dict.fromkeys(heads, Run(0, 0)), applied, ended)
 
-    def admit(requests, heads, applied, ended):
-        return real(requests, dict.fromkeys(heads, Run(0, 0)), applied, ended)
-
-    patch.setattr(apply_module, "admit", admit)
+    patch.setattr(apply_module, "admit", without_heads)
 
 
-def finish_with_a_missing_batch(patch) -> None:
+def finish_with_a_missing_batch(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(apply_module, "check_whole", lambda end, batches: Wholeness(whole=True, missing=[]))
 
 
-def sweep_without_looking_at_the_head(patch) -> None:
+def sweep_without_looking_at_the_head(patch: pytest.MonkeyPatch) -> None:
     real = sweeping.lock_end
 
-    async def lock_end(tx, key):
+    async def lock_end(tx: Tx, key: RunKey) -> sweeping.End | None:
         end = await real(tx, key)
         return end and end._replace(head=key.run)
 
-    patch.setattr(sweep_module.sweeping, "lock_end", lock_end)
+    patch.setattr(sweeping, "lock_end", lock_end)
 
 
-def forget_offers_with_errors(patch) -> None:
-    real = batches_module.decide
+def forget_offers_with_errors(patch: pytest.MonkeyPatch) -> None:
+    real = decide_module.decide
 
-    def decide(record, *args, **kwargs):
+    def decide(record: OfferRecord, *args: Any, **kwargs: Any) -> decide_module.Decision:
         decision = real(record, *args, **kwargs)
         return decision._replace(seen=decision.seen and not record.errors)
 
     patch.setattr(batches_module, "decide", decide)
 
 
-def count_a_rerun_as_unchanged(patch) -> None:
+def count_a_rerun_as_unchanged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         decide_module, "_outcome_of_unwritten", lambda existing, task_id: decide_module.RecordOutcome.UNCHANGED
     )
 
 
-def write_what_did_not_change(patch) -> None:
-    real = batches_module.applying.load_offers
+def write_what_did_not_change(patch: pytest.MonkeyPatch) -> None:
+    real = applying.load_offers
 
-    async def load_offers(*args, **kwargs):
+    async def load_offers(*args: Any, **kwargs: Any) -> dict[str, OfferState]:
         return {name: state._replace(content_hash=b"") for name, state in (await real(*args, **kwargs)).items()}
 
-    patch.setattr(batches_module.applying, "load_offers", load_offers)
+    patch.setattr(applying, "load_offers", load_offers)
 
 
-def make_changes_of_any_run(patch) -> None:
+def make_changes_of_any_run(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(
         waiting,
         "_MAKE_CHANGES",
@@ -492,7 +519,9 @@ def make_changes_of_any_run(patch) -> None:
         make_changes_of_any_run,
     ],
 )
-def test_the_model_finds_the_naive_way(play, monkeypatch, naive):
+def test_the_model_finds_the_naive_way(
+    play: Play, monkeypatch: pytest.MonkeyPatch, naive: Callable[[pytest.MonkeyPatch], None]
+) -> None:
     naive(monkeypatch)
     with pytest.raises(AssertionError):
         play(250, Phase.generate)

@@ -10,12 +10,17 @@ import json
 import signal
 import sys
 from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import TYPE_CHECKING
 
 import pytest
 
-from classifeed.feeds.v1.offer_requests_pb2 import RunCheck
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_UNSPECIFIED
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import (
     BATCH_OUTCOME_APPLIED,
     BATCH_OUTCOME_REFUSED,
@@ -26,24 +31,32 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import (
     Cluster,
     DeadLetters,
+    GroupPartition,
     KafkaProducer,
     Message,
     NotifyingPositions,
     OrderedConsumer,
+    Position,
+    Record,
     dlq,
     message_of,
 )
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
+from classifeed_common.testing.topics import MakeTopic
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
+
+if TYPE_CHECKING:  # the process that the test kills belongs to no package
+    from ..conftest import Load, Owner, Records
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]
 
@@ -88,17 +101,22 @@ async def own(settings: dict[str, str]) -> None:
     await db.close()
 
 
+Key = tuple[str, int, int, int | str | None]
+"""Seller, task, run, and the batch; "check" for the reply to a check, None for that to an end."""
+
+
 class Results:
     """Reads the answers, by the way that the processor does."""
 
     def __init__(self) -> None:
-        self.by_batch: dict[tuple, set[bytes]] = defaultdict(set)
-        self.ends: dict[tuple, TaskEndResult] = {}
-        self.checks: dict[tuple, RunCheckResult] = {}
-        self.order: list[tuple] = []
+        self.by_batch: dict[Key, set[bytes]] = defaultdict(set)
+        self.ends: dict[Key, TaskEndResult] = {}
+        self.checks: dict[Key, RunCheckResult] = {}
+        self.order: list[Key] = []
 
-    async def handle(self, _tx, records) -> None:
+    async def handle(self, _tx: None, records: Sequence[Record]) -> None:
         for record in records:
+            key: Key
             if record.headers["type"] == OfferBatchResult.DESCRIPTOR.full_name.encode():
                 result = OfferBatchResult.FromString(record.value)
                 key = (result.seller_id, result.task_id, result.run, result.batch_id)
@@ -119,29 +137,65 @@ class Memory:
     """Positions of the reading test: none are kept."""
 
     def __init__(self) -> None:
-        self.at: dict = {}
+        self.at: dict[GroupPartition, Position] = {}
 
     place = "memory"
 
-    async def load(self, parts):
+    async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
         return {part: self.at[part] for part in parts if part in self.at}
 
-    async def begin(self, starts) -> None:
+    async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
         self.at = dict(starts) | self.at
 
-    def effect(self, expected, new):
-        from contextlib import asynccontextmanager
+    @asynccontextmanager
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[None]:
+        yield
+        self.at.update(new)
 
-        @asynccontextmanager
-        async def effect():
-            yield None
-            self.at.update(new)
 
-        return effect()
+@dataclass
+class World:
+    """Owners that a test starts, on topics of its own, and the replies of them all."""
+
+    settings: dict[str, str]
+    producer: KafkaProducer
+    processes: list[asyncio.subprocess.Process]
+    replies: Results
+    reading: asyncio.Task[None]
+
+    @property
+    def bootstrap(self) -> str:
+        return self.settings["bootstrap"]
+
+    @property
+    def requests(self) -> str:
+        return self.settings["requests"]
+
+    async def start(self) -> asyncio.subprocess.Process:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, str(Path(__file__)), json.dumps(self.settings), stdout=asyncio.subprocess.PIPE
+        )
+        self.processes.append(process)
+        assert process.stdout is not None
+        assert await process.stdout.readline() == b"started\n"
+        return process
+
+    async def send(self, *messages: Message | OfferBatch | TaskEnd | RunCheck) -> None:
+        await self.producer.send(
+            [it if isinstance(it, Message) else message_of(self.requests, it.seller_id.encode(), it) for it in messages]
+        )
+
+    async def until(self, condition: Callable[[], bool], limit_s: float = 300) -> None:
+        async with asyncio.timeout(limit_s):
+            while not condition():
+                assert not self.reading.done(), self.reading
+                await asyncio.sleep(0.05)
 
 
 @pytest.fixture
-async def world(kafka, db, make_topic):
+async def world(kafka: EmbeddedKafka, db: Database, make_topic: MakeTopic) -> AsyncIterator[World]:
     """Give topics, a producer, the replies as they come, and a way to start owners; all ends with the test."""
     requests, results = await make_topic("requests", partitions=2), await make_topic("results", partitions=2)
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
@@ -160,28 +214,7 @@ async def world(kafka, db, make_topic):
     )
     reading = asyncio.create_task(reader.run(stop))
 
-    class World:
-        async def start(self) -> asyncio.subprocess.Process:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, str(Path(__file__)), json.dumps(settings), stdout=asyncio.subprocess.PIPE
-            )
-            processes.append(process)
-            assert await process.stdout.readline() == b"started\n"
-            return process
-
-        async def send(self, *messages) -> None:
-            await producer.send(
-                [it if isinstance(it, Message) else message_of(requests, it.seller_id.encode(), it) for it in messages]
-            )
-
-        async def until(self, condition, limit_s: float = 300) -> None:
-            async with asyncio.timeout(limit_s):
-                while not condition():
-                    assert not reading.done(), reading
-                    await asyncio.sleep(0.05)
-
-    World.replies, World.requests, World.bootstrap = replies, requests, kafka.bootstrap
-    yield World()
+    yield World(settings, producer, processes, replies, reading)
     stop.set()
     for process in processes:
         if process.returncode is None:
@@ -191,7 +224,9 @@ async def world(kafka, db, make_topic):
     await producer.close()
 
 
-async def test_killed_in_the_middle_every_batch_counts_once(world, owner, records, new_load):
+async def test_killed_in_the_middle_every_batch_counts_once(
+    world: World, owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     random = Random(7)
     sellers = [f"seller{number}" for number in range(3)]
     first = [new_load([records.good(str(n)) for n in range(2000)], seller=seller, batch_size=20) for seller in sellers]
@@ -205,25 +240,30 @@ async def test_killed_in_the_middle_every_batch_counts_once(world, owner, record
         for seller in sellers
     ]
     replies = world.replies
+
+    def is_past(batches: int) -> Callable[[], bool]:
+        return lambda: len(replies.by_batch) > batches or len(replies.ends) % 3 == 0 < len(replies.ends)
+
+    def has_ends(count: int) -> Callable[[], bool]:
+        return lambda: len(replies.ends) == count
+
     process = await world.start()
     for loads in (first, second):
         for load in loads:
             await world.send(*load.messages, *random.sample(load.messages, 5))
         for _ in range(2):
             done = len(replies.by_batch)
-            await world.until(
-                lambda done=done: len(replies.by_batch) > done + 30 or len(replies.ends) % 3 == 0 < len(replies.ends)
-            )
+            await world.until(is_past(done + 30))
             process.kill()
             await process.wait()
             process = await world.start()
         want = len(loads) * (1 if loads is first else 2)
-        await world.until(lambda want=want: len(replies.ends) == want)
+        await world.until(has_ends(want))
     process.terminate()
     assert await process.wait() == 0
 
     for load in (*first, *second):
-        keys = [(load.seller, load.task, 1, batch.batch_id) for batch in load.batches]
+        keys: list[Key] = [(load.seller, load.task, 1, batch.batch_id) for batch in load.batches]
         # Whatever was sent twice is the same answer: the relay may repeat, the effect may not.
         assert [len(replies.by_batch[key]) for key in keys] == [1] * len(keys)
         results = [OfferBatchResult.FromString(*replies.by_batch[key]) for key in keys]
@@ -245,13 +285,15 @@ async def test_killed_in_the_middle_every_batch_counts_once(world, owner, record
             assert sum(row[0] == "REMOVED" for row in rows.values()) == 500
 
 
-async def test_poison_stops_nobody_and_its_run_has_to_come_again(world, owner, records, new_load):
+async def test_poison_stops_nobody_and_its_run_has_to_come_again(
+    world: World, owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await world.start()
     good = new_load([records.good("a")], seller="good")
     load = new_load([records.good("a"), records.good("b")], seller="bad", batch_size=1)
     load.batches[1].records[0].content_hash = b"short"
     lost_end = new_load([records.good("a")], seller="unlucky")
-    lost_end.end.disposition = 0
+    lost_end.end.disposition = DISPOSITION_UNSPECIFIED
     garbage = Message(world.requests, b"bad", b"\xff", {"type": b"no.such.Type"})
 
     await world.send(garbage, *load.messages, *lost_end.messages, *good.messages)
@@ -270,7 +312,9 @@ async def test_poison_stops_nobody_and_its_run_has_to_come_again(world, owner, r
     assert await owner.alive(load) == {"a"}
 
 
-async def test_a_window_of_refused_batches_is_answered_to_the_last(world, records, new_load):
+async def test_a_window_of_refused_batches_is_answered_to_the_last(
+    world: World, records: Records, new_load: type[Load]
+) -> None:
     """The sender waits for 96 replies before it sends on: were they only buried, it would wait for ever."""
     await world.start()
     load = new_load([records.good(str(number)) for number in range(96)], seller="skewed", batch_size=1)
@@ -279,9 +323,9 @@ async def test_a_window_of_refused_batches_is_answered_to_the_last(world, record
     check = RunCheck(seller_id="skewed", namespace=load.end.namespace, task_id=load.task, run=1, last_batch_id=96)
 
     await world.send(*load.messages[:-1], check)
-    await world.until(lambda: world.replies.checks)
+    await world.until(lambda: bool(world.replies.checks))
 
-    keys = [("skewed", load.task, 1, batch.batch_id) for batch in load.batches]
+    keys: list[Key] = [("skewed", load.task, 1, batch.batch_id) for batch in load.batches]
     outcomes = {OfferBatchResult.FromString(value).outcome for key in keys for value in world.replies.by_batch[key]}
     assert outcomes == {BATCH_OUTCOME_REFUSED}
     assert world.replies.order[-1] == ("skewed", load.task, 1, "check")

@@ -15,31 +15,37 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
+from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_offers.rpc import offer_service
 from classifeed_offers.rpc.offer_service import OfferService
+
+from ..conftest import Load, NewPublishing, Owner, Records
 
 PARENT = "sellers/seller/feeds/default"
 
 
 @pytest.fixture
-async def target(db, rpc_server, new_publishing) -> str:
+async def target(db: Database, rpc_server: StartServer, new_publishing: NewPublishing) -> str:
     publishing = new_publishing(None)
     service = OfferService(db, publishing.republisher, publishing.pusher.backlog)
     return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
 
 
 @pytest.fixture
-def offers(target, rpc_channel) -> OfferServiceStub:
+def offers(target: str, rpc_channel: OpenChannel) -> OfferServiceStub:
     return OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target, rpc_channel):
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:
     await check_that_nul_is_refused(rpc_channel, target, "offers", "classifeed.offers.v1.OfferService")
 
 
-async def test_an_offer_is_shown_whole(owner, offers, records, new_load):
+async def test_an_offer_is_shown_whole(
+    owner: Owner, offers: OfferServiceStub, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good("sku/1 ä", "Диван", price=7)]))
     offer = await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/sku/1 ä"))
     assert (offer.name, offer.external_id) == (f"{PARENT}/offers/sku/1 ä", "sku/1 ä")
@@ -51,18 +57,22 @@ async def test_an_offer_is_shown_whole(owner, offers, records, new_load):
     assert offer.update_time.ToMicroseconds() == pytest.approx(offer.version, abs=60_000_000)
 
 
-async def test_an_offer_says_what_its_last_load_did(owner, offers, records, new_load):
+async def test_an_offer_says_what_its_last_load_did(
+    owner: Owner, offers: OfferServiceStub, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good("kept"), records.good("gone")]))
     await owner.load(new_load([records.good("kept", price=90)], task=2))
     shown = [await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/{name}")) for name in ("kept", "gone")]
     assert [(it.last_task_id, it.last_change) for it in shown] == [(2, OFFER_CHANGE_UPDATED), (2, OFFER_CHANGE_REMOVED)]
 
 
-async def test_a_change_that_waits_is_shown_until_it_is_decided_about(owner, offers, records, new_load):
-    def load(task: int, price: int):
+async def test_a_change_that_waits_is_shown_until_it_is_decided_about(
+    owner: Owner, offers: OfferServiceStub, records: Records, new_load: type[Load]
+) -> None:
+    def load(task: int, price: int) -> Load:
         return new_load([records.good(f"{n:02}", price=price) for n in range(20)], task=task, batch_size=100)
 
-    async def shown():
+    async def shown() -> tuple[int, int]:
         offer = await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/00"))
         return offer.waiting_task_id, offer.waiting_content.price.amount_micros // 1_000_000
 
@@ -80,13 +90,15 @@ async def test_a_change_that_waits_is_shown_until_it_is_decided_about(owner, off
     assert await shown() == (0, 0), "a newer load took its place"
 
 
-async def test_an_unknown_offer_is_not_found(offers):
+async def test_an_unknown_offer_is_not_found(offers: OfferServiceStub) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await offers.GetOffer(GetOfferRequest(name=f"{PARENT}/offers/none"))
     assert refused.value.code() is grpc.StatusCode.NOT_FOUND
 
 
-async def test_pages_give_every_offer_once(owner, offers, records, new_load):
+async def test_pages_give_every_offer_once(
+    owner: Owner, offers: OfferServiceStub, records: Records, new_load: type[Load]
+) -> None:
     await owner.load(new_load([records.good(f"{n:03}") for n in range(25)]))
     await owner.load(new_load([records.good(f"{n:03}") for n in range(25) if n != 7], task=2))
     pages, token = [], ""
@@ -104,7 +116,9 @@ async def test_pages_give_every_offer_once(owner, offers, records, new_load):
     assert [offer.external_id for offer in removed.offers] == ["007"]
 
 
-async def test_a_page_ends_early_rather_than_outgrow_a_message(owner, offers, records, new_load, monkeypatch):
+async def test_a_page_ends_early_rather_than_outgrow_a_message(
+    owner: Owner, offers: OfferServiceStub, records: Records, new_load: type[Load], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(offer_service, "_PAGE_LIMIT_BYTES", 100)
     await owner.load(new_load([records.good(name, name * 60) for name in "abc"]))
     result = await offers.ListOffers(ListOffersRequest(parent=PARENT))
@@ -120,10 +134,10 @@ async def test_a_page_ends_early_rather_than_outgrow_a_message(owner, offers, re
         ListOffersRequest(parent=PARENT, page_size=1001),
         ListOffersRequest(parent=PARENT, page_token="?"),
         ListOffersRequest(parent=PARENT, page_token="AA=="),
-        ListOffersRequest(parent=PARENT, status=77),
+        ListOffersRequest(parent=PARENT, status=77),  # type: ignore[arg-type]
     ],
 )
-async def test_a_wrong_request_is_refused(offers, request_):
+async def test_a_wrong_request_is_refused(offers: OfferServiceStub, request_: ListOffersRequest) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await offers.ListOffers(request_)
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT

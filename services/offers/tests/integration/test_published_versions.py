@@ -8,11 +8,15 @@ from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed_offers.store import publishing
 
+from ..conftest import Load, Owner, Records
+
 TOMORROW = 4_000_000_000_000_000
 
 
 @pytest.mark.parametrize("way", ["updated", "removed", "made manual"])
-async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(owner, records, new_load, way):
+async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(
+    owner: Owner, records: Records, new_load: type[Load], way: str
+) -> None:
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:
         await tx.execute("UPDATE offers SET version = %s", (TOMORROW,))
@@ -26,7 +30,7 @@ async def test_a_version_is_above_the_one_before_when_the_clock_steps_back(owner
     assert (await owner.rows())["a"][6] == TOMORROW + 1
 
 
-async def test_the_mark_moves_by_version_and_never_falls(owner, records, new_load):
+async def test_the_mark_moves_by_version_and_never_falls(owner: Owner, records: Records, new_load: type[Load]) -> None:
     """A pusher that stood still past its lease may be the second one to write the mark."""
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:

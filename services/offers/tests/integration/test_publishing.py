@@ -3,43 +3,54 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import grpc
 import pytest
 from google.rpc.error_details_pb2 import BadRequest
 
-from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import (
     PUSH_OUTCOME_ACK,
     PUSH_OUTCOME_EPOCH_TOO_OLD,
     PUSH_OUTCOME_INVALID,
     PUSH_OUTCOME_RETRY,
     PUSH_OUTCOME_STALE,
+    CheckPositionsRequest,
     CheckPositionsResponse,
+    PushBatchRequest,
     PushBatchResponse,
+    PushOutcome,
     PushResult,
 )
 from classifeed.documents.v1.receiver_service_pb2_grpc import (
     ReceiverServiceServicer,
     add_ReceiverServiceServicer_to_server,
 )
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_offers.store import publishing
+
+from ..conftest import Load, NewPublishing, Owner, Records
+
+Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
     """Answers as it is told; what it acknowledges it keeps."""
 
     def __init__(self) -> None:
-        self.outcomes: dict[str, int] = {}
-        self.documents: dict[str, object] = {}
-        self.schemas: list = []
+        self.outcomes: dict[str, PushOutcome] = {}
+        self.documents: dict[str, RawDocument] = {}
+        self.schemas: list[Schema] = []
         self.refusals = 0
 
-    async def PushBatch(self, request, context):
+    async def PushBatch(self, request: PushBatchRequest, context: Context) -> PushBatchResponse:
         assert request.client == "offers"
         results = []
         for document in request.documents:
@@ -51,10 +62,10 @@ class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
                 self.documents[document.pk] = document
         return PushBatchResponse(results=results)
 
-    async def CheckPositions(self, request, context):
+    async def CheckPositions(self, request: CheckPositionsRequest, context: Context) -> CheckPositionsResponse:
         return CheckPositionsResponse(ends=request.positions)
 
-    async def PutSchema(self, request, context):
+    async def PutSchema(self, request: PutSchemaRequest, context: Context) -> Schema:
         if self.refusals:
             self.refusals -= 1
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "not yet")
@@ -68,7 +79,7 @@ def fake() -> FakeReceiver:
 
 
 @pytest.fixture
-async def receiver(fake, rpc_server, rpc_channel) -> ReceiverClient:
+async def receiver(fake: FakeReceiver, rpc_server: StartServer, rpc_channel: OpenChannel) -> ReceiverClient:
     target = await rpc_server(
         "receiver",
         Servicer.of(add_ReceiverServiceServicer_to_server, fake),
@@ -78,8 +89,13 @@ async def receiver(fake, rpc_server, rpc_channel) -> ReceiverClient:
 
 
 async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
-    owner, receiver, fake, records, new_load, new_publishing
-):
+    owner: Owner,
+    receiver: ReceiverClient,
+    fake: FakeReceiver,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+) -> None:
     """With the real MarkPusher: a refused schema field, a busy receiver, and 700 others behind them."""
     names = ["invalid", "retry", *(str(number) for number in range(700))]
     await owner.load(new_load([records.good(name) for name in names], batch_size=100))
@@ -99,7 +115,7 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
         assert await cursor.fetchone() == (0,)
 
 
-async def test_the_mark_does_not_wait_for_a_load(owner, records, new_load):
+async def test_the_mark_does_not_wait_for_a_load(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good(name) for name in "abc"]))
     rows = await due(owner)
     marks = {"offer_ids": [row[0] for row in rows], "versions": [row[1] for row in rows]}
@@ -109,12 +125,19 @@ async def test_the_mark_does_not_wait_for_a_load(owner, records, new_load):
     assert [row[4] for row in await due(owner)] == ["b"]
 
 
-async def due(owner) -> list[tuple]:
+async def due(owner: Owner) -> list[tuple[Any, ...]]:
     async with owner.db.transaction() as tx:
         return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
 
 
-async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new_load, new_publishing):
+async def test_each_outcome_settles_or_stays(
+    owner: Owner,
+    receiver: ReceiverClient,
+    fake: FakeReceiver,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+) -> None:
     await owner.load(new_load([records.good(name) for name in ("ack", "stale", "invalid", "retry", "old")]))
     fake.outcomes = {
         "stale": PUSH_OUTCOME_STALE,
@@ -133,7 +156,7 @@ async def test_each_outcome_settles_or_stays(owner, receiver, fake, records, new
     }
 
 
-async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
+async def test_the_schema_is_put_again_until_it_is_taken(receiver: ReceiverClient, fake: FakeReceiver) -> None:
     fake.refusals = 2
     faults: list[str] = []
     async with asyncio.timeout(90):
@@ -143,7 +166,7 @@ async def test_the_schema_is_put_again_until_it_is_taken(receiver, fake):
     assert faults[-1] == "", "it is no longer named"
 
 
-async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
+async def test_stopping_ends_the_wait_for_the_receiver(receiver: ReceiverClient, fake: FakeReceiver) -> None:
     fake.refusals = 1000
     stop = asyncio.Event()
     faults: list[str] = []
@@ -156,8 +179,13 @@ async def test_stopping_ends_the_wait_for_the_receiver(receiver, fake):
 
 
 async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(
-    owner, receiver, fake, records, new_load, new_publishing
-):
+    owner: Owner,
+    receiver: ReceiverClient,
+    fake: FakeReceiver,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+) -> None:
     for task, names in ((1, "ab"), (2, "a"), (3, "ab")):
         await owner.load(new_load([records.good(name) for name in names], task))
         await new_publishing(receiver).publish_offers(await due(owner))

@@ -14,10 +14,11 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import DatabaseServer, TableBackup
+from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
-from classifeed_offers.app.publish_offers import RAISED
 from classifeed_offers.domain.documents import CLIENT, schema
+from classifeed_offers.metrics import RAISED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
 from classifeed_receiver.app.push_documents import PushDocuments
@@ -26,6 +27,8 @@ from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
+
+from ..conftest import Load, NewPublishing, Owner, Publishing, Records
 
 REGISTRY_TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
 OFFERS_TABLES = ("offers", "published_positions", "republications")
@@ -53,24 +56,24 @@ class Registry:
 
 
 @pytest.fixture
-async def registry(migrated_database: Callable[..., Awaitable[Database]]) -> Registry:
+async def registry(migrated_database: MigratedDatabase) -> Registry:
     return Registry(await migrated_database("classifeed_receiver"))
 
 
 @pytest.fixture
-async def receiver(registry: Registry, rpc_server: Any, rpc_channel: Any) -> ReceiverClient:
+async def receiver(registry: Registry, rpc_server: StartServer, rpc_channel: OpenChannel) -> ReceiverClient:
     target = await rpc_server("receiver", *registry.servicers())
     receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), CLIENT)
     await put_schema(receiver, schema(), asyncio.Event(), lambda fault: None)
     return receiver
 
 
-async def alive(owner: Any) -> dict[str, int]:
+async def alive(owner: Owner) -> dict[str, int]:
     """Version of each offer that the search shall show."""
     return {external_id: row[6] for external_id, row in (await owner.rows()).items() if row[0] == "ACTIVE"}
 
 
-async def settle(publishing: Any) -> None:
+async def settle(publishing: Publishing) -> None:
     async with publishing.running():
         await publishing.until(publishing.is_settled)
 
@@ -88,8 +91,15 @@ class Positionless(ReceiverClient):
 @pytest.mark.parametrize("noticed_by", ["the next push", "the check of an idle pusher"])
 @pytest.mark.parametrize("way", ["with known positions", "without"])
 async def test_all_offers_are_pushed_again_after_the_receiver_lost_some(
-    owner, records, new_load, new_publishing, registry, receiver, noticed_by: str, way: str
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+    noticed_by: str,
+    way: str,
+) -> None:
     if way == "without":
         receiver.__class__ = Positionless
     publishing = new_publishing(receiver)
@@ -117,7 +127,7 @@ async def test_all_offers_are_pushed_again_after_the_receiver_lost_some(
         assert (reason, offers) == ("the receiver's database was restored from an older backup", 300)
 
 
-def equal_to(registry: Registry, owner: Any) -> Callable[[], Awaitable[bool]]:
+def equal_to(registry: Registry, owner: Owner) -> Callable[[], Awaitable[bool]]:
     async def is_equal() -> bool:
         return await registry.live() == await alive(owner)
 
@@ -126,8 +136,15 @@ def equal_to(registry: Registry, owner: Any) -> Callable[[], Awaitable[bool]]:
 
 @pytest.mark.parametrize("backup_of", ["before anything", "some offers"])
 async def test_whole_database_of_the_receiver_is_restored(
-    owner, records, new_load, new_publishing, registry, receiver, database_server: DatabaseServer, backup_of: str
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+    database_server: DatabaseServer,
+    backup_of: str,
+) -> None:
     """Under a running receiver; before anything: its schemas are gone, too."""
     async with registry.database.transaction() as tx:
         await tx.execute(f"TRUNCATE {', '.join(REGISTRY_TABLES)}")
@@ -155,7 +172,14 @@ def passing(condition: Callable[[], Awaitable[bool]]) -> Callable[[], Awaitable[
     return holds
 
 
-async def test_one_loss_is_one_republication(owner, records, new_load, new_publishing, registry, receiver):
+async def test_one_loss_is_one_republication(
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     """Two processes push; both are told, one begins, and what is pushed meanwhile is accepted."""
     first, second = new_publishing(receiver), new_publishing(receiver)
     await owner.load(new_load([records.good(f"{n}") for n in range(50)], batch_size=100))
@@ -176,8 +200,15 @@ async def test_one_loss_is_one_republication(owner, records, new_load, new_publi
 
 @pytest.mark.parametrize("way", ["the push is fenced off", "marks are only set back"])
 async def test_batch_acknowledged_before_the_loss_marks_nothing_after_it(
-    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch, way: str
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
     """The receiver is restored while a batch is on its way back, and an operator asks for everything at that moment."""
     receiver.__class__ = Positionless  # nothing but the restart is to save it
     publishing = new_publishing(receiver)
@@ -220,8 +251,15 @@ async def nothing_restarted(tx: Any) -> None:
 
 @pytest.mark.parametrize("way", ["versions are raised", "stale counts as published"])
 async def test_offers_that_went_back_are_the_truth(
-    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch, way: str
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
     """The table of offers is restored, and nobody loads again: the search is to show what the table says."""
     monkeypatch.setattr(publisher, "_AHEAD_FOR_S", 0.1)
     if way == "stale counts as published":
@@ -263,8 +301,13 @@ async def nothing_raised(tx: Any, overtaken: Any) -> int:
 
 
 async def test_version_of_a_receiver_in_the_future_is_passed_in_one_step(
-    owner, records, new_load, new_publishing, registry, receiver
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     """By the clock alone it would be pushed, found stale and raised for ever."""
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a")]))
@@ -278,8 +321,13 @@ async def test_version_of_a_receiver_in_the_future_is_passed_in_one_step(
 
 
 async def test_stale_push_of_an_offer_that_changed_meanwhile_raises_nothing(
-    owner, records, new_load, new_publishing, registry, receiver
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:
@@ -297,8 +345,13 @@ publishing_module = publishing
 
 
 async def test_offers_that_a_load_holds_are_marked_when_it_lets_go(
-    owner, records, new_load, new_publishing, registry, receiver
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     """Skipped and never asked again, they would stay as the receiver lost them: the load rolls back."""
     publishing = new_publishing(receiver, slice_offers=20)
     await owner.load(new_load([records.good(f"{n:03}") for n in range(100)], batch_size=100))
@@ -333,8 +386,13 @@ async def test_offers_that_a_load_holds_are_marked_when_it_lets_go(
 
 
 async def test_republication_of_a_scope_touches_nothing_else(
-    owner, records, new_load, new_publishing, registry, receiver
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     publishing = new_publishing(receiver, slice_offers=2)
     for seller, namespace in (("a", "x"), ("b", "x"), ("b", "y"), ("c", "x")):
         names = [records.good(f"{seller}{namespace}{n}") for n in range(5)]
@@ -353,8 +411,13 @@ async def test_republication_of_a_scope_touches_nothing_else(
 
 
 async def test_what_is_under_way_is_named_until_all_is_pushed(
-    owner, records, new_load, new_publishing, registry, receiver
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+) -> None:
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good(f"{n}") for n in range(30)], batch_size=100))
     await settle(publishing)
@@ -378,8 +441,14 @@ async def test_what_is_under_way_is_named_until_all_is_pushed(
 
 
 async def test_refused_offers_are_kept_until_they_are_taken(
-    owner, records, new_load, new_publishing, registry, receiver, monkeypatch: pytest.MonkeyPatch
-):
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    new_publishing: NewPublishing,
+    registry: Registry,
+    receiver: ReceiverClient,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(registry.push_documents, "_limit_bytes", 3000)
     publication = new_publishing(receiver)
     await owner.load(new_load([records.good("good"), records.good("big", title="диван " * 1000)]))

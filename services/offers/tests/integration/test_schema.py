@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_offers.domain.admission import RunKey
@@ -33,10 +36,13 @@ SELECT seller_id, namespace, offer_id, 1, 1, '', '', '', 'ACTIVE', 'UPDATED', ''
 ANALYZE;
 """
 
-RUN = {"seller": "seller1", "namespace": "default", "task": 1, "run": 1}
-COLUMNS = {"sellers": ["seller1"], "namespaces": ["default"], "tasks": [1], "runs": [1], "batches": [1]}
+Query = tuple[Mapping[str, str], dict[str, Any]]
+"""The statements of a store, and parameters of one."""
+
+RUN: dict[str, Any] = {"seller": "seller1", "namespace": "default", "task": 1, "run": 1}
+COLUMNS: dict[str, Any] = {"sellers": ["seller1"], "namespaces": ["default"], "tasks": [1], "runs": [1], "batches": [1]}
 IDS = [f"id{n}" for n in range(1, 2001)]
-STATES = {
+STATES: dict[str, Any] = {
     "offer_ids": list(range(1, 501)),
     "contents": [b"x"] * 500,
     "hashes": [b"x" * 16] * 500,
@@ -61,7 +67,7 @@ APPLYING = {
     "list_batches": RUN,
 }
 MAKING = {"make_changes": RUN | {"limit": 1000}}
-HOT = {
+HOT: dict[str, Query] = {
     "lock_end": (sweeping.SQL, RUN),
     "plan_slices": (sweeping.SQL, RUN | {"slice_size": 1000}),
     "count_swept_before": (sweeping.SQL, RUN),
@@ -113,7 +119,7 @@ HOT = {
 
 
 # What runs without scans, beside `applying`.
-JUDGING = {
+JUDGING: dict[str, Query] = {
     "apply_outcomes": (
         judging.SQL,
         RUN
@@ -128,11 +134,11 @@ JUDGING = {
 }
 
 
-async def test_models_and_migrations_agree(db):
+async def test_models_and_migrations_agree(db: Database) -> None:
     assert check_drift("classifeed_offers", db.dsn, db.schema, metadata) == []
 
 
-async def test_no_hot_query_scans_a_table(db):
+async def test_no_hot_query_scans_a_table(db: Database) -> None:
     async with db.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
@@ -144,7 +150,7 @@ async def test_no_hot_query_scans_a_table(db):
     assert {name: tables for name, tables in scanned.items() if tables} == {}
 
 
-async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db):
+async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database) -> None:
     # Fails with clock_timestamp() in the condition: a million texts that wait would be read at each look.
     async with db.transaction() as tx:
         for statement in SEED.split(";\n"):
@@ -157,7 +163,7 @@ async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db):
 
 
 @pytest.mark.parametrize("analysed", [False, True])
-async def test_the_anti_join_is_never_quadratic(db, analysed):
+async def test_the_anti_join_is_never_quadratic(db: Database, analysed: bool) -> None:
     """Without statistics a NOT EXISTS became a nested loop: 48 s for 50,000 offers, where this takes a tenth of one."""
     key = RunKey(Namespace("seller1", "default"), Run(2, 1))
     async with db.transaction() as tx:

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import grpc
 import pytest
@@ -14,12 +15,15 @@ import pytest
 from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_ACTIVE
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS
 
+from ..conftest import Load, Records
+
 
 @pytest.fixture
-def environment(tmp_path) -> dict[str, str]:
+def environment(tmp_path: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
         "CLASSIFEED_OFFERS_RUN_FILE": str(tmp_path / "run.json"),
@@ -37,8 +41,13 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 @pytest.mark.kafka
 @pytest.mark.slow
 async def test_a_load_goes_through_while_the_receiver_is_away(
-    environment, kafka, database_dsn, records, new_load, tmp_path
-):
+    environment: dict[str, str],
+    kafka: EmbeddedKafka,
+    database_dsn: str,
+    records: Records,
+    new_load: type[Load],
+    tmp_path: Path,
+) -> None:
     environment |= {
         "CLASSIFEED_OFFERS_DSN": database_dsn,
         "CLASSIFEED_OFFERS_KAFKA_BOOTSTRAP": kafka.bootstrap,

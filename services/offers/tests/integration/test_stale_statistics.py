@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from classifeed_common.db import Database
 from classifeed_common.testing.plans import rows_handled
 from classifeed_offers.store import applying, judging, publishing, reading, waiting
 
-from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN
+from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN, Query
 
 OFFERS = 20_000
 # Never prepared, so that they are planned for their arrays each time.
@@ -35,7 +36,7 @@ SELECT 'seller1', 'default', 'id' || n, '\\x00', decode(md5(n::text), 'hex'), 'F
 FROM generate_series(1, {OFFERS}) n;
 INSERT INTO applied_batches SELECT 'seller1', 'default', 1, 1, n, '\\x00', NULL FROM generate_series(1, {OFFERS}) n
 """
-ABOUT_OFFERS = {
+ABOUT_OFFERS: dict[str, Query] = {
     "load_offers": (applying.SQL, RUN | {"external_ids": IDS[:100]}),
     "load_offers_with_content": (applying.SQL, RUN | {"external_ids": IDS[:100]}),
     "update_offers": (applying.SQL, APPLYING["update_offers"]),
@@ -57,7 +58,7 @@ ABOUT_OFFERS = {
     ("name", "is_generic"),
     [*((name, False) for name in ABOUT_OFFERS), *((name, True) for name in ABOUT_OFFERS if name not in UNPREPARED)],
 )
-async def test_what_is_read_does_not_grow_with_the_namespace(db, name, is_generic):
+async def test_what_is_read_does_not_grow_with_the_namespace(db: Database, name: str, is_generic: bool) -> None:
     """Verdicts about 100 texts read a namespace of 20,000 offers whole: a load took 56 s in place of 7. Marks of 500
     offers were compared with one another, from the sixth time on: 30 ms in place of 5.
     """

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, Disposition
 from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_STALE, TaskEndResult
 from classifeed_common.db import Database
 from classifeed_jobs import JobStore
@@ -14,6 +14,8 @@ from classifeed_offers.app.apply_requests import apply_requests
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
+
+from ..conftest import Load, Owner, Records
 
 
 async def take(db: Database, messages: list[Any], at_once_offers: int = 3) -> list[Any]:
@@ -36,7 +38,12 @@ async def jobs(db: Database) -> int:
     [(DISPOSITION_DELETE, {"a"}, (2, 0)), (DISPOSITION_MAKE_MANUAL, {"a", "b", "c"}, (0, 2))],
 )
 async def test_the_end_of_a_small_namespace_gets_its_result_at_once(
-    owner, records, new_load, disposition, left, counts
+    owner: Owner,
+    records: Records,
+    new_load: type[Load],
+    disposition: Disposition,
+    left: set[str],
+    counts: tuple[int, int],
 ) -> None:
     await take(owner.db, new_load([records.good(name) for name in "abc"]).messages)
     load = new_load([records.good("a")], task=2, disposition=disposition)
@@ -47,7 +54,9 @@ async def test_the_end_of_a_small_namespace_gets_its_result_at_once(
     assert await jobs(owner.db) == 0
 
 
-async def test_rows_of_removed_offers_count_as_they_are_read(owner, records, new_load) -> None:
+async def test_rows_of_removed_offers_count_as_they_are_read(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await take(owner.db, new_load([records.good(name) for name in "abc"]).messages)
     await take(owner.db, new_load([records.good("a")], task=2).messages)
     results = await take(owner.db, new_load([records.good("d")], task=3).messages)
@@ -55,13 +64,15 @@ async def test_rows_of_removed_offers_count_as_they_are_read(owner, records, new
     assert await jobs(owner.db) == 1
 
 
-async def test_a_larger_namespace_is_swept_by_a_job(owner, records, new_load) -> None:
+async def test_a_larger_namespace_is_swept_by_a_job(owner: Owner, records: Records, new_load: type[Load]) -> None:
     results = await take(owner.db, new_load([records.good(name) for name in "abcd"]).messages)
     assert ends_of(results) == []
     assert await jobs(owner.db) == 1
 
 
-async def test_a_run_that_was_overtaken_in_its_poll_removes_nothing(owner, records, new_load) -> None:
+async def test_a_run_that_was_overtaken_in_its_poll_removes_nothing(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
     await take(owner.db, new_load([records.good(name) for name in "abc"]).messages)
     older, newer = new_load([records.good("a")], task=2), new_load([records.good("b")], task=3)
     [end] = ends_of(await take(owner.db, [*older.messages, *newer.batches]))

@@ -15,6 +15,8 @@ from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.store import publishing
 
+from ..conftest import Load, NewPublishing, Owner, Records
+
 TRACES = {"a": "1" * 32, "b": "2" * 32}
 SPAN = "b7ad6b7169203331"
 
@@ -56,7 +58,7 @@ class Documents:
 
 
 @pytest.fixture
-async def sweeps(owner, records, new_load) -> Sweeps:
+async def sweeps(owner: Owner, records: Records, new_load: type[Load]) -> Sweeps:
     """After a poll with a load of each of two sellers."""
     sweeps = Sweeps()
     handler = RequestHandler(outbox=Outbox(), moderation=ApprovedBySetting(), sweeps=sweeps, guard=owner.guard)
@@ -68,7 +70,7 @@ async def sweeps(owner, records, new_load) -> Sweeps:
     return sweeps
 
 
-async def test_results_and_sweeps_of_a_poll_belong_to_the_traces_of_their_loads(owner, sweeps):
+async def test_results_and_sweeps_of_a_poll_belong_to_the_traces_of_their_loads(owner: Owner, sweeps: Sweeps) -> None:
     async with owner.db.connection() as connection:
         cursor = await connection.execute("SELECT key, headers FROM outbox ORDER BY id")
         results = [(bytes(key).decode(), headers["traceparent"][3:35]) for key, headers in await cursor.fetchall()]
@@ -76,25 +78,29 @@ async def test_results_and_sweeps_of_a_poll_belong_to_the_traces_of_their_loads(
     assert sweeps.traces == list(TRACES.values())
 
 
-async def push(owner, new_publishing, documents: Documents, rows: list[Any]) -> None:
+async def push(owner: Owner, new_publishing: NewPublishing, documents: Documents, rows: list[Any]) -> None:
     publish_offers = new_publishing(documents).publish_offers
     with pytest.raises(ConnectionError):
         await publish_offers(rows)
 
 
-async def due(owner) -> list[tuple[Any, ...]]:
+async def due(owner: Owner) -> list[tuple[Any, ...]]:
     async with owner.db.transaction() as tx:
         return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
 
 
-async def test_of_a_push_one_document_of_each_load_takes_its_trace_along(owner, sweeps, new_publishing):
+async def test_of_a_push_one_document_of_each_load_takes_its_trace_along(
+    owner: Owner, sweeps: Sweeps, new_publishing: NewPublishing
+) -> None:
     documents = Documents()
     await push(owner, new_publishing, documents, await due(owner))
     assert documents.carried == [{f"{seller}/default/1": trace for seller, trace in TRACES.items()}]
     assert documents.calls == [TRACES["a"]], "a call is in one trace"
 
 
-async def test_of_many_pushes_of_a_load_fewer_and_fewer_are_seen(owner, sweeps, new_publishing):
+async def test_of_many_pushes_of_a_load_fewer_and_fewer_are_seen(
+    owner: Owner, sweeps: Sweeps, new_publishing: NewPublishing
+) -> None:
     documents = Documents()
     publish_offers = new_publishing(documents).publish_offers
     rows = await due(owner)
@@ -106,7 +112,9 @@ async def test_of_many_pushes_of_a_load_fewer_and_fewer_are_seen(owner, sweeps, 
     assert documents.calls == [TRACES["a"]] * 21, "logs name the trace of all"
 
 
-async def test_what_is_pushed_long_after_a_load_is_no_part_of_its_trace(owner, sweeps, new_publishing):
+async def test_what_is_pushed_long_after_a_load_is_no_part_of_its_trace(
+    owner: Owner, sweeps: Sweeps, new_publishing: NewPublishing
+) -> None:
     async with owner.db.transaction() as tx:
         await tx.execute("UPDATE task_heads SET moved_at = moved_at - interval '1 day'")
     documents = Documents()

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
+from google.protobuf.message import Message
 
 from classifeed.feeds.v1.load_pb2 import LOAD_MODE_PATCH
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed_common.kafka import Poison, Record, message_of
 from classifeed_offers.consumers.decode import decode_request, parse_request
 
+from ..conftest import Load, Records
 
-def record_of(proto, *, key: bytes = b"seller", **changes) -> Record:
+
+def record_of(proto: Message, *, key: bytes = b"seller", **changes: Any) -> Record:
     message = message_of("requests", key, proto)
     fields = {"value": message.value, "headers": message.headers} | changes
     return Record(topic="requests", partition=0, offset=7, key=key, timestamp_ms=0, **fields)
 
 
-def test_requests_come_out_as_they_went_in(records, new_load):
+def test_requests_come_out_as_they_went_in(records: Records, new_load: type[Load]) -> None:
     load = new_load(
         [records.good("a"), records.broken("b"), records.kept("c"), records.duplicate(4), records.unidentified(5)]
     )
@@ -23,22 +30,22 @@ def test_requests_come_out_as_they_went_in(records, new_load):
         assert decode_request(record_of(message)) == message
 
 
-def test_a_patch_needs_no_hash(records, new_load):
+def test_a_patch_needs_no_hash(records: Records, new_load: type[Load]) -> None:
     load = new_load([records.patch("a", 1)], mode=LOAD_MODE_PATCH)
     load.batches[0].records[0].content_hash = b""
     assert decode_request(record_of(load.batches[0])) == load.batches[0]
 
 
-def spoil_batch(change):
-    def spoil(load):
+def spoil_batch(change: Callable[[OfferBatch], object]) -> Callable[[Load], OfferBatch]:
+    def spoil(load: Load) -> OfferBatch:
         change(load.batches[0])
         return load.batches[0]
 
     return spoil
 
 
-def spoil_end(change):
-    def spoil(load):
+def spoil_end(change: Callable[[TaskEnd], object]) -> Callable[[Load], TaskEnd]:
+    def spoil(load: Load) -> TaskEnd:
         change(load.end)
         return load.end
 
@@ -69,13 +76,15 @@ def spoil_end(change):
         (spoil_end(lambda it: setattr(it, "decision", 9)), "decision 9"),
     ],
 )
-def test_what_breaks_the_protocol_is_poison(records, new_load, spoil, words):
+def test_what_breaks_the_protocol_is_poison(
+    records: Records, new_load: type[Load], spoil: Callable[[Load], OfferBatch | TaskEnd], words: str
+) -> None:
     spoiled = spoil(new_load([records.good("a"), records.good("b")]))
     with pytest.raises(Poison, match=words.replace("(", r"\(").replace(")", r"\)")):
         decode_request(record_of(spoiled))
 
 
-def test_a_batch_whose_answer_might_not_fit_is_poison(records, new_load):
+def test_a_batch_whose_answer_might_not_fit_is_poison(records: Records, new_load: type[Load]) -> None:
     many = new_load([records.good(str(number)) for number in range(101)], batch_size=101)
     large = new_load([records.good("a", "x" * 950_000)])
     for load in (many, large):
@@ -83,7 +92,7 @@ def test_a_batch_whose_answer_might_not_fit_is_poison(records, new_load):
             decode_request(record_of(load.batches[0]))
 
 
-def test_a_patch_of_an_unknown_field_is_poison(records, new_load):
+def test_a_patch_of_an_unknown_field_is_poison(records: Records, new_load: type[Load]) -> None:
     load = new_load([records.patch("a", 1)], mode=LOAD_MODE_PATCH)
     load.batches[0].records[0].named_fields.append("colour")
     with pytest.raises(Poison, match="colour"):
@@ -93,7 +102,7 @@ def test_a_patch_of_an_unknown_field_is_poison(records, new_load):
 @pytest.mark.parametrize(
     "changes", [{"headers": {}}, {"headers": {"type": b"classifeed.feeds.v1.TaskEndResult"}}, {"value": b"\xff\xff"}]
 )
-def test_what_is_no_request_is_poison(records, new_load, changes):
+def test_what_is_no_request_is_poison(records: Records, new_load: type[Load], changes: dict[str, Any]) -> None:
     record = record_of(new_load([]).end, **changes)
     assert parse_request(record) is None
     with pytest.raises(Poison, match="is no request"):

@@ -52,7 +52,7 @@ def due(content: OfferContent = FULL, status: str = "ACTIVE", published: OfferCo
 
 
 @pytest.mark.parametrize("content", [FULL, OfferContent(), OfferContent(picture_urls=["u"] * 2000)])
-def test_documents_fit_the_schema(content):
+def test_documents_fit_the_schema(content: OfferContent) -> None:
     document = compose(due(content))
     fields = {field.name: field for field in schema().fields}
     protovalidate.validate(document)
@@ -64,7 +64,7 @@ def test_documents_fit_the_schema(content):
     assert {name for name, spec in fields.items() if spec.required} <= {field.name for field in document.fields}
 
 
-def test_every_field_of_the_schema_is_filled_from_a_full_offer():
+def test_every_field_of_the_schema_is_filled_from_a_full_offer() -> None:
     document = compose(due())
     said = {
         field.name: [getattr(value, value.WhichOneof("kind")) for value in field.values] for field in document.fields
@@ -80,13 +80,13 @@ def test_every_field_of_the_schema_is_filled_from_a_full_offer():
 
 
 @pytest.mark.parametrize("status", ["REMOVED", "BANNED", "REJECTED", "PENDING"])
-def test_what_must_not_be_found_is_deleted(status):
+def test_what_must_not_be_found_is_deleted(status: str) -> None:
     document = compose(due(status=status))
     assert (document.action, len(document.fields)) == (DOCUMENT_ACTION_DELETE, 0)
     protovalidate.validate(document)
 
 
-def test_the_published_text_is_shown_while_a_new_one_waits():
+def test_the_published_text_is_shown_while_a_new_one_waits() -> None:
     published = OfferContent(title="earlier")
     document = compose(due(status="PENDING", published=published))
     assert document.action == DOCUMENT_ACTION_UPSERT
@@ -103,11 +103,11 @@ def test_the_published_text_is_shown_while_a_new_one_waits():
         ("<" * 10_000, "<" * 10_000),
     ],
 )
-def test_tags_are_no_words(html, text):
+def test_tags_are_no_words(html: str, text: str) -> None:
     assert plain_text(html) == text
 
 
-def test_requests_are_cut_by_size_and_number():
+def test_requests_are_cut_by_size_and_number() -> None:
     documents = [RawDocument(pk="x" * 100) for _ in range(1001)]
     assert [len(part) for part in cut(documents)] == [500, 500, 1]
     assert [len(part) for part in cut(documents[:5], limit_bytes=210)] == [2, 2, 1]

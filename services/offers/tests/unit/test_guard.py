@@ -11,6 +11,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
     HOLD_DECISION_CONFIRM,
     HOLD_DECISION_REJECT,
     HOLD_DECISION_UNSPECIFIED,
+    HoldDecision,
 )
 from classifeed_offers.domain.completion import Course, Decision, Guard, Loss, decide_end, find_removal_reasons
 from classifeed_offers.domain.shifts import Changes
@@ -70,7 +71,7 @@ def test_limits_are_those_of_the_installation() -> None:
         (loss(9, 9, is_empty=True), "MAKE_MANUAL", HOLD_DECISION_REJECT, Decision(Course.DROP)),
     ],
 )
-def test_what_happens(found: Loss, disposition: str, decision: int, expected: Decision) -> None:
+def test_what_happens(found: Loss, disposition: str, decision: HoldDecision, expected: Decision) -> None:
     assert decide_end(found, Changes(), Guard(), disposition, decision) == expected
 
 
