@@ -27,6 +27,7 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_receiver.app.push_documents import PushDocuments
 from classifeed_receiver.app.put_schema import put_schema
 from classifeed_receiver.app.read_elements import ReadElements
@@ -166,7 +167,7 @@ class Stubs:
 
 
 @pytest.fixture
-async def stubs(receiver: Receiver, rpc_server: Any, rpc_channel: Any) -> Stubs:
+async def stubs(receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenChannel) -> Stubs:
     """Return stubs of the receiver behind a real server, called by those who may."""
     target = await rpc_server("receiver", *receiver.servicers())
     offers = rpc_channel(target, caller="offers", audience="receiver")

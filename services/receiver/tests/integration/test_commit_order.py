@@ -9,6 +9,8 @@ from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.documents import Acknowledged, Freshness, NewDocument, Stale, Status
 from classifeed_receiver.store import registry
 
+from ..conftest import Build, Receiver
+
 WRITERS = 6
 PUSHES = 40
 
@@ -24,7 +26,7 @@ def keys_of_shard(shard: int) -> Any:
         number += 1
 
 
-async def find_late_ones(database: Database, build: Any, write: Write) -> list[tuple[int, int]]:
+async def find_late_ones(database: Database, build: Build, write: Write) -> list[tuple[int, int]]:
     """Fill one shard while a reader follows; return what showed up below what it had seen: (seen, late)."""
     keys = keys_of_shard(5)
     template = build.upsert("x")
@@ -61,14 +63,14 @@ async def find_late_ones(database: Database, build: Any, write: Write) -> list[t
     return late
 
 
-async def test_a_reader_never_finds_a_smaller_one_later(receiver_database: Database, build: Any):
+async def test_a_reader_never_finds_a_smaller_one_later(receiver_database: Database, build: Build) -> None:
     async def write(tx: Tx, document: NewDocument) -> None:
         await registry.write_documents(tx, "offers", [document], compress_from_bytes=10_000)
 
     assert await find_late_ones(receiver_database, build, write) == []
 
 
-async def test_a_plain_sequence_skips(receiver_database: Database):
+async def test_a_plain_sequence_skips(receiver_database: Database) -> None:
     """The naive way: numbers are drawn at once and become visible in another order."""
     async with receiver_database.connection() as connection:
         await connection.execute("CREATE SEQUENCE naive")
@@ -93,8 +95,8 @@ async def test_a_plain_sequence_skips(receiver_database: Database):
 
 
 async def test_batches_with_common_shards_and_keys_do_not_deadlock(
-    receiver: Any, make_receiver: Callable[..., Any], build: Any
-):
+    receiver: Receiver, make_receiver: Callable[..., Any], build: Build
+) -> None:
     """Two replicas write the same keys at the same time, given in opposite orders."""
     replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
     keys = [f"k{number}" for number in range(400)]

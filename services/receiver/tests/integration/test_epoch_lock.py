@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_receiver.store import schemas
 
+from ..conftest import Build, Receiver
 
-async def test_a_schema_waits_for_the_one_before_of_its_client(receiver: Any, build: Any):
+
+async def test_a_schema_waits_for_the_one_before_of_its_client(receiver: Receiver, build: Build) -> None:
     """What it is compared with would be out of date by the time it is written."""
     schema = build.schema()
     async with receiver.database.transaction() as tx:

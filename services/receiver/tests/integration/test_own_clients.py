@@ -17,9 +17,11 @@ from classifeed_common.auth import KeyStore, Policy, write_keys
 from classifeed_common.auth.policy import OPERATOR, SERVICE
 from classifeed_common.rpc.server import build_server
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.rpc import settings_for
+from classifeed_common.testing.rpc import OpenChannel, StartServer, settings_for
 from classifeed_domain.document_clients import WRITES
 from classifeed_domain.policy import CALLERS
+
+from ..conftest import Build, Receiver
 
 WRITERS = {"offers": "offers", "moderation": "points"}
 # As if every writer were let in to both services, so that nothing but the table of clients tells them apart.
@@ -36,7 +38,7 @@ Call = Callable[[str], Awaitable[Any]]
 class Caller:
     """What one caller may request of the receiver, by method; each call is given a client."""
 
-    def __init__(self, channel: grpc.aio.Channel, build: Any) -> None:
+    def __init__(self, channel: grpc.aio.Channel, build: Build) -> None:
         self.documents, self.schemas, self.build = ReceiverServiceStub(channel), SchemaServiceStub(channel), build
 
     @property
@@ -73,7 +75,7 @@ class Caller:
 
 @pytest.fixture
 async def call_as(
-    receiver: Any, rpc_server: Any, rpc_channel: Any, keys: KeyStore, build: Any
+    receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenChannel, keys: KeyStore, build: Build
 ) -> Callable[[str], Caller]:
     write_keys(keys.directory, ["moderation"])
     target = await rpc_server("receiver", *receiver.servicers(), policy=POLICY)
@@ -91,14 +93,14 @@ async def refusal(call: Awaitable[Any]) -> tuple[str, dict[str, str]]:
     return error.reason, error.metadata
 
 
-async def counts(receiver: Any) -> dict[str, int]:
+async def counts(receiver: Receiver) -> dict[str, int]:
     rows = await receiver.fetch("SELECT client, count(*) FROM documents GROUP BY client")
     return {client: int(count) for client, count in rows}
 
 
 @pytest.mark.parametrize("caller", WRITERS)
 async def test_a_writer_is_refused_the_clients_of_others_by_every_method(
-    receiver: Any, call_as: Callable[[str], Caller], caller: str
+    receiver: Receiver, call_as: Callable[[str], Caller], caller: str
 ) -> None:
     [other] = set(WRITERS.values()) - {WRITERS[caller]}
     requested = call_as(caller)
@@ -111,7 +113,9 @@ async def test_a_writer_is_refused_the_clients_of_others_by_every_method(
 
 
 @pytest.mark.parametrize("caller", WRITERS)
-async def test_a_writer_writes_and_reads_its_own(receiver: Any, call_as: Callable[[str], Caller], caller: str) -> None:
+async def test_a_writer_writes_and_reads_its_own(
+    receiver: Receiver, call_as: Callable[[str], Caller], caller: str
+) -> None:
     requested = call_as(caller)
     for call in (requested.writes | requested.reads).values():
         await call(WRITERS[caller])
@@ -119,7 +123,7 @@ async def test_a_writer_writes_and_reads_its_own(receiver: Any, call_as: Callabl
 
 
 async def test_a_stream_ends_at_the_first_request_for_another_client(
-    receiver: Any, call_as: Callable[[str], Caller]
+    receiver: Receiver, call_as: Callable[[str], Caller]
 ) -> None:
     requested = call_as("moderation")
 
@@ -134,7 +138,7 @@ async def test_a_stream_ends_at_the_first_request_for_another_client(
 
 
 @pytest.mark.parametrize("caller", [OPERATOR, SERVICE])
-async def test_a_person_writes_any(receiver: Any, call_as: Callable[[str], Caller], caller: str) -> None:
+async def test_a_person_writes_any(receiver: Receiver, call_as: Callable[[str], Caller], caller: str) -> None:
     requested = call_as(caller)
     for client in WRITERS.values():
         for call in (requested.writes | requested.reads).values():
@@ -150,7 +154,9 @@ async def test_a_service_without_clients_writes_nothing_and_reads_schemas(call_a
         await call("offers")
 
 
-async def test_where_callers_need_no_token_nobody_is_told_apart(receiver: Any, socket_dir: Any, build: Any) -> None:
+async def test_where_callers_need_no_token_nobody_is_told_apart(
+    receiver: Receiver, socket_dir: Any, build: Build
+) -> None:
     server = build_server(settings_for("receiver"), POLICY, keys=None)
     for servicer in receiver.servicers():
         servicer.add(server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -11,10 +12,13 @@ import pytest
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.databases import TableBackup
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, ShardPosition, Stale
+
+from ..conftest import Build, Receiver, Stubs
 
 MAIN = 1
 
@@ -27,11 +31,11 @@ def positions_of(outcomes: list[Any]) -> list[ShardPosition]:
     return [ShardPosition(shard, idx) for shard, idx in newest.items()]
 
 
-async def versions(receiver: Any) -> dict[str, int]:
+async def versions(receiver: Receiver) -> dict[str, int]:
     return dict(await receiver.fetch("SELECT pk, version FROM documents"))
 
 
-async def test_positions_that_were_acknowledged_pass(receiver: Any, build: Any):
+async def test_positions_that_were_acknowledged_pass(receiver: Receiver, build: Build) -> None:
     known: list[ShardPosition] = []
     for version in range(1, 4):
         known = positions_of(await receiver.push(*[build.upsert(f"k{n}", version) for n in range(100)], known=known))
@@ -44,7 +48,9 @@ async def test_positions_that_were_acknowledged_pass(receiver: Any, build: Any):
 
 
 @pytest.mark.parametrize("pushed_since", [0, 3000])
-async def test_batch_after_a_restore_writes_nothing(receiver: Any, build: Any, table_backup: Any, pushed_since: int):
+async def test_batch_after_a_restore_writes_nothing(
+    receiver: Receiver, build: Build, table_backup: TableBackup, pushed_since: int
+) -> None:
     """Whatever was pushed since: a later element never has the index of a lost one."""
     await receiver.push(*[build.upsert(f"k{n}") for n in range(100)])
     await table_backup.take()
@@ -62,7 +68,9 @@ async def test_batch_after_a_restore_writes_nothing(receiver: Any, build: Any, t
     assert isinstance(outcome, Acknowledged), "without these positions everything can be pushed again"
 
 
-async def test_batch_without_a_valid_document_is_checked_too(receiver: Any, build: Any, table_backup: Any):
+async def test_batch_without_a_valid_document_is_checked_too(
+    receiver: Receiver, build: Build, table_backup: TableBackup
+) -> None:
     """The schema went back as well, so that all documents seem invalid."""
     await table_backup.take()
     known = positions_of(await receiver.push(build.upsert("k0")))
@@ -74,8 +82,8 @@ async def test_batch_without_a_valid_document_is_checked_too(receiver: Any, buil
 
 
 async def test_pushes_that_are_written_together_are_judged_apart(
-    make_receiver: Any, build: Any, table_backup: Any, receiver: Any
-):
+    make_receiver: Callable[..., Receiver], build: Build, table_backup: TableBackup, receiver: Receiver
+) -> None:
     """One of two clients' processes knows of lost positions; the other one begins anew and must not be refused."""
     await table_backup.take()
     known = positions_of(await receiver.push(build.upsert("k0")))
@@ -84,13 +92,17 @@ async def test_pushes_that_are_written_together_are_judged_apart(
     results = await asyncio.gather(
         slow.push(build.upsert("a"), known=known), slow.push(build.upsert("b")), return_exceptions=True
     )
-    assert isinstance(results[0], FailedPrecondition)
-    assert isinstance(results[1][0], Acknowledged)
+    refused, pushed = results
+    assert isinstance(refused, FailedPrecondition)
+    assert isinstance(pushed, list)
+    assert isinstance(pushed[0], Acknowledged)
     assert await versions(receiver) == {"b": 1}
     await slow.push_documents.stop()
 
 
-async def test_check_of_positions_without_a_push(receiver: Any, stubs: Any, build: Any, table_backup: Any):
+async def test_check_of_positions_without_a_push(
+    receiver: Receiver, stubs: Stubs, build: Build, table_backup: TableBackup
+) -> None:
     first = await stubs.receiver.PushBatch(pb.PushBatchRequest(client="offers", documents=[build.upsert("a")]))
     await table_backup.take()
     request = pb.CheckPositionsRequest(client="offers", positions=first.positions)
@@ -112,7 +124,7 @@ async def test_check_of_positions_without_a_push(receiver: Any, stubs: Any, buil
     assert list((await stubs.receiver.CheckPositions(request)).ends) == list(first.positions)
 
 
-async def test_position_outside_the_shards_is_refused_with_its_field(stubs: Any, build: Any):
+async def test_position_outside_the_shards_is_refused_with_its_field(stubs: Stubs, build: Build) -> None:
     request = pb.PushBatchRequest(client="offers", documents=[build.upsert("a")])
     request.known_positions.add(shard=70_000, idx=1)
     with pytest.raises(grpc.aio.AioRpcError) as raised:
@@ -121,7 +133,7 @@ async def test_position_outside_the_shards_is_refused_with_its_field(stubs: Any,
     assert "known_positions[0].shard" in {v.field for v in from_rpc_error(raised.value).violations}
 
 
-async def test_stale_document_learns_what_is_stored(receiver: Any, stubs: Any, build: Any):
+async def test_stale_document_learns_what_is_stored(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     await receiver.push(build.upsert("a", 9))
     assert await receiver.push(build.upsert("a", 3)) == [Stale()]
     response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a", 3)))

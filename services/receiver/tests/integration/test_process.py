@@ -25,6 +25,8 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStu
 from classifeed.documents.v1.schema_service_pb2 import GetSchemaRequest, PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 
+from ..conftest import Build
+
 pytestmark = pytest.mark.slow
 
 DEADLINE_S = 180
@@ -43,7 +45,8 @@ class Process:
             while not self._run_file.exists():
                 assert self.child.poll() is None
                 await asyncio.sleep(0.02)
-        return json.loads(self._run_file.read_text())
+        addresses: dict[str, Any] = json.loads(self._run_file.read_text())
+        return addresses
 
     async def wait(self) -> int:
         return await asyncio.to_thread(self.child.wait, DEADLINE_S)
@@ -79,15 +82,14 @@ async def wait_serving(channel: grpc.aio.Channel) -> None:
     stub = health_pb2_grpc.HealthStub(channel)
     async with asyncio.timeout(DEADLINE_S):
         while True:
-            response = await stub.Check(
-                health_pb2.HealthCheckRequest(service="classifeed.documents.v1.ReceiverService")
-            )
+            request = health_pb2.HealthCheckRequest(service="classifeed.documents.v1.ReceiverService")
+            response = await stub.Check(request)  # type: ignore[attr-defined]
             if response.status == health_pb2.HealthCheckResponse.SERVING:
                 return
             await asyncio.sleep(0.02)
 
 
-async def test_serves_and_drains(environment: dict[str, str], start: Callable[..., Process], build: Any):
+async def test_serves_and_drains(environment: dict[str, str], start: Callable[..., Process], build: Build) -> None:
     migrate(environment)
     migrate(environment)  # twice does no harm
     process = start()
@@ -110,12 +112,14 @@ async def test_serves_and_drains(environment: dict[str, str], start: Callable[..
     assert await process.wait() == 0
 
 
-async def test_tables_that_are_missing_keep_it_from_serving(environment: dict[str, str], start: Callable[..., Process]):
+async def test_tables_that_are_missing_keep_it_from_serving(
+    environment: dict[str, str], start: Callable[..., Process]
+) -> None:
     process = start("serve")
     addresses = await process.addresses()
     async with grpc.aio.insecure_channel(addresses["grpc"]) as channel:
         stub = health_pb2_grpc.HealthStub(channel)
-        response = await stub.Check(health_pb2.HealthCheckRequest())
+        response = await stub.Check(health_pb2.HealthCheckRequest())  # type: ignore[attr-defined]
         assert response.status == health_pb2.HealthCheckResponse.NOT_SERVING
         assert process.child.poll() is None
         migrate(environment)
@@ -125,8 +129,8 @@ async def test_tables_that_are_missing_keep_it_from_serving(environment: dict[st
 
 
 async def test_what_was_acknowledged_survives_a_kill(
-    environment: dict[str, str], start: Callable[..., Process], build: Any, database_dsn: str
-):
+    environment: dict[str, str], start: Callable[..., Process], build: Build, database_dsn: str
+) -> None:
     migrate(environment)
     process = start()
     acknowledged: set[str] = set()

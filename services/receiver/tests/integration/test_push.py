@@ -21,18 +21,20 @@ from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
 from classifeed_receiver.store.compression import decompress
 
+from ..conftest import Build, Receiver
 
-async def stored(receiver: Any, pk: str) -> RawDocument:
+
+async def stored(receiver: Receiver, pk: str) -> RawDocument:
     rows = await receiver.fetch("SELECT compression, document FROM documents WHERE pk = %s", pk)
     return RawDocument.FromString(decompress(*rows[0]))
 
 
-async def elements_of(receiver: Any, pk: str) -> list[tuple[int, int]]:
+async def elements_of(receiver: Receiver, pk: str) -> list[tuple[int, int]]:
     sql = "SELECT idx, version FROM elements WHERE pk = %s AND queue = 1 ORDER BY idx"
     return [(idx, version) for idx, version in await receiver.fetch(sql, pk)]
 
 
-async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Any, build: Any):
+async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Receiver, build: Build) -> None:
     [outcome] = await receiver.push(build.upsert("a", 3))
     assert isinstance(outcome, Acknowledged)
     assert outcome.position is not None
@@ -41,7 +43,7 @@ async def test_document_is_in_registry_and_queue_once_acknowledged(receiver: Any
     assert await elements_of(receiver, "a") == [(outcome.position.idx, 3)]
 
 
-async def test_fresher_wins_in_every_order(receiver: Any, build: Any):
+async def test_fresher_wins_in_every_order(receiver: Receiver, build: Build) -> None:
     """Four documents of one key, in every order, one push each: the freshest stays and each loser is STALE."""
     later = build.upsert("x").timestamp.ToDatetime() + timedelta(microseconds=1)
     ladder = [(1, None), (2, None), (2, later), (3, None)]
@@ -59,14 +61,14 @@ async def test_fresher_wins_in_every_order(receiver: Any, build: Any):
         assert (await stored(receiver, pk)).fields[0].values[0].string_value == "3"
 
 
-async def test_repeated_push_is_acknowledged_and_written_once(receiver: Any, build: Any):
+async def test_repeated_push_is_acknowledged_and_written_once(receiver: Receiver, build: Build) -> None:
     for _ in range(3):
         [outcome] = await receiver.push(build.upsert("a", 3))
         assert isinstance(outcome, Acknowledged)
     assert len(await elements_of(receiver, "a")) == 1
 
 
-async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(receiver: Any, build: Any):
+async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(receiver: Receiver, build: Build) -> None:
     await receiver.push(build.upsert("a", 3), build.upsert("b", 3))
     with capture_logs() as logs:
         await receiver.push(build.upsert("a", 2), build.upsert("b", 3), build.upsert("c", 1))
@@ -76,13 +78,13 @@ async def test_what_is_stale_or_repeated_is_one_debug_line_with_its_key(receiver
     ]
 
 
-async def test_same_freshness_with_other_content_is_a_conflict(receiver: Any, build: Any):
+async def test_same_freshness_with_other_content_is_a_conflict(receiver: Receiver, build: Build) -> None:
     await receiver.push(build.upsert("a", 3, title="диван"))
     assert await receiver.push(build.upsert("a", 3, title="кресло")) == [CONFLICT]
     assert await stored(receiver, "a") == build.upsert("a", 3, title="диван")
 
 
-async def test_several_versions_of_a_key_in_one_batch(receiver: Any, build: Any):
+async def test_several_versions_of_a_key_in_one_batch(receiver: Receiver, build: Build) -> None:
     outcomes = await receiver.push(
         build.upsert("a", 2),
         build.upsert("b", 1),
@@ -95,7 +97,9 @@ async def test_several_versions_of_a_key_in_one_batch(receiver: Any, build: Any)
     assert [version for _, version in await elements_of(receiver, "a")] == [5]
 
 
-async def test_delete_of_unknown_key_makes_a_tombstone_that_older_ones_do_not_pass(receiver: Any, build: Any):
+async def test_delete_of_unknown_key_makes_a_tombstone_that_older_ones_do_not_pass(
+    receiver: Receiver, build: Build
+) -> None:
     [outcome] = await receiver.push(build.delete("ghost", 5))
     assert isinstance(outcome, Acknowledged)
     assert await receiver.push(build.upsert("ghost", 4)) == [Stale()]
@@ -104,14 +108,14 @@ async def test_delete_of_unknown_key_makes_a_tombstone_that_older_ones_do_not_pa
     assert isinstance(outcome, Acknowledged)
 
 
-async def test_wrong_document_does_not_hide_the_others(receiver: Any, build: Any):
+async def test_wrong_document_does_not_hide_the_others(receiver: Receiver, build: Build) -> None:
     wrong = build.upsert("b")
     wrong.fields.add(name="colour").values.add(string_value="red")
     outcomes = await receiver.push(build.upsert("a"), wrong, build.upsert("c"))
     assert [type(outcome) for outcome in outcomes] == [Acknowledged, Invalid, Acknowledged]
 
 
-async def test_documents_of_the_active_epoch_alone_are_taken(receiver: Any, build: Any):
+async def test_documents_of_the_active_epoch_alone_are_taken(receiver: Receiver, build: Build) -> None:
     await receiver.push(build.upsert("a", 99), build.upsert("b", 1))
     await receiver.put_epoch(build.schema(4), EpochState.OPEN)
     for epoch in (4, 9):
@@ -124,7 +128,7 @@ async def test_documents_of_the_active_epoch_alone_are_taken(receiver: Any, buil
     assert isinstance(outcome, Acknowledged), "a higher epoch wins with any version"
 
 
-async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Any, build: Any):
+async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Receiver, build: Build) -> None:
     """An earlier release took a second epoch and documents of it; its migration abandons the epoch."""
     await receiver.put_epoch(build.schema(2), EpochState.OPEN)
     await receiver.push(build.upsert("a", 5))
@@ -144,8 +148,8 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Any, build: An
 
 
 async def test_field_put_at_another_replica_is_known_at_once(
-    receiver: Any, make_receiver: Callable[..., Any], build: Any
-):
+    receiver: Receiver, make_receiver: Callable[..., Any], build: Build
+) -> None:
     other = make_receiver(epochs_refresh_s=3600)
     await other.push(build.upsert("a"))
     wider = build.schema()
@@ -160,13 +164,13 @@ async def test_field_put_at_another_replica_is_known_at_once(
     await other.push_documents.stop()
 
 
-async def test_client_without_schema_is_refused_as_a_whole(receiver: Any, build: Any):
+async def test_client_without_schema_is_refused_as_a_whole(receiver: Receiver, build: Build) -> None:
     with pytest.raises(FailedPrecondition) as raised:
         await receiver.push(build.upsert("a"), client="points")
     assert raised.value.reason == "CLIENT_HAS_NO_SCHEMA"
 
 
-async def test_clients_do_not_see_each_other(receiver: Any, build: Any):
+async def test_clients_do_not_see_each_other(receiver: Receiver, build: Build) -> None:
     await receiver.put(build.schema(1, client="points"))
     await receiver.push(build.upsert("a", 5))
     [outcome] = await receiver.push(build.upsert("a", 1), client="points")
@@ -177,7 +181,7 @@ async def test_clients_do_not_see_each_other(receiver: Any, build: Any):
     ]
 
 
-async def race(push: Callable[[RawDocument], Any], build: Any, *, keys: int, versions: int) -> dict[str, list[Any]]:
+async def race(push: Callable[[RawDocument], Any], build: Build, *, keys: int, versions: int) -> dict[str, list[Any]]:
     """Eight writers push the versions of some keys in random order; return the outcome of each key's winner."""
     rng = random.Random(7)
     documents = [build.upsert(f"k{key}", version) for key in range(keys) for version in range(1, versions + 1)]
@@ -193,7 +197,7 @@ async def race(push: Callable[[RawDocument], Any], build: Any, *, keys: int, ver
     return outcomes
 
 
-async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], build: Any):
+async def test_racing_writers(receiver: Receiver, make_receiver: Callable[..., Any], build: Build) -> None:
     """Two replicas, eight writers: at rest each key has its freshest version, whose writer has ACK."""
     replicas = [make_receiver(write_limit_s=300) for _ in range(2)]
     rng = random.Random(1)
@@ -216,7 +220,7 @@ async def test_racing_writers(receiver: Any, make_receiver: Callable[..., Any], 
         await replica.push_documents.stop()
 
 
-async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
+async def test_the_naive_way_lets_an_older_one_win(receiver: Receiver, build: Build) -> None:
     """Read, compare, write: of two writers that have both read, the older one may write last."""
     await receiver.push(build.upsert("k0", 1))
     newest_is_written = asyncio.Event()
@@ -240,7 +244,7 @@ async def test_the_naive_way_lets_an_older_one_win(receiver: Any, build: Any):
     assert await receiver.fetch("SELECT version FROM documents") == [(2,)]
 
 
-async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
+async def test_concurrent_pushes_share_transactions(receiver: Receiver, build: Build) -> None:
     before = await receiver.fetch("SELECT count(DISTINCT xmin::text) FROM documents")
     outcomes = await asyncio.gather(*[receiver.push(build.upsert(f"k{number}")) for number in range(50)])
     assert all(isinstance(outcome[0], Acknowledged) for outcome in outcomes)
@@ -249,7 +253,7 @@ async def test_concurrent_pushes_share_transactions(receiver: Any, build: Any):
     assert transactions[0][0] <= 5
 
 
-async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Any):
+async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], build: Build) -> None:
     receiver = make_receiver(coalesce_documents=2)
     await receiver.put(build.schema())
     receiver.push_documents._coalescer._coalesce_s = (
@@ -264,8 +268,8 @@ async def test_small_push_waits_for_others(make_receiver: Callable[..., Any], bu
 
 
 async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_with(
-    receiver: Any, build: Any, monkeypatch: pytest.MonkeyPatch
-):
+    receiver: Receiver, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_documents = registry.write_documents
 
     async def fail_on_poison(tx: Tx, client: str, documents: Any, **options: Any) -> Any:
@@ -274,20 +278,23 @@ async def test_a_push_that_fails_does_not_fail_those_it_shares_a_transaction_wit
         return await write_documents(tx, client, documents, **options)
 
     monkeypatch.setattr(registry, "write_documents", fail_on_poison)
-    good, bad, other = await asyncio.gather(
+    results = await asyncio.gather(
         receiver.push(build.upsert("a")),
         receiver.push(build.upsert("poison")),
         receiver.push(build.upsert("b")),
         return_exceptions=True,
     )
+    good, bad, other = results
+    assert isinstance(good, list)
+    assert isinstance(other, list)
     assert isinstance(good[0], Acknowledged)
     assert isinstance(other[0], Acknowledged)
     assert isinstance(bad, psycopg.errors.CharacterNotInRepertoire)
 
 
 async def test_passing_failure_is_told_as_retry(
-    make_receiver: Callable[..., Any], receiver_database: Database, build: Any
-):
+    make_receiver: Callable[..., Any], receiver_database: Database, build: Build
+) -> None:
     receiver, hasty = make_receiver(write_limit_s=300), make_receiver(write_limit_s=0.2)
     await receiver.put(build.schema())
     await receiver.push(build.upsert("a", 1))
@@ -300,7 +307,7 @@ async def test_passing_failure_is_told_as_retry(
         await each.push_documents.stop()
 
 
-async def test_large_document_is_kept_compressed(receiver: Any, build: Any):
+async def test_large_document_is_kept_compressed(receiver: Receiver, build: Build) -> None:
     await receiver.push(build.upsert("a", title="диван " * 2000))
     [(compression, size)] = await receiver.fetch("SELECT compression, octet_length(document) FROM documents")
     assert (compression, size < 2000) == (1, True)

@@ -9,6 +9,7 @@ import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE
 from classifeed_common.errors import FailedPrecondition
+from classifeed_common.testing.databases import TableBackup
 from classifeed_receiver.app.read_elements import ReadElements, ReadResult
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.trim_queues import QueueTrimmer
@@ -16,17 +17,19 @@ from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.store import queues, registry
 from classifeed_receiver.store.queues import Failure, append_failed
 
+from ..conftest import Build, Receiver
+
 MAIN, FAILED = 1, 3
 ALL_SHARDS = {ShardKey(MAIN, shard): 0 for shard in range(64)}
 
 
 async def read(
-    receiver: Any, cursors: dict[ShardKey, int] | None = None, *, limit: int = 100, wait_s: float = 0
+    receiver: Receiver, cursors: dict[ShardKey, int] | None = None, *, limit: int = 100, wait_s: float = 0
 ) -> Any:
     return await receiver.read_elements("offers", cursors or ALL_SHARDS, limit=limit, wait_s=wait_s)
 
 
-async def read_to_the_end(receiver: Any, *, limit: int) -> list[tuple[ShardKey, int, str, int]]:
+async def read_to_the_end(receiver: Receiver, *, limit: int) -> list[tuple[ShardKey, int, str, int]]:
     cursors, found = dict(ALL_SHARDS), []
     while (result := await read(receiver, cursors, limit=limit)).next:
         found += [(e.key, e.idx, e.document.pk, e.document.version) for e in result.elements]
@@ -41,7 +44,7 @@ class Filled(NamedTuple):
     at: list[int]
 
 
-async def push_into_shard(receiver: Any, build: Any, count: int, *, first: int = 1) -> Filled:
+async def push_into_shard(receiver: Receiver, build: Build, count: int, *, first: int = 1) -> Filled:
     """Push `count` versions of one key, one after another, so that each is an element of its own."""
     at = [0]
     for version in range(first, first + count):
@@ -50,11 +53,11 @@ async def push_into_shard(receiver: Any, build: Any, count: int, *, first: int =
     return Filled(ShardKey(MAIN, outcome.position.shard), at)
 
 
-def trimmer_of(receiver: Any, *, elements: int = 100) -> QueueTrimmer:
+def trimmer_of(receiver: Receiver, *, elements: int = 100) -> QueueTrimmer:
     return QueueTrimmer(receiver.database, interval_s=1, elements=elements, group_lifetime_s=60, failed_age_s=60)
 
 
-async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: Any, build: Any):
+async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: Receiver, build: Build) -> None:
     await receiver.push(*[build.upsert(f"k{number}") for number in range(300)])
     found = await read_to_the_end(receiver, limit=2)
     assert {pk for _, _, pk, _ in found} == {f"k{number}" for number in range(300)}
@@ -63,7 +66,7 @@ async def test_everything_pushed_is_read_once_in_order_of_its_shard(receiver: An
         assert idxs == sorted(set(idxs))
 
 
-async def test_element_of_a_replaced_document_is_passed_over(receiver: Any, build: Any):
+async def test_element_of_a_replaced_document_is_passed_over(receiver: Receiver, build: Build) -> None:
     key, at = await push_into_shard(receiver, build, 5)
     result = await read(receiver, {key: 0})
     assert [(element.idx, element.document.version) for element in result.elements] == [(at[5], 5)]
@@ -73,7 +76,7 @@ async def test_element_of_a_replaced_document_is_passed_over(receiver: Any, buil
     assert (result.elements, result.next) == ([], {key: at[3]})
 
 
-async def test_answer_stays_below_its_size_and_loses_nothing(receiver: Any, build: Any):
+async def test_answer_stays_below_its_size_and_loses_nothing(receiver: Receiver, build: Build) -> None:
     """Compressed a hundredfold in the registry, so that the size known to SQL is far too small."""
     await receiver.push(*[build.upsert(f"k{number}", title=f"диван {number} " * 20_000) for number in range(20)])
     cursors, pks = dict(ALL_SHARDS), []
@@ -84,7 +87,7 @@ async def test_answer_stays_below_its_size_and_loses_nothing(receiver: Any, buil
     assert sorted(pks) == sorted(f"k{number}" for number in range(20))
 
 
-async def test_busy_shard_does_not_starve_the_others(receiver: Any, build: Any):
+async def test_busy_shard_does_not_starve_the_others(receiver: Receiver, build: Build) -> None:
     await receiver.push(*[build.upsert(f"k{number}", title=f"{number}".zfill(4) * 60_000) for number in range(60)])
     result = await read(receiver)
     shards = {row[0] for row in await receiver.fetch("SELECT DISTINCT shard FROM elements")}
@@ -93,7 +96,7 @@ async def test_busy_shard_does_not_starve_the_others(receiver: Any, build: Any):
     assert len(moved) == min(len(shards), len(result.elements))
 
 
-async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., Any], build: Any):
+async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., Any], build: Build) -> None:
     receiver = make_receiver()
     receiver.read_elements = ReadElements(receiver.database, receiver.signal, receiver.clock, poll_s=3600)
     await receiver.put(build.schema())
@@ -106,7 +109,9 @@ async def test_waits_for_a_commit_of_this_process(make_receiver: Callable[..., A
     await receiver.push_documents.stop()
 
 
-async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receiver: Callable[..., Any], build: Any):
+async def test_waits_for_a_commit_of_another_replica(
+    receiver: Receiver, make_receiver: Callable[..., Any], build: Build
+) -> None:
     other = make_receiver(queue_poll_s=0.02)
     reading = asyncio.create_task(read(other, wait_s=90))
     await asyncio.sleep(0.05)
@@ -115,19 +120,19 @@ async def test_waits_for_a_commit_of_another_replica(receiver: Any, make_receive
     assert len((await reading).elements) == 1
 
 
-async def test_wait_ends_without_anything(receiver: Any):
+async def test_wait_ends_without_anything(receiver: Receiver) -> None:
     started = time.monotonic()
     assert await read(receiver, wait_s=0.2) == ReadResult()
     assert time.monotonic() - started >= 0.2
 
 
-async def refusal(receiver: Any, key: ShardKey, cursor: int) -> FailedPrecondition:
+async def refusal(receiver: Receiver, key: ShardKey, cursor: int) -> FailedPrecondition:
     with pytest.raises(FailedPrecondition) as raised:
         await read(receiver, {key: cursor})
     return raised.value
 
 
-async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Any, build: Any):
+async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Receiver, build: Build) -> None:
     key, at = await push_into_shard(receiver, build, 5)
     await report_progress(receiver.database, "search", "offers", {key: at[3]})
     assert await trimmer_of(receiver).trim_once() == 1
@@ -145,8 +150,8 @@ async def test_trimmed_cursor_is_refused_never_moved_on(receiver: Any, build: An
 
 
 async def test_trim_between_the_ends_and_the_elements_is_noticed(
-    receiver: Any, build: Any, monkeypatch: pytest.MonkeyPatch
-):
+    receiver: Receiver, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
     key, at = await push_into_shard(receiver, build, 5)
     select_shards = queues.select_shards
 
@@ -163,8 +168,8 @@ async def test_trim_between_the_ends_and_the_elements_is_noticed(
 
 @pytest.mark.parametrize("pushed_since", [0, 1, 9])
 async def test_cursor_of_a_lost_table_is_refused_whatever_was_pushed_since(
-    receiver: Any, build: Any, table_backup: Any, pushed_since: int
-):
+    receiver: Receiver, build: Build, table_backup: TableBackup, pushed_since: int
+) -> None:
     """Restored from a backup that is older than the reader's cursor; then the queue grows past it."""
     key, at = await push_into_shard(receiver, build, 2)
     await table_backup.take()
@@ -187,17 +192,17 @@ async def test_cursor_of_a_lost_table_is_refused_whatever_was_pushed_since(
 CLOCK = "greatest(s.last_idx, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)"
 
 
-async def push_element(receiver: Any, build: Any, number: int) -> None:
+async def push_element(receiver: Receiver, build: Build, number: int) -> None:
     await receiver.push(build.upsert("a", number))
 
 
-async def expire_element(receiver: Any, build: Any, number: int) -> None:
+async def expire_element(receiver: Receiver, build: Build, number: int) -> None:
     await receiver.fetch("UPDATE documents SET status = 1, expires_at = now() WHERE pk = 'a' RETURNING 1")
     async with receiver.database.transaction() as tx:
         assert await registry.expire_documents(tx, 10) == 1
 
 
-async def fail_element(receiver: Any, build: Any, number: int) -> None:
+async def fail_element(receiver: Receiver, build: Build, number: int) -> None:
     [(shard, idx)] = await receiver.fetch("SELECT shard, idx FROM elements WHERE queue = 1")
     await receiver.fetch("DELETE FROM failures RETURNING 1")
     async with receiver.database.transaction() as tx:
@@ -211,9 +216,9 @@ async def fail_element(receiver: Any, build: Any, number: int) -> None:
 ])  # fmt: skip
 @pytest.mark.parametrize("way", ["floored by the clock", "the next number"])
 async def test_no_index_is_given_twice_across_a_restore(
-    receiver: Any, build: Any, table_backup: Any, monkeypatch: pytest.MonkeyPatch, way: str,
+    receiver: Receiver, build: Build, table_backup: TableBackup, monkeypatch: pytest.MonkeyPatch, way: str,
     module: Any, name: str, add: Any, queue: int,
-):  # fmt: skip
+) -> None:  # fmt: skip
     """A sink has seen the elements since the backup, and drops what does not lie above them."""
     if way == "the next number":
         assert CLOCK in module.SQL[name]
@@ -235,7 +240,7 @@ async def test_no_index_is_given_twice_across_a_restore(
     assert (await newest() > seen) == (way == "floored by the clock")
 
 
-async def test_indexes_grow_when_the_clock_has_stepped_back(receiver: Any, build: Any):
+async def test_indexes_grow_when_the_clock_has_stepped_back(receiver: Receiver, build: Build) -> None:
     future = 4_000_000_000_000_000
     await push_into_shard(receiver, build, 1)
     await receiver.fetch("UPDATE shards SET last_idx = %s RETURNING 1", future)
@@ -243,7 +248,7 @@ async def test_indexes_grow_when_the_clock_has_stepped_back(receiver: Any, build
     assert future < at[1] < at[2]
 
 
-async def test_trims_what_every_living_group_has_passed(receiver: Any, build: Any):
+async def test_trims_what_every_living_group_has_passed(receiver: Receiver, build: Build) -> None:
     key, at = await push_into_shard(receiver, build, 10)
     trimmer = trimmer_of(receiver, elements=4)
 
@@ -267,7 +272,7 @@ async def test_trims_what_every_living_group_has_passed(receiver: Any, build: An
     assert await trimmer.trim_once() == 0, "what is kept is no work for the next round"
 
 
-async def test_cursor_of_a_queue_that_was_trimmed_through_its_cursor_is_known(receiver: Any, build: Any):
+async def test_cursor_of_a_queue_that_was_trimmed_through_its_cursor_is_known(receiver: Receiver, build: Build) -> None:
     """As earlier releases trimmed: up to and with the element at which the group stands."""
     key, at = await push_into_shard(receiver, build, 4)
     await receiver.fetch("DELETE FROM elements WHERE idx <= %s RETURNING 1", at[3])
@@ -276,7 +281,7 @@ async def test_cursor_of_a_queue_that_was_trimmed_through_its_cursor_is_known(re
     await report_progress(receiver.database, "search", "offers", {key: at[3]})
 
 
-async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Any, build: Any):
+async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Receiver, build: Build) -> None:
     key, at = await push_into_shard(receiver, build, 3)
     other = ShardKey(MAIN, (key.shard + 1) % 64)
 
@@ -316,7 +321,7 @@ async def test_failed_element_gets_one_place_in_the_queue_failed(receiver: Any, 
     assert await receiver.fetch("SELECT 1 FROM elements WHERE queue = 3 UNION ALL SELECT 1 FROM failures") == []
 
 
-async def test_failures_reported_twice_at_a_time_get_one_place(receiver: Any, build: Any):
+async def test_failures_reported_twice_at_a_time_get_one_place(receiver: Receiver, build: Build) -> None:
     key, at = await push_into_shard(receiver, build, 1)
 
     async def append() -> int:
@@ -327,7 +332,7 @@ async def test_failures_reported_twice_at_a_time_get_one_place(receiver: Any, bu
     assert await receiver.fetch("SELECT count(*) FROM elements WHERE queue = 3") == [(1,)]
 
 
-async def test_corrupt_row_is_set_aside_and_its_shard_moves_on(receiver: Any, build: Any):
+async def test_corrupt_row_is_set_aside_and_its_shard_moves_on(receiver: Receiver, build: Build) -> None:
     await receiver.push(*[build.upsert(f"k{number}") for number in range(50)])
     await receiver.fetch("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = 'k7' RETURNING 1")
     found = await read_to_the_end(receiver, limit=100)
@@ -337,7 +342,7 @@ async def test_corrupt_row_is_set_aside_and_its_shard_moves_on(receiver: Any, bu
     assert "corrupt" in reason
 
 
-async def test_tombstone_is_read_as_a_delete(receiver: Any, build: Any):
+async def test_tombstone_is_read_as_a_delete(receiver: Receiver, build: Build) -> None:
     await receiver.push(build.delete("a", 1))
     [element] = (await read(receiver)).elements
     assert element.document == build.delete("a", 1)

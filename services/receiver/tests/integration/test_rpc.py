@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -16,16 +16,19 @@ from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELET
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_texts
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.schemas import EpochState
+
+from ..conftest import Build, Receiver, Stubs
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN
 FAILED = queue_pb.INDEX_QUEUE_FAILED
 
 
 def detail(error: grpc.aio.AioRpcError, kind: Any) -> Any:
-    status = rpc_status.from_call(error)
+    status = rpc_status.from_call(cast(grpc.Call, error))
     assert status is not None
     for packed in status.details:
         if packed.Is(kind.DESCRIPTOR):
@@ -35,12 +38,12 @@ def detail(error: grpc.aio.AioRpcError, kind: Any) -> Any:
     raise AssertionError(f"no {kind.__name__} in {status}")
 
 
-async def all_shards(stubs: Any, **request: Any) -> queue_pb.ReadElementsResponse:
+async def all_shards(stubs: Stubs, **request: Any) -> queue_pb.ReadElementsResponse:
     cursors = [queue_pb.QueueCursor(queue=MAIN, shard=shard) for shard in range(64)]
     return await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=cursors, **request))
 
 
-async def test_push_one_and_read_it(stubs: Any, build: Any):
+async def test_push_one_and_read_it(stubs: Stubs, build: Build) -> None:
     response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert response.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
     read = await all_shards(stubs)
@@ -53,7 +56,7 @@ async def test_push_one_and_read_it(stubs: Any, build: Any):
     assert not again.HasField("position")
 
 
-async def test_a_document_that_was_pushed_in_a_trace_is_read_with_it(stubs: Any, build: Any):
+async def test_a_document_that_was_pushed_in_a_trace_is_read_with_it(stubs: Stubs, build: Build) -> None:
     trace_id = "0af7651916cd43dd8448eb211c80319c"
     traces = [pb.DocumentTrace(document=1, traceparent=f"00-{trace_id}-b7ad6b7169203331-01")]
     documents = [build.upsert(pk) for pk in "abc"]
@@ -62,7 +65,9 @@ async def test_a_document_that_was_pushed_in_a_trace_is_read_with_it(stubs: Any,
     assert read == {"a": "", "b": trace_id, "c": ""}
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(receiver: Any, rpc_server: Any, rpc_channel: Any):
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(
+    receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenChannel
+) -> None:
     target = await rpc_server("receiver", *receiver.servicers())
     services = ("ReceiverService", "SchemaService", "IndexQueueService")
     await check_that_nul_is_refused(
@@ -70,7 +75,7 @@ async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(receiver: An
     )
 
 
-async def test_nul_in_a_document_refuses_this_one_at_the_most(receiver: Any, stubs: Any, build: Any):
+async def test_nul_in_a_document_refuses_this_one_at_the_most(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     good = build.upsert("good")
     spoiled = dict(spoil_texts(good))
     for number, (path, document) in enumerate(spoiled.items()):
@@ -85,7 +90,7 @@ async def test_nul_in_a_document_refuses_this_one_at_the_most(receiver: Any, stu
     await all_shards(stubs)
 
 
-async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
+async def test_every_outcome_of_a_batch(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("old", 5)))
     wrong = build.upsert("wrong")
     wrong.fields[0].values[0].int_value = 3
@@ -114,13 +119,13 @@ async def test_every_outcome_of_a_batch(receiver: Any, stubs: Any, build: Any):
     )
 
 
-async def test_epoch_too_old_names_the_epoch_in_force(receiver: Any, stubs: Any, build: Any):
+async def test_epoch_too_old_names_the_epoch_in_force(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     await receiver.put_epoch(build.schema(2), EpochState.ACTIVE)
     response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert response.result == pb.PushResult(outcome=pb.PUSH_OUTCOME_EPOCH_TOO_OLD, current_epoch=2)
 
 
-async def test_stream_answers_in_order(stubs: Any, build: Any):
+async def test_stream_answers_in_order(stubs: Stubs, build: Build) -> None:
     async def requests() -> AsyncIterator[pb.PushBatchRequest]:
         for number in range(30):
             size = 1 if number % 2 else 80
@@ -133,7 +138,7 @@ async def test_stream_answers_in_order(stubs: Any, build: Any):
     assert len(read.elements) == 15 + 15 * 80
 
 
-async def test_stream_answers_what_came_before_a_wrong_request(stubs: Any, build: Any):
+async def test_stream_answers_what_came_before_a_wrong_request(stubs: Stubs, build: Build) -> None:
     async def requests() -> AsyncIterator[pb.PushBatchRequest]:
         yield pb.PushBatchRequest(client="offers", documents=[build.upsert("a")])
         yield pb.PushBatchRequest(client="Offers!", documents=[build.upsert("b")])
@@ -146,7 +151,7 @@ async def test_stream_answers_what_came_before_a_wrong_request(stubs: Any, build
     assert detail(raised.value, error_details_pb2.BadRequest).field_violations[0].field == "client"
 
 
-async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, build: Any):
+async def test_sender_that_does_not_read_is_held_up(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     """The responses' reader sleeps: what the sender offers is taken up to the windows of HTTP/2, then no further."""
     sent = 0
     big = "д" * 20_000
@@ -179,7 +184,7 @@ async def test_sender_that_does_not_read_is_held_up(receiver: Any, stubs: Any, b
         (pb.PushBatchRequest(client="offers", documents=[RawDocument()] * 501), "documents"),
     ],
 )
-async def test_wrong_batch_is_refused_with_the_field(stubs: Any, request_: Any, field: str):
+async def test_wrong_batch_is_refused_with_the_field(stubs: Stubs, request_: Any, field: str) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await stubs.receiver.PushBatch(request_)
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
@@ -196,14 +201,14 @@ async def test_wrong_batch_is_refused_with_the_field(stubs: Any, request_: Any, 
         ([queue_pb.QueueCursor(queue=MAIN, shard=1)] * 2, "cursors[1]"),
     ],
 )
-async def test_wrong_read_is_refused_with_the_field(stubs: Any, cursors: list[Any], field: str):
+async def test_wrong_read_is_refused_with_the_field(stubs: Stubs, cursors: list[Any], field: str) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await stubs.queue.ReadElements(queue_pb.ReadElementsRequest(client="offers", cursors=cursors))
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT
     assert [v.field for v in detail(raised.value, error_details_pb2.BadRequest).field_violations] == [field]
 
 
-async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: Any):
+async def test_trimmed_cursor_says_what_to_do(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     await receiver.fetch("UPDATE shards SET trimmed_idx = last_idx RETURNING 1")
     with pytest.raises(grpc.aio.AioRpcError) as raised:
@@ -214,7 +219,7 @@ async def test_trimmed_cursor_says_what_to_do(receiver: Any, stubs: Any, build: 
     assert info.metadata["shard"] == str(pushed.position.shard)
 
 
-async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
+async def test_failures_and_progress(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     pushed = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     position = queue_pb.QueueCursor(queue=MAIN, shard=pushed.position.shard, idx=pushed.position.idx)
     failed = queue_pb.FailedElement(position=position, pk="a", reason="no such type")
@@ -228,7 +233,7 @@ async def test_failures_and_progress(receiver: Any, stubs: Any, build: Any):
     assert await receiver.fetch('SELECT "group", queue, idx FROM progress') == [("search", 1, position.idx)]
 
 
-async def test_ends_of_queues_and_progress(receiver: Any, stubs: Any, build: Any):
+async def test_ends_of_queues_and_progress(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     pushed = (await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))).position
     await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a", 2)))
     for group, idx in (("search", pushed.idx), ("archive", 0)):
@@ -241,7 +246,9 @@ async def test_ends_of_queues_and_progress(receiver: Any, stubs: Any, build: Any
         assert ends.last_idx > pushed.idx
 
 
-async def test_refill_puts_every_document_of_a_shard_into_its_queue_in_steps(receiver: Any, stubs: Any, build: Any):
+async def test_refill_puts_every_document_of_a_shard_into_its_queue_in_steps(
+    receiver: Receiver, stubs: Stubs, build: Build
+) -> None:
     shard = 40
     pks = [pk for pk in (f"k{n}" for n in range(5000)) if shard_of(hash_of(pk)) == shard][:25]
     others = [pk for pk in (f"other{n}" for n in range(50)) if shard_of(hash_of(pk)) != shard]
@@ -269,7 +276,7 @@ async def test_refill_puts_every_document_of_a_shard_into_its_queue_in_steps(rec
     assert empty == queue_pb.RefillResponse()
 
 
-async def test_schemas(receiver: Any, stubs: Any, build: Any):
+async def test_schemas(receiver: Receiver, stubs: Stubs, build: Build) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await stubs.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=build.schema(2)))
     assert detail(raised.value, error_details_pb2.ErrorInfo).reason == "SECOND_EPOCH_UNAVAILABLE"

@@ -13,6 +13,7 @@ from classifeed.documents.v1 import index_queue_service_pb2 as pb
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceStub
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_receiver.app.report_progress import report_progress
@@ -20,17 +21,19 @@ from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues
 
+from ..conftest import Build, Receiver, Stubs
+
 MAIN = pb.INDEX_QUEUE_MAIN
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-async def searcher(receiver: Any, rpc_server: Any, rpc_channel: Any) -> IndexQueueServiceStub:
+async def searcher(receiver: Receiver, rpc_server: StartServer, rpc_channel: OpenChannel) -> IndexQueueServiceStub:
     target = await rpc_server("receiver", *receiver.servicers())
     return IndexQueueServiceStub(rpc_channel(target, caller="searcher", audience="receiver"))
 
 
-async def scan(searcher: IndexQueueServiceStub, shard: int, **options: int) -> list[list[RawDocument]]:
+async def scan(searcher: IndexQueueServiceStub, shard: int, **options: Any) -> list[list[RawDocument]]:
     """Return the pages of a shard, the empty last one too."""
     request = pb.ScanDocumentsRequest(client="offers", shard=shard, epoch=1, **options)
     pages = []
@@ -42,7 +45,9 @@ async def scan(searcher: IndexQueueServiceStub, shard: int, **options: int) -> l
         request.after.CopyFrom(page.next)
 
 
-async def test_scan_returns_every_live_document_of_its_shard_once(receiver: Any, build: Any, searcher: Any):
+async def test_scan_returns_every_live_document_of_its_shard_once(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     await receiver.push(*[build.upsert(f"k{n}", title="диван " * (1 + n % 500)) for n in range(400)])
     await receiver.push(*[build.delete(f"k{n}", 2) for n in range(0, 400, 7)])
     found: list[str] = []
@@ -57,7 +62,9 @@ async def test_scan_returns_every_live_document_of_its_shard_once(receiver: Any,
     assert sorted(found) == sorted(f"k{n}" for n in range(400) if n % 7)
 
 
-async def test_damaged_row_is_counted_and_the_scan_goes_on(receiver: Any, build: Any, searcher: Any):
+async def test_damaged_row_is_counted_and_the_scan_goes_on(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     pks = [pk for pk in (f"k{n}" for n in range(2000)) if shard_of(hash_of(pk)) == 3][:5]
     await receiver.push(*[build.upsert(pk) for pk in pks])
     await receiver.fetch("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = %s RETURNING 1", pks[2])
@@ -66,7 +73,9 @@ async def test_damaged_row_is_counted_and_the_scan_goes_on(receiver: Any, build:
     assert {RawDocument.FromString(content).pk for content in page.documents} == {*pks} - {pks[2]}
 
 
-async def test_scan_of_another_epoch_is_refused(receiver: Any, build: Any, searcher: Any):
+async def test_scan_of_another_epoch_is_refused(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     await receiver.push(build.upsert("a"))
     await receiver.put_epoch(build.schema(2), EpochState.ACTIVE)
     with pytest.raises(grpc.aio.AioRpcError) as raised:
@@ -76,13 +85,15 @@ async def test_scan_of_another_epoch_is_refused(receiver: Any, build: Any, searc
     assert not page.documents, "documents of the epoch before are pushed anew by their client"
 
 
-async def digests(searcher: Any, *shards: int) -> dict[int, pb.ShardDigest]:
+async def digests(searcher: IndexQueueServiceStub, *shards: int) -> dict[int, pb.ShardDigest]:
     response = await searcher.GetDigest(pb.GetDigestRequest(client="offers", shards=shards or range(SHARDS)))
     assert [digest.shard for digest in response.digests] == list(shards or range(SHARDS))
     return {digest.shard: digest for digest in response.digests}
 
 
-async def test_digest_is_the_sum_over_live_documents(receiver: Any, build: Any, searcher: Any):
+async def test_digest_is_the_sum_over_live_documents(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     await receiver.push(*[build.upsert(f"k{n}", 1 + n * 10**12) for n in range(500)])
     await receiver.push(*[build.delete(f"k{n}", 10**17) for n in range(0, 500, 9)])
     expected: defaultdict[int, list[int]] = defaultdict(lambda: [0, 0, 0])
@@ -98,7 +109,9 @@ async def test_digest_is_the_sum_over_live_documents(receiver: Any, build: Any, 
     assert (await digests(searcher, 7, 3))[3] == found[3]
 
 
-async def test_digest_comes_with_the_ends_of_its_snapshot(receiver: Any, build: Any, searcher: Any):
+async def test_digest_comes_with_the_ends_of_its_snapshot(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     [outcome] = await receiver.push(build.upsert("a"))
     shard, idx = outcome.position
     for delivered in (0, idx):
@@ -111,8 +124,8 @@ async def test_digest_comes_with_the_ends_of_its_snapshot(receiver: Any, build: 
 
 
 async def test_documents_that_could_not_be_converted_are_named_while_they_are_the_newest(
-    receiver: Any, stubs: Any, build: Any, searcher: Any
-):
+    receiver: Receiver, stubs: Stubs, build: Build, searcher: IndexQueueServiceStub
+) -> None:
     [outcome] = await receiver.push(build.upsert("a"))
     shard, idx = outcome.position
     position = pb.QueueCursor(queue=MAIN, shard=shard, idx=idx)
@@ -126,8 +139,8 @@ async def test_documents_that_could_not_be_converted_are_named_while_they_are_th
 
 
 async def test_what_is_written_between_ends_and_sums_is_in_neither(
-    receiver: Any, build: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
-):
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub, monkeypatch: pytest.MonkeyPatch
+) -> None:
     [outcome] = await receiver.push(build.upsert("a"))
     shard, idx = outcome.position
     select_ends = queues.select_ends

@@ -15,12 +15,12 @@ from classifeed_receiver.store.tables import metadata
 ROWS = 100_000
 
 
-async def test_models_and_migrations_agree(receiver_database: Database):
+async def test_models_and_migrations_agree(receiver_database: Database) -> None:
     found = check_drift("classifeed_receiver", receiver_database.dsn, receiver_database.schema, metadata)
     assert found == []
 
 
-async def test_epochs_that_an_earlier_release_opened_are_abandoned_by_the_upgrade(receiver_database: Database):
+async def test_epochs_that_an_earlier_release_opened_are_abandoned_by_the_upgrade(receiver_database: Database) -> None:
     async with receiver_database.transaction() as tx:
         await tx.execute("INSERT INTO schemas VALUES ('offers', 1, 2, '', now()), ('offers', 2, 1, '', now())")
         await tx.execute("UPDATE alembic_version SET version_num = '20261121_1'")
@@ -106,7 +106,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
 ]
 
 
-async def test_no_hot_query_scans_a_large_table(seeded: Database):
+async def test_no_hot_query_scans_a_large_table(seeded: Database) -> None:
     async with seeded.transaction() as tx:
         scanned = {name: await scanned_tables(tx, sql, {"client": "offers", **given}) for name, sql, given in HOT}
     assert {name: tables for name, tables in scanned.items() if tables & {"documents", "elements"}} == {}

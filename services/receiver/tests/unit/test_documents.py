@@ -8,6 +8,7 @@ from classifeed_receiver.domain.documents import (
     Acknowledged,
     Freshness,
     NewDocument,
+    Outcome,
     Retry,
     ShardPosition,
     Stale,
@@ -26,24 +27,24 @@ def document(epoch: int, version: int, after_s: int = 0, *, pk: str = "a", conte
     return NewDocument(pk, sum(pk.encode()), Freshness(epoch, version, moment), Status.LIVE, None, content)
 
 
-def test_fresher_is_the_greater_epoch_then_version_then_timestamp():
+def test_fresher_is_the_greater_epoch_then_version_then_timestamp() -> None:
     ordered = [document(1, 1), document(1, 1, 1), document(1, 2), document(1, 9), document(2, 1)]
     for order in permutations(ordered):
         assert select_candidates(order) == [ordered[-1]]
 
 
-def test_candidates_are_sorted_by_hash_then_key_whatever_came_first():
+def test_candidates_are_sorted_by_hash_then_key_whatever_came_first() -> None:
     documents = [document(1, 1, pk=pk) for pk in ("ba", "c", "ab", "a", "b")]
     for order in permutations(documents):
         assert [candidate.pk for candidate in select_candidates(order)] == ["a", "b", "c", "ab", "ba"]
 
 
-def test_first_of_equals_is_the_candidate():
+def test_first_of_equals_is_the_candidate() -> None:
     first, second = document(1, 1, content=b"x"), document(1, 1, content=b"y")
     assert select_candidates([first, second])[0] is first
 
 
-def test_judgement_of_what_was_not_written():
+def test_judgement_of_what_was_not_written() -> None:
     stored = StoredDocument(Freshness(2, 5, NOW), b"x")
     assert judge(document(1, 9), stored) == Stale()
     assert judge(document(2, 4), stored) == Stale()
@@ -55,8 +56,8 @@ def test_judgement_of_what_was_not_written():
     assert judge(document(2, 6), None) == Retry()
 
 
-def test_newest_place_of_each_shard():
-    outcomes = [
+def test_newest_place_of_each_shard() -> None:
+    outcomes: list[Outcome] = [
         Acknowledged(ShardPosition(3, 7)),
         Stale(),
         Acknowledged(),

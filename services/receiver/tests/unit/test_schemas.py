@@ -7,6 +7,8 @@ import pytest
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_receiver.domain.schemas import find_faults, find_incompatible_changes, merge
 
+from ..conftest import Build
+
 
 @pytest.mark.parametrize(
     ("field", "path", "message"),
@@ -24,14 +26,14 @@ from classifeed_receiver.domain.schemas import find_faults, find_incompatible_ch
         ({"name": "t", "type": "FIELD_TYPE_GEO_POINT", "sortable": True}, "schema.fields[7].sortable", "GEO_POINT"),
     ],
 )
-def test_contradiction_is_named_with_its_field(build: Any, field: dict[str, Any], path: str, message: str):
+def test_contradiction_is_named_with_its_field(build: Build, field: dict[str, Any], path: str, message: str) -> None:
     schema = build.schema()
     assert find_faults(schema) == []
     schema.fields.add(**field)
     assert [(fault.field, message in fault.description) for fault in find_faults(schema)] == [(path, True)]
 
 
-def test_name_shared_by_field_and_embedding(build: Any):
+def test_name_shared_by_field_and_embedding(build: Build) -> None:
     schema = build.schema()
     schema.embeddings.add(name="title", dimension=3)
     assert [fault.field for fault in find_faults(schema)] == ["schema.embeddings[1].name"]
@@ -73,13 +75,13 @@ def widen(schema: Schema) -> None:
         (widen, "the embeddings differ"),
     ],
 )
-def test_incompatible_change_is_named(build: Any, change: Any, message: str):
+def test_incompatible_change_is_named(build: Build, change: Any, message: str) -> None:
     new = build.schema()
     change(new)
     assert find_incompatible_changes(build.schema(), new) == [message]
 
 
-def test_new_optional_field_and_another_order_are_compatible(build: Any):
+def test_new_optional_field_and_another_order_are_compatible(build: Build) -> None:
     old, new = build.schema(), build.schema()
     new.fields.add(name="colour", type="FIELD_TYPE_STRING")
     new.fields.reverse()

@@ -12,11 +12,13 @@ from classifeed_receiver.domain.documents import EpochTooOld, Invalid, NewDocume
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
 from classifeed_receiver.domain.validation import check_document
 
+from ..conftest import Build
+
 LIMIT_BYTES = 100_000
 
 
 @pytest.fixture
-def epochs(build: Any) -> Epochs:
+def epochs(build: Build) -> Epochs:
     put = datetime(2026, 1, 1, tzinfo=UTC)
     return Epochs(
         {
@@ -58,12 +60,12 @@ def ttl(seconds: int = 0, nanos: int = 0) -> Callable[[RawDocument], None]:
     return apply
 
 
-def embed(name: str, *values: float) -> Callable[[RawDocument], None]:
+def embed(name: str, *values: float) -> Callable[[RawDocument], object]:
     return lambda document: document.embeddings.add(name=name, values=values)
 
 
 NAN = float("nan")
-WRONG: list[tuple[str, Callable[[RawDocument], Any], str]] = [
+WRONG: list[tuple[str, Callable[[RawDocument], object], str]] = [
     ("pk", change(pk=""), "1 to 1200 bytes"),
     ("pk", change(pk="ы" * 601), "1 to 1200 bytes"),
     ("pk", change(pk="a\0b"), "none of them 0"),
@@ -107,8 +109,8 @@ WRONG: list[tuple[str, Callable[[RawDocument], Any], str]] = [
     ("field", "spoil", "message"), WRONG, ids=[f"{field} {message}" for field, _, message in WRONG]
 )
 def test_wrong_document_is_refused_with_the_field(
-    build: Any, epochs: Epochs, field: str, spoil: Callable[[RawDocument], Any], message: str
-):
+    build: Build, epochs: Epochs, field: str, spoil: Callable[[RawDocument], Any], message: str
+) -> None:
     document = build.upsert("1", epoch=5)
     spoil(document)
     verdict = check_document(document, epochs, limit_bytes=LIMIT_BYTES)
@@ -117,7 +119,7 @@ def test_wrong_document_is_refused_with_the_field(
     assert message in verdict.violations[0].description
 
 
-def test_missing_required_field_is_named(build: Any, epochs: Epochs):
+def test_missing_required_field_is_named(build: Build, epochs: Epochs) -> None:
     document = build.upsert("1", epoch=5)
     document.fields[0].name = "stock"
     document.fields[0].values[0].int_value = 1
@@ -126,7 +128,7 @@ def test_missing_required_field_is_named(build: Any, epochs: Epochs):
     assert "title: required in epoch 5 and missing" in verdict.violations[0].description
 
 
-def test_all_faults_of_a_document_are_told_at_once(build: Any, epochs: Epochs):
+def test_all_faults_of_a_document_are_told_at_once(build: Build, epochs: Epochs) -> None:
     document = build.upsert("1", epoch=5)
     add("stock", {"bool_value": True})(document)
     add("colour", {"bool_value": True})(document)
@@ -145,19 +147,19 @@ def test_all_faults_of_a_document_are_told_at_once(build: Any, epochs: Epochs):
     [add("title", {"string_value": "x"}), embed("meaning", 1, 2, 3), ttl(seconds=1)],
     ids=["fields", "emb", "ttl"],
 )
-def test_delete_carries_nothing(build: Any, epochs: Epochs, spoil: Callable[[RawDocument], Any]):
+def test_delete_carries_nothing(build: Build, epochs: Epochs, spoil: Callable[[RawDocument], Any]) -> None:
     document = build.delete("1", 1, epoch=5)
     spoil(document)
     assert isinstance(check_document(document, epochs, limit_bytes=LIMIT_BYTES), Invalid)
 
 
 @pytest.mark.parametrize("epoch", [1, 3, 4])
-def test_epoch_left_behind(build: Any, epochs: Epochs, epoch: int):
+def test_epoch_left_behind(build: Build, epochs: Epochs, epoch: int) -> None:
     verdict = check_document(build.upsert("1", epoch=epoch), epochs, limit_bytes=LIMIT_BYTES)
     assert verdict == EpochTooOld(current_epoch=5)
 
 
-def test_right_document_passes(build: Any, epochs: Epochs):
+def test_right_document_passes(build: Build, epochs: Epochs) -> None:
     document = build.upsert("1", epoch=5, ttl_s=60)
     add("price", {"double_value": 1.5})(document)
     add("stock", {"int_value": 0})(document)
@@ -174,13 +176,13 @@ def test_right_document_passes(build: Any, epochs: Epochs):
     assert RawDocument.FromString(verdict.content) == document
 
 
-def test_right_delete_passes(build: Any, epochs: Epochs):
+def test_right_delete_passes(build: Build, epochs: Epochs) -> None:
     verdict = check_document(build.delete("1", 1, epoch=5), epochs, limit_bytes=LIMIT_BYTES)
     assert isinstance(verdict, NewDocument)
     assert verdict.status is Status.TOMBSTONE
 
 
-def test_what_the_rules_of_the_proto_refuse_is_refused_here(build: Any, epochs: Epochs):
+def test_what_the_rules_of_the_proto_refuse_is_refused_here(build: Build, epochs: Epochs) -> None:
     """The check by hand replaces protovalidate on the way of every document, so it may not be milder."""
     refused = 0
     for _, spoil, _ in WRONG:
