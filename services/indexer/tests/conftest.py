@@ -23,6 +23,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, Topic
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
@@ -68,13 +69,17 @@ def client() -> str:
     return f"c{uuid.uuid4().hex[:12]}"
 
 
+MakeDocument = Callable[..., RawDocument]
+MakeSchema = Callable[..., Schema]
+
+
 @pytest.fixture
-def document() -> Callable[..., RawDocument]:
+def document() -> MakeDocument:
     return make_document
 
 
 @pytest.fixture
-def schema() -> Callable[..., Schema]:
+def schema() -> MakeSchema:
     return make_schema
 
 
@@ -119,7 +124,7 @@ async def registry(migrated_database: Callable[..., Awaitable[Database]], client
 
 
 @pytest.fixture
-async def receiver_target(registry: Registry, rpc_server: Any) -> str:
+async def receiver_target(registry: Registry, rpc_server: StartServer) -> str:
     return await rpc_server("receiver", *registry.servicers())
 
 
@@ -196,10 +201,13 @@ class Indexer:
         return {key.shard: idx for key, idx in (await self.offsets.select()).items() if key.queue == 1 and idx}
 
 
+MakeIndexer = Callable[..., Indexer]
+
+
 @pytest.fixture
 def make_indexer(
-    receiver_target: str, rpc_channel: Any, indexer_database: Database, client: str
-) -> Callable[..., Indexer]:
+    receiver_target: str, rpc_channel: OpenChannel, indexer_database: Database, client: str
+) -> MakeIndexer:
     """Make processes of the indexer: `make_indexer("a", producer)`."""
 
     def make(holder: str = "a", producer: Any = None) -> Indexer:
@@ -274,7 +282,10 @@ def read_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], list[tuple[int,
             assert time.monotonic() < deadline
             for record in consumer.consume(500, timeout=0.2):  # waits that long unless there are 500
                 assert record.error() is None
-                found.append((record.partition(), IndexDocument.FromString(record.value())))
+                partition, value = record.partition(), record.value()
+                assert partition is not None
+                assert value is not None
+                found.append((partition, IndexDocument.FromString(value)))
         consumer.close()
         return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 import grpc
@@ -14,34 +15,38 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     IndexerServiceStub,
     add_IndexerServiceServicer_to_server,
 )
+from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
+from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_shards import SHARDS
-from classifeed_indexer.app.reposition_shard import LOST_CURSORS
 from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
+from classifeed_indexer.metrics import LOST_CURSORS
 from classifeed_indexer.rpc.indexer_service import IndexerService
 from classifeed_indexer.store.offsets import Offsets
 from classifeed_receiver.app.trim_queues import QueueTrimmer
+
+from ..conftest import Index, Indexer, MakeDocument, MakeIndexer, Registry
 
 ALL = range(SHARDS)
 REGISTRY_TABLES = ("documents", "shards", "elements", "failures", "progress")
 
 
-async def trim(registry: Any) -> None:
+async def trim(registry: Registry) -> None:
     trimmer = QueueTrimmer(registry.database, interval_s=1, elements=100_000, group_lifetime_s=600, failed_age_s=60)
     while await trimmer.trim_once():
         pass
 
 
-async def live(registry: Any) -> dict[str, int]:
+async def live(registry: Registry) -> dict[str, int]:
     return dict(await registry.fetch("SELECT pk, version FROM documents WHERE status = 1"))
 
 
 def lost(client: str, reason: str) -> float:
-    return LOST_CURSORS.labels(client, reason)._value.get()
+    return float(LOST_CURSORS.labels(client, reason)._value.get())
 
 
-async def report(indexer: Any) -> None:
+async def report(indexer: Indexer) -> None:
     indexer.deliverer._report_due = True
     indexer.deliverer._reported_at_s = float("-inf")
     await indexer.deliverer._report()
@@ -61,8 +66,13 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begins(
-    registry: Any, make_indexer: Any, document: Any, indexer_database: Any, new_index: Any, client: str
-):
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    indexer_database: Database,
+    new_index: type[Index],
+    client: str,
+) -> None:
     """The indexer's tables are restored; what was trimmed since was delivered, as its group has reported."""
     backup = TableBackup(indexer_database, "offsets", "leases", "refills")
     before = make_indexer("before")
@@ -91,8 +101,8 @@ async def test_offsets_that_went_back_behind_the_trim_go_on_where_the_queue_begi
 
 
 async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
-    registry: Any, make_indexer: Any, document: Any, new_index: Any, client: str, way: str
-):
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index], client: str, way: str
+) -> None:
     """The queue is trimmed by what another group has passed: this one reads for the first time."""
     await registry.push(*[document(f"k{number}") for number in range(100)])
     await registry.push(*[document(f"k{number}", 2) for number in range(0, 100, 7)])
@@ -110,8 +120,8 @@ async def test_group_that_was_away_too_long_gets_its_shards_filled_again(
 
 
 async def test_queue_that_went_back_is_followed_and_its_shards_filled_again(
-    registry: Any, make_indexer: Any, document: Any, new_index: Any, client: str, way: str
-):
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index], client: str, way: str
+) -> None:
     """The receiver's tables are restored; then its clients push again, before the indexer looks."""
     backup = TableBackup(registry.database, *REGISTRY_TABLES)
     indexer = make_indexer()
@@ -135,8 +145,12 @@ async def test_queue_that_went_back_is_followed_and_its_shards_filled_again(
 
 
 async def test_refill_brings_deletions_too(
-    registry: Any, make_indexer: Any, document: Any, new_index: Any, indexer_database: Any
-):
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    new_index: type[Index],
+    indexer_database: Database,
+) -> None:
     await registry.push(document("gone"), document("here"))
     first = make_indexer("first")
     leases = await first.take(*ALL)
@@ -162,8 +176,12 @@ async def test_refill_brings_deletions_too(
 
 
 async def test_refill_goes_on_with_the_next_holder_where_it_stood(
-    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, new_index: Any
-):
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    shard_of_pk: Callable[[str], int],
+    new_index: type[Index],
+) -> None:
     shard = 5
     pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:100]
     await registry.push(*[document(pk) for pk in pks])
@@ -188,8 +206,8 @@ async def test_refill_goes_on_with_the_next_holder_where_it_stood(
 
 
 async def test_no_step_is_taken_before_the_one_before_is_delivered(
-    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any
-):
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, shard_of_pk: Callable[[str], int]
+) -> None:
     shard = 5
     pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
     await registry.push(*[document(pk) for pk in pks])
@@ -211,8 +229,12 @@ async def test_no_step_is_taken_before_the_one_before_is_delivered(
 
 @pytest.mark.parametrize("seen_by", ["the wait", "the next step"])
 async def test_refill_whose_elements_were_lost_begins_anew(
-    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, seen_by: str
-):
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    shard_of_pk: Callable[[str], int],
+    seen_by: str,
+) -> None:
     """The receiver is restored while a refill is under way."""
     shard = 5
     pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:50]
@@ -239,8 +261,12 @@ async def test_refill_whose_elements_were_lost_begins_anew(
 
 
 async def test_request_made_anew_is_not_covered_by_the_step_under_way(
-    registry: Any, make_indexer: Any, document: Any, shard_of_pk: Any, monkeypatch: pytest.MonkeyPatch
-):
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    shard_of_pk: Callable[[str], int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shard = 5
     pks = [pk for pk in (f"k{number}" for number in range(20_000)) if shard_of_pk(pk) == shard][:15]
     await registry.push(*[document(pk) for pk in pks])
@@ -261,7 +287,9 @@ async def test_request_made_anew_is_not_covered_by_the_step_under_way(
     assert (left.reason, left.documents, left.after) == ("second", 0, None)
 
 
-async def test_zombie_notes_nothing(registry: Any, make_indexer: Any, document: Any, indexer_database: Any):
+async def test_zombie_notes_nothing(
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, indexer_database: Database
+) -> None:
     await registry.push(document("a"))
     zombie = make_indexer("zombie")
     leases = await zombie.take(*ALL)
@@ -278,14 +306,14 @@ async def test_zombie_notes_nothing(registry: Any, make_indexer: Any, document: 
 
 
 async def test_operator_asks_for_a_refill(
-    registry: Any,
-    make_indexer: Any,
-    document: Any,
-    indexer_database: Any,
-    rpc_server: Any,
-    rpc_channel: Any,
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    indexer_database: Database,
+    rpc_server: StartServer,
+    rpc_channel: OpenChannel,
     client: str,
-):
+) -> None:
     offsets = Offsets(indexer_database, "search", client)
     service = Servicer.of(add_IndexerServiceServicer_to_server, IndexerService({client: offsets}))
     target = await rpc_server("indexer", service)
@@ -308,8 +336,8 @@ async def test_operator_asks_for_a_refill(
 
 
 async def test_live_documents_are_delivered_beside_a_refill(
-    registry: Any, make_indexer: Any, document: Any, new_index: Any
-):
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, new_index: type[Index]
+) -> None:
     """New versions are pushed at every step; the index ends with the newest of each, though a refill repeats older."""
     await registry.push(*[document(f"k{number}") for number in range(300)])
     indexer = make_indexer()

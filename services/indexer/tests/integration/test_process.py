@@ -18,6 +18,8 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.db import Database
 from classifeed_indexer.store.offsets import Offsets
 
+from ..conftest import MakeDocument, Registry
+
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 DEADLINE_S = 180
@@ -94,8 +96,8 @@ def index_of(sent: list[tuple[int, IndexDocument]]) -> dict[str, int]:
 
 
 async def test_pause_past_the_lease_and_kill(
-    registry: Any, start: Start, offsets: Offsets, document: Any, read_topic: Any
-):
+    registry: Registry, start: Start, offsets: Offsets, document: MakeDocument, read_topic: Any
+) -> None:
     async def share_evenly() -> bool:
         return await shares(offsets) == [32, 32]
 

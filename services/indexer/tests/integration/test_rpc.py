@@ -12,17 +12,22 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     add_IndexerServiceServicer_to_server,
 )
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.rpc import StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_indexer.rpc.indexer_service import IndexerService
 
+from ..conftest import MakeDocument, MakeIndexer, Registry
+
 
 @pytest.fixture
-async def target(make_indexer: Any, client: str, rpc_server: Any) -> str:
+async def target(make_indexer: MakeIndexer, client: str, rpc_server: StartServer) -> str:
     offsets = {client: make_indexer().offsets}
     return await rpc_server("indexer", Servicer.of(add_IndexerServiceServicer_to_server, IndexerService(offsets)))
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: Callable[..., Any]):
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(
+    target: str, rpc_channel: Callable[..., Any]
+) -> None:
     await check_that_nul_is_refused(rpc_channel, target, "indexer", "classifeed.documents.v1.IndexerService")
 
 
@@ -32,8 +37,13 @@ def stub(target: str, rpc_channel: Callable[..., Any]) -> IndexerServiceStub:
 
 
 async def test_status_of_every_shard(
-    stub: IndexerServiceStub, registry: Any, make_indexer: Any, document: Any, client: str, shard_of_pk: Any
-):
+    stub: IndexerServiceStub,
+    registry: Registry,
+    make_indexer: MakeIndexer,
+    document: MakeDocument,
+    client: str,
+    shard_of_pk: Callable[[str], int],
+) -> None:
     shard = shard_of_pk("a")
     indexer = make_indexer("worker-1")
     other = (shard + 1) % 64
@@ -51,7 +61,7 @@ async def test_status_of_every_shard(
     assert status.shards[(shard + 2) % 64].delivered == []
 
 
-async def test_client_that_is_not_delivered_is_named(stub: IndexerServiceStub):
+async def test_client_that_is_not_delivered_is_named(stub: IndexerServiceStub) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await stub.GetStatus(GetIndexerStatusRequest(client="nobody"))
     assert raised.value.code() == grpc.StatusCode.INVALID_ARGUMENT

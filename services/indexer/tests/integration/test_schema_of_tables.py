@@ -11,12 +11,12 @@ from classifeed_indexer.store.offsets import SQL
 from classifeed_indexer.store.tables import metadata
 
 
-async def test_models_and_migrations_agree(indexer_database: Database):
+async def test_models_and_migrations_agree(indexer_database: Database) -> None:
     found = check_drift("classifeed_indexer", indexer_database.dsn, indexer_database.schema, metadata)
     assert found == []
 
 
-async def test_no_hot_query_scans_a_large_table(indexer_database: Database):
+async def test_no_hot_query_scans_a_large_table(indexer_database: Database) -> None:
     """Make tables of a hundred groups and clients, so that reading them from end to end would show."""
     async with indexer_database.transaction() as tx:
         await tx.execute(

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
 
+from classifeed_common.db import Database
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move
 
+from ..conftest import MakeIndexer
+
 MAIN = 1
 
 
-async def test_nobody_takes_a_shard_over_while_its_offsets_are_being_moved(indexer_database: Any, make_indexer: Any):
+async def test_nobody_takes_a_shard_over_while_its_offsets_are_being_moved(
+    indexer_database: Database, make_indexer: MakeIndexer
+) -> None:
     """The lease runs out within the transaction: an heir that came now would read offsets of before."""
     late, heir = make_indexer("late"), make_indexer("heir")
     [lease] = await late.take(1)

@@ -8,13 +8,15 @@ import pytest
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
+from ..conftest import MakeDocument, MakeSchema
+
 
 @pytest.fixture
-def converter(schema: Any) -> Converter:
+def converter(schema: MakeSchema) -> Converter:
     return Converter(schema("offers", 3))
 
 
-def test_document_in_the_order_of_its_schema(converter: Converter, document: Any):
+def test_document_in_the_order_of_its_schema(converter: Converter, document: MakeDocument) -> None:
     raw = document("a", 7, epoch=3)
     raw.fields.add(name="tags", values=[{"string_value": "x"}, {"string_value": "y"}])
     raw.fields.add(name="price").values.add(double_value=5)
@@ -28,14 +30,14 @@ def test_document_in_the_order_of_its_schema(converter: Converter, document: Any
     assert list(converted.embeddings[0].values) == [1, 2, 3]
 
 
-def test_delete_has_no_fields(converter: Converter):
+def test_delete_has_no_fields(converter: Converter) -> None:
     converted = converter.convert(RawDocument(pk="a", version=1, epoch=3, action=DOCUMENT_ACTION_DELETE))
     assert converted.action == DOCUMENT_ACTION_DELETE
     assert not converted.fields
 
 
-def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], None]:
-    return lambda raw: raw.fields.add(name=name, values=values) and None
+def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], object]:
+    return lambda raw: raw.fields.add(name=name, values=values)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +51,9 @@ def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], None]:
         (lambda raw: raw.embeddings.add(name="other", values=[1]), "says nothing of it"),
     ],
 )
-def test_what_does_not_fit_is_named(converter: Converter, document: Any, spoil: Any, message: str):
+def test_what_does_not_fit_is_named(
+    converter: Converter, document: MakeDocument, spoil: Callable[[RawDocument], object], message: str
+) -> None:
     raw = document("a", epoch=3)
     spoil(raw)
     with pytest.raises(Unconvertible, match=message.replace("(", "\\(")):
