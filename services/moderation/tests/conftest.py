@@ -8,16 +8,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
+import grpc
 import pytest
 import yaml
 
-from classifeed_common.clock import SystemClock
+from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_common.snapshot import Loaded
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.correct_pending import PendingCorrector
@@ -38,6 +40,10 @@ END = {"name": "clean_web_moderation_end", "value": True, "entity": "text"}
 RETRY_S = 60.0
 PENDING_S = 600.0
 PROBE_S = 0.2
+# For methods of a servicer that are called as functions, and look at no context.
+NO_CONTEXT = cast(grpc.aio.ServicerContext[Any, Any], None)
+
+MakeModeration = Callable[..., Awaitable["Moderation"]]
 
 
 def verdict(name: str, **fields: Any) -> dict[str, Any]:
@@ -83,7 +89,8 @@ class Received:
     @property
     def params(self) -> dict[str, Any]:
         [item] = self.items
-        return item["params"]
+        params: dict[str, Any] = item["params"]
+        return params
 
 
 @dataclass
@@ -173,7 +180,7 @@ class Moderation:
 
     def __post_init__(self) -> None:
         clock = SystemClock()
-        self.clock = clock
+        self.clock: Clock = clock
         self.outbox = Outbox()
         self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)}, {Kind.OFFER: self.batch})
         self.service = HttpVerdictService(
@@ -279,9 +286,7 @@ class Moderation:
 
 
 @pytest.fixture
-async def make_moderation(
-    migrated_database: Any, stand_in: StandIn
-) -> AsyncIterator[Callable[..., Awaitable[Moderation]]]:
+async def make_moderation(migrated_database: MigratedDatabase, stand_in: StandIn) -> AsyncIterator[MakeModeration]:
     """Yield a factory of processes over one database."""
     made: list[Moderation] = []
     database = await migrated_database("classifeed_moderation", max_size=8)
@@ -297,5 +302,5 @@ async def make_moderation(
 
 
 @pytest.fixture
-async def moderation(make_moderation: Callable[..., Awaitable[Moderation]]) -> Moderation:
+async def moderation(make_moderation: MakeModeration) -> Moderation:
     return await make_moderation()

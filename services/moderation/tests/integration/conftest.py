@@ -21,6 +21,7 @@ from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
@@ -99,7 +100,7 @@ def rules_file() -> Path | None:
 
 @pytest.fixture
 async def service(
-    migrated_database: Any,
+    migrated_database: MigratedDatabase,
     kafka: EmbeddedKafka,
     keys: KeyStore,
     stand_in: StandIn,

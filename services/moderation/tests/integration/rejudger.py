@@ -13,6 +13,7 @@ import yaml
 
 from classifeed.moderation.v1.moderation_service_pb2 import GetRejudgementRequest, Rejudgement, RejudgeRequest
 from classifeed.moderation.v1.subject_pb2 import (
+    SUBJECT_KIND_UNSPECIFIED,
     ModerationStatus,
     SubjectKind,
 )
@@ -24,7 +25,7 @@ from classifeed_moderation.domain.rules import RuleSet
 from classifeed_moderation.jobs.rejudge import QUEUE, register_rejudge
 from classifeed_moderation.rpc.moderation_service.rejudging import Rejudging
 
-from ..conftest import Moderation
+from ..conftest import NO_CONTEXT, Moderation
 
 INSULT, AD = "text_auto_insult", "text_auto_ad"
 TURKEY = 225
@@ -68,7 +69,7 @@ def document_with(**verdicts: list[dict[str, Any]]) -> dict[str, Any]:
     return document
 
 
-def rules_with(version: str = "new", **verdicts: list[dict[str, Any]]) -> Rules:
+def rules_with(version: str = "new", /, **verdicts: list[dict[str, Any]]) -> Rules:
     """Return the rules that come with the service, other cases for some verdicts."""
     return Loaded(RuleSet.of(document_with(**verdicts)), version)
 
@@ -133,12 +134,14 @@ class Rejudger:
         self.store = JobStore(tasks=self.tasks)
         self.rpc = Rejudging(moderation.database, self.store)
 
-    async def begin(self, request_id: str = "r", *, dry_run: bool = False, kind: int = 0) -> Rejudgement:
+    async def begin(
+        self, request_id: str = "r", *, dry_run: bool = False, kind: SubjectKind = SUBJECT_KIND_UNSPECIFIED
+    ) -> Rejudgement:
         request = RejudgeRequest(request_id=request_id, dry_run=dry_run, kind=kind)
-        return await self.rpc.Rejudge(request, None)
+        return await self.rpc.Rejudge(request, NO_CONTEXT)
 
     async def get(self, request_id: str = "r") -> Rejudgement:
-        return await self.rpc.GetRejudgement(GetRejudgementRequest(request_id=request_id), None)
+        return await self.rpc.GetRejudgement(GetRejudgementRequest(request_id=request_id), NO_CONTEXT)
 
     @asynccontextmanager
     async def working(self) -> AsyncIterator[asyncio.Event]:

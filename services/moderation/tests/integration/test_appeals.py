@@ -20,6 +20,7 @@ from classifeed.moderation.v1.subject_pb2 import (
     MODERATION_STATUS_APPROVED,
     MODERATION_STATUS_DISAPPROVED,
     Decision,
+    ModerationStatus,
 )
 from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
 from classifeed_common.rpc.call import enter_call
@@ -28,7 +29,7 @@ from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.domain.verdicts import END, parse_callback
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 
-from ..conftest import Moderation
+from ..conftest import NO_CONTEXT, Moderation
 from .test_verdicts import KEY, outcomes, send
 
 BAD = "text_toloka_obscene"
@@ -43,18 +44,18 @@ def appeals_of(moderation: Moderation) -> Appeals:
 
 
 async def appeal(moderation: Moderation, key: str, *, author: str = "author", reason: str = "no") -> AppealRecord:
-    return await appeals_of(moderation).Appeal(AppealRequest(key=key, author_id=author, reason=reason), None)
+    return await appeals_of(moderation).Appeal(AppealRequest(key=key, author_id=author, reason=reason), NO_CONTEXT)
 
 
 async def decide(
-    moderation: Moderation, appeal_id: int, reviewer: str, status: int = APPROVED, *, rule: str = "a model"
+    moderation: Moderation, appeal_id: int, reviewer: str, status: ModerationStatus = APPROVED, *, rule: str = "a model"
 ) -> Decision:
     request = DecideAppealRequest(appeal_id=appeal_id, status=status, reviewer=reviewer, rule=rule)
-    return await appeals_of(moderation).DecideAppeal(request, None)
+    return await appeals_of(moderation).DecideAppeal(request, NO_CONTEXT)
 
 
 async def open_appeals(moderation: Moderation) -> list[int]:
-    found = await appeals_of(moderation).ListAppeals(ListAppealsRequest(), None)
+    found = await appeals_of(moderation).ListAppeals(ListAppealsRequest(), NO_CONTEXT)
     return [each.appeal_id for each in found.appeals]
 
 
@@ -88,7 +89,7 @@ async def test_pages_of_appeals(moderation: Moderation) -> None:
     found, token = [], ""
     while True:
         request = ListAppealsRequest(page_size=2, page_token=token)
-        page = await appeals_of(moderation).ListAppeals(request, None)
+        page = await appeals_of(moderation).ListAppeals(request, NO_CONTEXT)
         found += [each.appeal_id for each in page.appeals]
         token = page.next_page_token
         if not token:

@@ -71,7 +71,7 @@ def sign(keys: KeyStore, owner: str, **changed: object) -> str:
 
 
 def unsigned(keys: KeyStore, _: Path) -> str:
-    return jwt.encode(claims(), None, algorithm="none", headers={"kid": own_kid(keys)})
+    return jwt.encode(claims(), "", algorithm="none", headers={"kid": own_kid(keys)})
 
 
 def signed_with_public_half(keys: KeyStore, _: Path) -> str:
@@ -279,7 +279,7 @@ async def test_odd_values_are_taken_for_what_they_are(service: Service) -> None:
     service.stand_in.content = PEOPLE
     key = await service.create_waiting()
     huge = [{"start": 10**30, "end": 10**40, "excerpt": "a\0"}, {"start": 0, "end": 3, "excerpt": "a\0b"}]
-    odd = [
+    odd: list[dict[str, Any]] = [
         {"name": "police", "key": key, "value": 10**300},  # not true
         {"name": "police", "key": key, "value": "true"},
         {"name": "text_auto_spam", "key": "x" * 100_000, "value": True},  # nobody's

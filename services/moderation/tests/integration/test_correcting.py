@@ -14,7 +14,7 @@ from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictList
 
-from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, Moderation, result, verdict
+from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, MakeModeration, Moderation, result, verdict
 
 
 async def seed(moderation: Moderation, count: int, *, same_text: bool = False, kind: Kind = Kind.POINT) -> None:
@@ -66,7 +66,7 @@ def refused_if_it_ends_with_7(params: dict[str, Any]) -> bytes:
     return result(verdict("text_auto_obscene"), END) if params["body"]["text"].endswith("7") else CLEAN
 
 
-async def test_offers_are_requested_in_batches_and_points_alone(make_moderation: object) -> None:
+async def test_offers_are_requested_in_batches_and_points_alone(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(workers=40, queue_size=1000, batch=25)
     moderation.stand_in.respond = refused_if_it_ends_with_7
     await seed(moderation, 90, kind=Kind.OFFER)
@@ -94,7 +94,7 @@ async def test_offers_are_requested_in_batches_and_points_alone(make_moderation:
         b"no JSON",
     ],
 )
-async def test_a_batch_that_is_not_taken_leaves_every_text(make_moderation: object, content: bytes) -> None:
+async def test_a_batch_that_is_not_taken_leaves_every_text(make_moderation: MakeModeration, content: bytes) -> None:
     moderation = await make_moderation(workers=40, batch=25)
     moderation.stand_in.batch_content = content
     await seed(moderation, 10, kind=Kind.OFFER)
@@ -104,7 +104,7 @@ async def test_a_batch_that_is_not_taken_leaves_every_text(make_moderation: obje
     assert await moderation.rows("SELECT DISTINCT status FROM subjects") == [("PENDING",)]
 
 
-async def test_a_text_that_is_missing_in_a_response_is_tried_again_alone(make_moderation: object) -> None:
+async def test_a_text_that_is_missing_in_a_response_is_tried_again_alone(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(workers=40, batch=25)
     found = [json.loads(CLEAN) | {"id": number} for number in (3, 1, 1, 99)]
     moderation.stand_in.batch_content = json.dumps([*found, json.loads(CLEAN) | {"id": True}]).encode()
@@ -147,7 +147,7 @@ async def test_what_people_never_answered_is_tried_again(moderation: Moderation)
     assert (await moderation.subject(point_id)).status is Status.APPROVED
 
 
-async def test_each_text_is_claimed_by_one_process(make_moderation: object) -> None:
+async def test_each_text_is_claimed_by_one_process(make_moderation: MakeModeration) -> None:
     first, second = await make_moderation(queue_size=1000), await make_moderation(queue_size=1000)
     await seed(first, 1500)
     await asyncio.gather(first.corrector.round(Kind.POINT), second.corrector.round(Kind.POINT))
@@ -163,7 +163,7 @@ async def test_claims_do_not_touch_points(moderation: Moderation) -> None:
     assert await moderation.rows("SELECT version FROM points") == before
 
 
-async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_moderation: object) -> None:
+async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(queue_size=10)
     await seed(moderation, 25)
     assert await moderation.corrector.round(Kind.POINT) is True
@@ -178,7 +178,7 @@ async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_mod
     await until(lambda: moderation.queue.lengths()[Kind.POINT] == 10)
 
 
-async def test_a_backlog_drains_at_the_rate_of_the_workers(make_moderation: object) -> None:
+async def test_a_backlog_drains_at_the_rate_of_the_workers(make_moderation: MakeModeration) -> None:
     """With a check only every hour, 3,000 texts pass a queue of 100."""
     moderation = await make_moderation(queue_size=100, workers=16)
     await seed(moderation, 3000)
@@ -191,7 +191,7 @@ async def test_a_backlog_drains_at_the_rate_of_the_workers(make_moderation: obje
     assert len(moderation.stand_in.requests) == 3000
 
 
-async def test_equal_texts_are_requested_once(make_moderation: object) -> None:
+async def test_equal_texts_are_requested_once(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(kept_s=3600.0, queue_size=1000)
     moderation.stand_in.content = result(verdict("police"), END)
     await seed(moderation, 200, same_text=True)
@@ -205,7 +205,7 @@ async def test_equal_texts_are_requested_once(make_moderation: object) -> None:
     assert await moderation.rows("SELECT DISTINCT verdicts -> 0 ->> 'name' FROM subjects") == [("police",)]
 
 
-async def test_old_verdicts_are_not_used(make_moderation: object) -> None:
+async def test_old_verdicts_are_not_used(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(kept_s=3600.0)
     moderation.start()
     await moderation.create_point("the same")
@@ -234,7 +234,7 @@ async def test_a_text_that_cannot_be_recorded_holds_up_no_other(moderation: Mode
 
 
 @pytest.mark.parametrize("killed", [True, False])
-async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation: object, killed: bool) -> None:
+async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation: MakeModeration, killed: bool) -> None:
     first, second = await make_moderation(), await make_moderation()
     point_id = await first.create_point()
     if not killed:
@@ -252,7 +252,7 @@ async def test_texts_of_a_process_that_died_are_taken_by_another(make_moderation
     await until(is_approved)
 
 
-async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_moderation: object) -> None:
+async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_moderation: MakeModeration) -> None:
     # Fails where a full batch gives way to the next one while a transaction runs.
     moderation = await make_moderation()
     await seed(moderation, 650)
@@ -263,7 +263,7 @@ async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_mode
     assert await moderation.rows("SELECT DISTINCT status FROM subjects") == [("APPROVED",)]
 
 
-async def test_backlog_drains_whole_with_all_workers(make_moderation: object) -> None:
+async def test_backlog_drains_whole_with_all_workers(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(workers=256, queue_size=1000)
     await seed(moderation, 3000)
     moderation.start(moderation.judge.run, moderation.corrector.run)
@@ -275,7 +275,7 @@ async def test_backlog_drains_whole_with_all_workers(make_moderation: object) ->
     assert len(moderation.stand_in.requests) == 3000
 
 
-async def test_a_seller_with_many_texts_delays_no_other(make_moderation: object) -> None:
+async def test_a_seller_with_many_texts_delays_no_other(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(queue_size=100)
     await seed_sellers(moderation, {"big": 5000}, age_s=3600)
     await seed_sellers(moderation, {"small": 10}, age_s=0)
@@ -283,7 +283,7 @@ async def test_a_seller_with_many_texts_delays_no_other(make_moderation: object)
     assert await claim_round(moderation) == {"big": 100}, "nobody else waits"
 
 
-async def test_sellers_take_turns_and_the_oldest_texts_go_on_meanwhile(make_moderation: object) -> None:
+async def test_sellers_take_turns_and_the_oldest_texts_go_on_meanwhile(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(queue_size=100)
     sellers = {f"seller{number:03}": 20 for number in range(120)}
     await seed_sellers(moderation, {"big": 5000}, age_s=3600)
@@ -302,7 +302,7 @@ async def test_sellers_take_turns_and_the_oldest_texts_go_on_meanwhile(make_mode
 
 
 @pytest.mark.parametrize("queue_size", [1, 2, 3])
-async def test_a_short_queue_gives_every_seller_its_turn(make_moderation: object, queue_size: int) -> None:
+async def test_a_short_queue_gives_every_seller_its_turn(make_moderation: MakeModeration, queue_size: int) -> None:
     moderation = await make_moderation(queue_size=queue_size)
     await seed_sellers(moderation, {"big": 1000}, age_s=3600)
     await seed_sellers(moderation, {"a": 1, "z": 1}, age_s=0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -22,6 +22,7 @@ from classifeed.moderation.v1.subject_pb2 import (
     Decision,
 )
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
+from classifeed_common.clock import SystemClock
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
@@ -30,9 +31,10 @@ from classifeed_moderation.domain.verdicts import VerdictList, parse_callback
 from classifeed_moderation.rpc.messages import read_verdicts
 from classifeed_moderation.rpc.moderation_service.events import Events
 
-from ..conftest import END, Moderation, verdict
+from ..conftest import END, NO_CONTEXT, MakeModeration, Moderation, verdict
+from .rejudger import rules_with
 from .test_appeals import refuse_on_appeal
-from .test_rejudging import rules_with, slice_of
+from .test_rejudging import slice_of
 from .test_verdicts import KEY, send
 
 BAD, INSULT = "text_auto_obscene", "text_auto_insult"
@@ -50,7 +52,7 @@ async def newest(moderation: Moderation) -> ModerationEvent:
 
 
 async def logged(moderation: Moderation, key: str = "") -> list[Decision]:
-    response = await Events(moderation.database).ListEvents(ListEventsRequest(key=key), None)
+    response = await Events(moderation.database).ListEvents(ListEventsRequest(key=key), NO_CONTEXT)
     return list(response.decisions)
 
 
@@ -148,7 +150,8 @@ async def test_the_record_of_automatic_verdicts_is_whole(moderation: Moderation)
 
 
 async def test_the_record_names_the_region_whose_rule_decided(moderation: Moderation) -> None:
-    moderation.rules = rules_with(**{INSULT: [{"allowed": False, "regions": [2]}, {"allowed": True}]})
+    cases: list[dict[str, Any]] = [{"allowed": False, "regions": [2]}, {"allowed": True}]
+    moderation.rules = rules_with(**{INSULT: cases})
     point_id = await moderation.create_point(regions=(1, 2, 100))
     await moderation.apply(point_id, INSULT)
     assert [(each.status, each.region_id) for each in await logged(moderation)] == [(REFUSED, 2)]
@@ -165,13 +168,13 @@ async def test_when_it_was_decided_stands_apart_from_when_it_was_recorded(modera
     assert (await newest(moderation)).value == value
 
 
-class Past:
+class Past(SystemClock):
     """A clock that stands."""
 
-    def __init__(self, at: Any) -> None:
+    def __init__(self, at: datetime) -> None:
         self._at = at
 
-    def now(self) -> Any:
+    def now(self) -> datetime:
         return self._at
 
 
@@ -212,7 +215,7 @@ async def test_an_operators_verdicts_are_a_persons(moderation: Moderation) -> No
 
 @pytest.mark.parametrize(("source", "is_automatic"), [("people", False), ("automatic", True)])
 async def test_an_equal_text_is_decided_as_the_first_one_was(
-    make_moderation: Any, *, source: str, is_automatic: bool
+    make_moderation: MakeModeration, *, source: str, is_automatic: bool
 ) -> None:
     """Without a request, by verdicts that were kept: what people found stays theirs."""
     moderation = await make_moderation(kept_s=3600.0)
@@ -257,7 +260,7 @@ async def test_pages_of_the_log(moderation: Moderation) -> None:
     after = 0
     while True:
         request = ListEventsRequest(after_decision_id=after, page_size=2)
-        page = (await Events(moderation.database).ListEvents(request, None)).decisions
+        page = (await Events(moderation.database).ListEvents(request, NO_CONTEXT)).decisions
         if not page:
             break
         read += [each.key for each in page]

@@ -16,6 +16,7 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
     FIGURE_INTERVAL_DAY,
     FIGURE_INTERVAL_HOUR,
     FIGURE_INTERVAL_UNSPECIFIED,
+    FigureInterval,
     FigureRow,
     GetFiguresRequest,
 )
@@ -24,10 +25,11 @@ from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.rpc.moderation_service.events import Events
 from classifeed_moderation.store.subjects import count_waiting
 
-from ..conftest import Moderation
+from ..conftest import NO_CONTEXT, Moderation
+from .rejudger import rules_with
 from .test_appeals import refuse_on_appeal
 from .test_events import call_back
-from .test_rejudging import rules_with, slice_of
+from .test_rejudging import slice_of
 from .test_verdicts import send
 
 INSULT = "text_auto_insult"
@@ -52,7 +54,10 @@ async def log_of(moderation: Moderation) -> list[Logged]:
         "SELECT kind, status, coalesce(tags_after, '{}'), region_ids, verdicts, is_automatic, waited_s, recorded_at"
         " FROM decisions WHERE is_applied"
     )
-    return [Logged(*row[:4], [item["name"] for item in row[4]], *row[5:]) for row in rows]
+    return [
+        Logged(kind, status, tags, regions, [item["name"] for item in verdicts], *rest)
+        for kind, status, tags, regions, verdicts, *rest in rows
+    ]
 
 
 def hour(time: datetime) -> datetime:
@@ -88,9 +93,11 @@ def count(
     return counted
 
 
-async def figures(moderation: Moderation, interval: int, intervals: int = 0) -> dict[tuple[Any, ...], tuple[Any, ...]]:
+async def figures(
+    moderation: Moderation, interval: FigureInterval, intervals: int = 0
+) -> dict[tuple[Any, ...], tuple[Any, ...]]:
     request = GetFiguresRequest(interval=interval, intervals=intervals)
-    found = await Events(moderation.database).GetFigures(request, None)
+    found = await Events(moderation.database).GetFigures(request, NO_CONTEXT)
     return {_key(row): (row.decisions, row.automatic, row.wait_p50_s, row.wait_p99_s) for row in found.rows}
 
 

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.decisions import apply_verdicts as applying
 from classifeed_moderation.app.decisions import record_verdicts as recording
@@ -51,9 +52,9 @@ class Dying:
             case "before it is recorded":
                 patch.setattr(moderation.recorder, "record", self._at(hang))
             case "as its row is locked":
-                patch.setattr(applying.subjects_table, "lock_subjects", self._at(subjects.lock_subjects))
+                patch.setattr(subjects, "lock_subjects", self._at(subjects.lock_subjects))
             case "as it is recorded":
-                patch.setattr(applying.decisions_table, "record", self._at(decisions.record))
+                patch.setattr(decisions, "record", self._at(decisions.record))
             case "before the commit":
                 patch.setattr(recording, "apply_verdicts", self._at(applying.apply_verdicts))
             case "after the commit":
@@ -119,7 +120,7 @@ async def test_a_process_that_dies_leaves_every_text_to_another(
 
 
 @pytest.fixture
-async def durable_database(migrated_database: Any) -> AsyncIterator[Database]:
+async def durable_database(migrated_database: MigratedDatabase) -> AsyncIterator[Database]:
     """Yield a database whose commits outlive a killed server; the others respond before they have written."""
     made = await migrated_database("classifeed_moderation")
     database = Database(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -24,11 +23,12 @@ from classifeed_moderation.domain.verdicts import Verdict, VerdictList
 from classifeed_moderation.metrics import METRICS
 from classifeed_moderation.store.subjects import NewSubject
 
-from ..conftest import CLEAN, END, PEOPLE, Moderation, result, verdict
+from ..conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
+from .rejudger import rules_with
 from .test_appeals import refuse_on_appeal
 from .test_events import comment
 from .test_publishing import FakeReceiver, is_idle, published
-from .test_rejudging import rules_with, slice_of
+from .test_rejudging import slice_of
 from .test_verdicts import send
 
 BAD = "text_auto_obscene"
@@ -162,7 +162,7 @@ async def test_requests_by_outcome(moderation: Moderation, outcome: str) -> None
     assert {name: grew() for name, grew in grown.items()} == {name: name == outcome for name in names}
 
 
-async def test_saved_requests(make_moderation: Any) -> None:
+async def test_saved_requests(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(kept_s=3600.0)
     saved = growth("saved_requests_total")
     await moderation.apply(await moderation.create_point("the same"))
@@ -173,7 +173,7 @@ async def test_saved_requests(make_moderation: Any) -> None:
     assert saved() == 3
 
 
-async def test_queued_and_dropped_texts(make_moderation: Any) -> None:
+async def test_queued_and_dropped_texts(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(queue_size=2)
     dropped = growth("dropped_texts_total", kind="point")
     for number in range(5):
@@ -234,7 +234,7 @@ async def test_shadow_decisions(moderation: Moderation) -> None:
     assert shadowed() == 1
 
 
-async def test_breaker(make_moderation: Any) -> None:
+async def test_breaker(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(breaker_failures=2, workers=1)
     moderation.stand_in.status = 500
     moderation.start()

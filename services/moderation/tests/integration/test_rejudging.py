@@ -19,7 +19,6 @@ from classifeed.moderation.v1.subject_pb2 import (
 from classifeed_common.db import Tx
 from classifeed_common.errors import InvalidArgument, NotFound
 from classifeed_common.testing.locks import comes_to_wait
-from classifeed_moderation.app.decisions import rejudge_texts
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.app.points.vote_point import vote_point
@@ -104,7 +103,7 @@ def interruptions(monkeypatch: pytest.MonkeyPatch) -> dict[int, Any]:
         if (interrupt := happens.get(next(slices))) is not None:
             await interrupt(tx)
 
-    monkeypatch.setattr(rejudge_texts.rejudging, "note_slice", note_slice)
+    monkeypatch.setattr(rejudging, "note_slice", note_slice)
     return happens
 
 

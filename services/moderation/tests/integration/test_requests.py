@@ -17,13 +17,14 @@ from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind, Status, Task
 from classifeed_moderation.domain.verdicts import Span
 from classifeed_moderation.settings import ModerationSettings
+from classifeed_moderation.store.subjects import StoredSubject
 
-from ..conftest import CLEAN, END, PEOPLE, RETRY_S, Moderation, errors, result, verdict
+from ..conftest import CLEAN, END, PEOPLE, RETRY_S, MakeModeration, Moderation, errors, result, verdict
 
 NEAR_S = 30.0
 
 
-async def decide_one(moderation: Moderation, description: str = "pothole") -> object:
+async def decide_one(moderation: Moderation, description: str = "pothole") -> StoredSubject:
     """Create a point and return its subject once the request about it has ended; `started` stays as it was."""
     point_id = await moderation.create_point(description)
     before = await moderation.subject(point_id)
@@ -35,7 +36,8 @@ async def decide_one(moderation: Moderation, description: str = "pothole") -> ob
     return subject
 
 
-def waits_s(subject: object) -> float:
+def waits_s(subject: StoredSubject) -> float:
+    assert subject.next_retry is not None
     return (subject.next_retry - subject.started).total_seconds()
 
 
@@ -150,10 +152,11 @@ async def test_unreachable_leaves_the_text(moderation: Moderation) -> None:
     await until(lambda: not moderation.queue._known)
     subject = await moderation.subject(point_id)
     assert subject.status is Status.PENDING
+    assert subject.next_retry is not None
     assert subject.next_retry - subject.started == pytest.approx(timedelta(seconds=RETRY_S), abs=timedelta(seconds=1))
 
 
-async def test_response_that_does_not_come_leaves_the_text(make_moderation: object) -> None:
+async def test_response_that_does_not_come_leaves_the_text(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(answer_s=0.3)
     moderation.stand_in.released.clear()
     subject = await decide_one(moderation)

@@ -8,6 +8,7 @@ import pytest
 
 from classifeed_common.db import load_queries
 from classifeed_common.db.migrations import check_drift
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_moderation.store import decisions, rejudging, subjects
 from classifeed_moderation.store.tables import metadata
@@ -34,17 +35,17 @@ INSERT INTO verdict_cache SELECT decode(md5(n::text), 'hex'), '[]' FROM generate
 """
 
 
-async def test_tables_are_as_declared(migrated_database: Any) -> None:
+async def test_tables_are_as_declared(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_moderation")
     assert check_drift("classifeed_moderation", database.dsn, database.schema, metadata) == []
 
 
-async def test_no_hot_query_scans(migrated_database: Any) -> None:
+async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_moderation")
     key = "c4ca4238-a0b9-2382-0dcc-509a6f75849b"
     hash_ = bytes.fromhex("c4ca4238a0b923820dcc509a6f75849b")
     appeals = load_queries("classifeed_moderation.store", "appeals.sql")
-    hot = {
+    hot: dict[str, dict[str, Any]] = {
         subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
         subjects.SQL["list_sellers"]: {"after": "seller1", "limit": 50},
         subjects.SQL["claim_shares"]: {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60},
@@ -76,7 +77,7 @@ async def test_no_hot_query_scans(migrated_database: Any) -> None:
     ],
 )
 async def test_claims_read_no_text_that_is_not_due(
-    migrated_database: Any, name: str, parameters: dict[str, Any]
+    migrated_database: MigratedDatabase, name: str, parameters: dict[str, Any]
 ) -> None:
     # Fails with clock_timestamp() in the condition: a million texts that people have would be read at each check.
     database = await migrated_database("classifeed_moderation")

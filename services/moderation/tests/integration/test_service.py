@@ -125,7 +125,7 @@ async def test_texts_of_offers_come_back_judged(service: Service) -> None:
     async with Producer(service.kafka) as producer:
         await producer.send([message_of(MODERATION_REQUESTS, seller.encode(), texts)])
 
-    async def judged() -> dict[str, int]:
+    async def judged() -> dict[str, str]:
         rows = await service.rows("SELECT external_id, status FROM subjects WHERE status <> 'PENDING'")
         return dict(rows)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import rows_handled
-from classifeed_moderation.store import decisions, offer_texts, subjects
+from classifeed_moderation.store import decisions, subjects
 
 TEXTS = 20_000
 BATCH = 50
@@ -33,7 +34,7 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "release_same": (subjects.SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),
     "recheck": (subjects.SQL, {"subject_keys": KEYS}),
     "find_kept": (decisions.SQL, {"cache_keys": HASHES, "age_s": 60.0}),
-    "find_decided": (offer_texts.SQL, {"subject_keys": KEYS, "text_hashes": HASHES}),
+    "find_decided": (subjects.SQL, {"subject_keys": KEYS, "text_hashes": HASHES}),
 }
 
 
@@ -45,7 +46,9 @@ UNPREPARED = {"claim_due", "claim_shares"}
     ("name", "is_generic"),
     [*((name, False) for name in STATEMENTS), *((name, True) for name in STATEMENTS if name not in UNPREPARED)],
 )
-async def test_what_is_read_does_not_grow_with_the_table(migrated_database: Any, name: str, is_generic: bool) -> None:
+async def test_what_is_read_does_not_grow_with_the_table(
+    migrated_database: MigratedDatabase, name: str, is_generic: bool
+) -> None:
     database = await migrated_database("classifeed_moderation")
     queries, given = STATEMENTS[name]
     async with database.transaction() as tx:

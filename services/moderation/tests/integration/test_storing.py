@@ -11,10 +11,10 @@ from classifeed_common.errors import AlreadyExists
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.domain.points import Author, AuthorRole
-from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.metrics import DROPPED
 
-from ..conftest import RETRY_S, Moderation
+from ..conftest import RETRY_S, MakeModeration, Moderation
 
 
 async def test_point_is_stored_while_the_verdict_service_hangs(moderation: Moderation) -> None:
@@ -30,7 +30,7 @@ async def test_point_is_stored_while_the_verdict_service_hangs(moderation: Moder
         assert (subject.next_retry - subject.started).total_seconds() == pytest.approx(RETRY_S, abs=0.1)
 
 
-async def test_full_queue_drops_and_counts(make_moderation: object) -> None:
+async def test_full_queue_drops_and_counts(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(queue_size=2)
     before = DROPPED.labels("point")._value.get()
     keys = [await moderation.create_point(f"text {number}") for number in range(5)]
@@ -74,7 +74,7 @@ async def test_others_are_judged(moderation: Moderation, description: str, tags:
 async def test_the_same_point_again_changes_nothing(moderation: Moderation) -> None:
     point_id = await moderation.create_point("text")
     await moderation.create_point("text", point_id=point_id)
-    assert moderation.queue.lengths()["POINT"] == 1
+    assert moderation.queue.lengths()[Kind.POINT] == 1
     with pytest.raises(AlreadyExists):
         await moderation.create_point("another text", point_id=point_id)
 

@@ -14,7 +14,7 @@ from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback, parse_verdicts
 from classifeed_moderation.metrics import ABNORMAL, UNKNOWN_VERDICTS
 
-from ..conftest import CLEAN, END, PEOPLE, Moderation, result, verdict
+from ..conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
 
 BAD = "text_toloka_obscene"
 KEY = "offer/seller/default/1"
@@ -86,7 +86,7 @@ async def test_callback_before_our_own_response(moderation: Moderation, response
     assert (subject.status, subject.next_retry) == (Status.DISAPPROVED, None)
 
 
-async def test_at_another_instance(make_moderation: object) -> None:
+async def test_at_another_instance(make_moderation: MakeModeration) -> None:
     first, second = await make_moderation(), await make_moderation()
     point_id = await first.create_point()
     await second.apply(point_id, BAD)
@@ -192,7 +192,7 @@ async def test_bare_key_of_an_offer_counts_as_unasked(moderation: Moderation) ->
     await until(lambda: bool(moderation.stand_in.requests))
 
 
-async def test_a_recheck_does_not_take_kept_verdicts(make_moderation: object) -> None:
+async def test_a_recheck_does_not_take_kept_verdicts(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(kept_s=3600.0)
     await moderation.apply(await send(moderation, "text"))
     await moderation.apply(KEY, BAD)
@@ -254,7 +254,7 @@ def test_callback_without_a_key_is_refused(found: object) -> None:
         parse_callback(found)
 
 
-async def test_many_at_once_do_not_block_one_another(make_moderation: object) -> None:
+async def test_many_at_once_do_not_block_one_another(make_moderation: MakeModeration) -> None:
     """Batches with the same texts in other orders: no deadlock."""
     first, second = await make_moderation(), await make_moderation()
     keys = [await first.create_point(f"text {number}") for number in range(20)]

@@ -12,6 +12,7 @@ from classifeed_common.errors import Aborted, NotFound
 from classifeed_moderation.app.points.change_point import change_point
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
+from classifeed_moderation.domain.points import Point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import decisions, points
 
@@ -52,7 +53,7 @@ async def test_vote_tries_again_after_a_verdict(moderation: Moderation) -> None:
     point_id = await moderation.create_point(tags=("other",))
     is_first = True
 
-    async def change(tx: object, point: points.Point) -> points.Point:
+    async def change(tx: object, point: Point) -> Point:
         nonlocal is_first
         if is_first:
             is_first = False
@@ -66,7 +67,7 @@ async def test_vote_tries_again_after_a_verdict(moderation: Moderation) -> None:
 async def test_vote_gives_up_when_others_are_always_faster(moderation: Moderation) -> None:
     point_id = await moderation.create_point()
 
-    async def change(_tx: object, point: points.Point) -> points.Point:
+    async def change(_tx: object, point: Point) -> Point:
         await moderation.rows("UPDATE points SET version = version + 1 RETURNING 1")
         return point
 

@@ -92,7 +92,7 @@ async def test_it_comes_back_in_steps_and_every_worker_goes_on(make_workers: Mak
     workers = make_workers(breaker, clock)
     await workers.work(5)
     workers.succeeds, workers.most = True, 0
-    steps = []
+    steps: list[int] = []
     while breaker.is_open:
         await workers.work(STEP_S)
         if not steps or workers.most > steps[-1]:

@@ -29,7 +29,7 @@ DEFAULTS = {
     "points_while_silent": "wait",
     "comments_while_silent": "wait",
 }
-NO_DELAY = {"fake_clean_web": "on", "fake_delay_s": 0}
+NO_DELAY: dict[str, Any] = {"fake_clean_web": "on", "fake_delay_s": 0}
 
 
 def tasks(count: int) -> list[Task]:
