@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -322,8 +322,9 @@ def refusal() -> Callable[[Awaitable[object]], Awaitable[Refusal]]:
     async def of(call: Awaitable[object]) -> Refusal:
         with pytest.raises(grpc.aio.AioRpcError) as caught:
             await call
-        status = rpc_status.from_call(caught.value)
-        reason, fields = "", []
+        status = rpc_status.from_call(cast(grpc.Call, caught.value))
+        assert status is not None
+        reason, fields = "", list[str]()
         for detail in status.details:
             info, bad = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest()
             if detail.Unpack(info):

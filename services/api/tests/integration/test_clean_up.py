@@ -63,7 +63,9 @@ async def clean(db: Database, tasks: Tasks, kept: int = 2) -> None:
 
 @pytest.mark.parametrize("limit", [1, 2, 200])
 async def test_uploads_go_with_their_tasks(db: Database, monkeypatch: pytest.MonkeyPatch, limit: int) -> None:
-    monkeypatch.setitem(cleaning.remove_old_uploads.__kwdefaults__, "limit", limit)
+    defaults = cleaning.remove_old_uploads.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "limit", limit)
     for number in range(1, 7):
         await insert_upload(db, number)
     await clean(db, Tasks(2, 6))

@@ -313,7 +313,14 @@ async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(expla
     world.load(1, lines={"A": [4]})
     world.load(2, lines={"A": [5]})
     world.issues[2] = [
-        load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=5, suggestion="Mend it.")
+        load_pb2.OfferError(
+            external_id="A",
+            level=load_pb2.ISSUE_LEVEL_ERROR,
+            kind=load_pb2.ISSUE_KIND_VALIDATION,
+            code="PRICE_INVALID",
+            line=5,
+            suggestion="Mend it.",
+        )
     ]
     world.keep("A", 1)
     explanation = await explain("A")
@@ -328,7 +335,15 @@ async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(expla
 
 async def test_duplicate_is_told_by_all_its_lines(explain: Explain, world: World) -> None:
     world.load(1, lines={"A": [4, 6]})
-    world.issues[1] = [load_pb2.OfferError(external_id="A", level=1, kind=5, code="DUPLICATE_ID", line=6)]
+    world.issues[1] = [
+        load_pb2.OfferError(
+            external_id="A",
+            level=load_pb2.ISSUE_LEVEL_ERROR,
+            kind=load_pb2.ISSUE_KIND_DUPLICATE,
+            code="DUPLICATE_ID",
+            line=6,
+        )
+    ]
     world.keep("A", 1)
     explanation = await explain("A")
     assert (outcome_of(explanation), list(explanation.duplicate_lines), state_of(explanation, "CHECKS")) == (
@@ -374,7 +389,15 @@ async def test_removal_that_left_the_list_is_asked_for_by_its_number(explain: Ex
 async def test_offer_that_came_back_is_told_by_the_load_that_refuses_it(explain: Explain, world: World) -> None:
     world.load(1)
     world.load(2, lines={"A": [4]})
-    world.issues[2] = [load_pb2.OfferError(external_id="A", level=1, kind=1, code="PRICE_INVALID", line=4)]
+    world.issues[2] = [
+        load_pb2.OfferError(
+            external_id="A",
+            level=load_pb2.ISSUE_LEVEL_ERROR,
+            kind=load_pb2.ISSUE_KIND_VALIDATION,
+            code="PRICE_INVALID",
+            line=4,
+        )
+    ]
     world.keep("A", 1, "REMOVED")
     explanation = await explain("A")
     assert (outcome_of(explanation), explanation.task) == ("REJECTED", f"{PARENT}/tasks/2")

@@ -22,6 +22,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     RunFeedRequest,
     UpdateFeedRequest,
 )
+from classifeed.feeds.v1.load_pb2 import LOAD_MODE_PATCH, LoadMode
 from classifeed_common.db import Database
 from classifeed_common.telemetry.logging import configure_logging
 
@@ -63,7 +64,9 @@ async def everything_kept(db: Database) -> bytes:
     return kept
 
 
-def update(feed: Feed, *paths: str, source: FeedSource | None = None, mode: int = 0) -> UpdateFeedRequest:
+def update(
+    feed: Feed, *paths: str, source: FeedSource | None = None, mode: LoadMode | None = None
+) -> UpdateFeedRequest:
     changed = Feed(name=feed.name, version=feed.version, settings=FeedSettings(source=source, mode=mode))
     request = UpdateFeedRequest(feed=changed)
     request.update_mask.paths.extend(paths)
@@ -72,7 +75,8 @@ def update(feed: Feed, *paths: str, source: FeedSource | None = None, mode: int 
 
 async def create(api: Any, credentials: FeedCredentials | None) -> Feed:
     settings = FeedSettings(source=FeedSource(url=URL, credentials=credentials))
-    return await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=settings))
+    feed: Feed = await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=settings))
+    return feed
 
 
 async def opened(api: Any) -> FeedCredentials | None:
@@ -135,7 +139,7 @@ async def test_update_keeps_changes_or_removes_them_by_its_mask(api: Any) -> Non
     feed = await create(api, GIVEN)
     other = FeedCredentials(headers={"X-Api-Key": "other"})
 
-    async def change(path: str, source: FeedSource | None = None, mode: int = 0) -> None:
+    async def change(path: str, source: FeedSource | None = None, mode: LoadMode | None = None) -> None:
         nonlocal feed
         feed = await api.stub.UpdateFeed(update(feed, path, source=source, mode=mode))
 
@@ -143,7 +147,7 @@ async def test_update_keeps_changes_or_removes_them_by_its_mask(api: Any) -> Non
     assert await opened(api) == GIVEN
     await change("settings.source", FeedSource(url=URL + "?2"))
     assert await opened(api) == GIVEN
-    await change("settings", FeedSource(url=URL + "?3"), mode=2)
+    await change("settings", FeedSource(url=URL + "?3"), mode=LOAD_MODE_PATCH)
     assert await opened(api) == GIVEN
     await change("settings.source", FeedSource(url=URL + "?4", credentials=other))
     assert await opened(api) == other

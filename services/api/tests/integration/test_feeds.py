@@ -32,10 +32,11 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UpdateFeedRequest,
 )
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, ListFetchesRequest
-from classifeed.feeds.v1.format_pb2 import GetFormatFileRequest, ListFormatsRequest
+from classifeed.feeds.v1.format_pb2 import FORMAT_FILE_KIND_SAMPLE, GetFormatFileRequest, ListFormatsRequest
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds, task_line
 from classifeed_common.db import Database
+from classifeed_common.testing.rpc import OpenChannel
 from classifeed_common.testing.texts import check_that_nul_is_refused
 
 NAME = "sellers/shop/feeds/default"
@@ -45,7 +46,7 @@ INVALID, EXISTS = grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.ALREADY_EXIS
 MISSING, STATE, ABORTED = grpc.StatusCode.NOT_FOUND, grpc.StatusCode.FAILED_PRECONDITION, grpc.StatusCode.ABORTED
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(api, rpc_channel):
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(api: Any, rpc_channel: OpenChannel) -> None:
     await check_that_nul_is_refused(rpc_channel, api.target, "api", "classifeed.feeds.v1.FeedService")
 
 
@@ -170,7 +171,8 @@ async def test_feeds_are_listed_by_namespace_page_by_page_without_removed_ones(a
         await api.stub.CreateFeed(creation(namespace))
     await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/rival", settings=creation().settings))
     await api.stub.DeleteFeed(DeleteFeedRequest(name="sellers/shop/feeds/b"))
-    pages, token = [], ""
+    pages: list[list[str]] = []
+    token = ""
     while not pages or token:
         request = ListFeedsRequest(parent="sellers/shop", page_size=2, page_token=token)
         response = await api.stub.ListFeeds(request)
@@ -200,7 +202,7 @@ async def test_mask_that_names_something_else_is_refused(api: Any, refusal: Refu
     made = await api.stub.CreateFeed(creation())
     with pytest.raises(grpc.aio.AioRpcError, match="update_mask") as caught:
         await api.stub.UpdateFeed(update(made, path))
-    assert repr(path) in caught.value.details()
+    assert repr(path) in str(caught.value.details())
     assert caught.value.code() is INVALID
     wrong = update(made, "settings.source", source=FeedSource())
     assert await refusal(api.stub.UpdateFeed(wrong)) == (
@@ -329,9 +331,9 @@ async def test_run_takes_the_whole_feed_along_and_is_idempotent(api: Any, refusa
 
 async def test_formats_are_the_processors(api: Any, refusal: Refusal) -> None:
     assert [each.format for each in (await api.stub.ListFormats(ListFormatsRequest())).formats] == ["yml"]
-    file = await api.stub.GetFormatFile(GetFormatFileRequest(name="formats/yml", kind=1))
+    file = await api.stub.GetFormatFile(GetFormatFileRequest(name="formats/yml", kind=FORMAT_FILE_KIND_SAMPLE))
     assert file.content == b"<yml_catalog/>"
-    missing = GetFormatFileRequest(name="formats/other", kind=1)
+    missing = GetFormatFileRequest(name="formats/other", kind=FORMAT_FILE_KIND_SAMPLE)
     assert await refusal(api.stub.GetFormatFile(missing)) == (MISSING, "FORMAT_NOT_FOUND", [])
 
 

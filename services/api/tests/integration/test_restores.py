@@ -114,7 +114,8 @@ class Suite:
         return list(reversed(listed.tasks))
 
     async def status(self, namespace: str) -> int:
-        return (await self.stub.GetFeed(feed_service_pb2.GetFeedRequest(name=name_of(namespace)))).status
+        feed = await self.stub.GetFeed(feed_service_pb2.GetFeedRequest(name=name_of(namespace)))
+        return int(feed.status)
 
     def named(self) -> str:
         return " ".join(self.api.runner.blocked.get("verify-feeds", {}).values())

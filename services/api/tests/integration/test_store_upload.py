@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Collection
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-async def due(db: Database) -> list[tuple]:
+async def due(db: Database) -> list[tuple[Any, ...]]:
     async with db.transaction() as tx:
         cursor = await tx.execute(SQL["select_due"], {"limit": 100})
         return await cursor.fetchall()

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import psycopg
 import pytest
@@ -42,7 +43,7 @@ class Processor:
 
     def __init__(self, fails: Callable[[], bool] = lambda: False) -> None:
         self._fails = fails
-        self.lines: dict[str, list[object]] = {}
+        self.lines: dict[str, list[UUID | int]] = {}
 
     async def load_upload(self, upload: Upload) -> int:
         return self._make(upload.namespace, upload.upload_id)
@@ -56,7 +57,7 @@ class Processor:
     async def list_newest(self, _: NamespaceKey) -> list[task_pb2.Task]:
         return []
 
-    def _make(self, namespace: str, made_for: object) -> int:
+    def _make(self, namespace: str, made_for: UUID | int) -> int:
         if self._fails():
             raise ConnectionError("away")
         line = self.lines.setdefault(namespace, [])
@@ -71,7 +72,7 @@ class Processor:
 class Acknowledged:
     """A call that was answered, and when it began and ended, by a count that everybody shares."""
 
-    made_for: object
+    made_for: UUID | int
     began: int
     ended: int
 
@@ -95,13 +96,13 @@ class Seller:
         key = NamespaceKey("shop", namespace)
         began = next(self._clock)
         if self._rng.random() < 0.5:
-            made_for = await self._upload(key)
+            made_for: UUID | int | None = await self._upload(key)
         else:
             made_for = await self._remove(key)
         if made_for is not None:
             self.acknowledged[namespace].append(Acknowledged(made_for, began, next(self._clock)))
 
-    async def _upload(self, key: NamespaceKey) -> object:
+    async def _upload(self, key: NamespaceKey) -> UUID | None:
         sha256 = hashlib.sha256(CONTENT).hexdigest()
         upload = NewUpload(*key, 1, 1, "f", None, sha256, len(CONTENT), force=self._rng.random() < 0.5)
         try:
@@ -109,7 +110,7 @@ class Seller:
         except FailedPrecondition:
             return None
 
-    async def _remove(self, key: NamespaceKey) -> object:
+    async def _remove(self, key: NamespaceKey) -> int:
         """Make the feed, if there is none, and deletes it."""
         await self._create(key, SETTINGS, request_id=None, timeout_s=None)
         removed = await self._delete(key, 1, timeout_s=None)
@@ -212,7 +213,8 @@ async def test_upload_waits_for_a_removal_under_way_and_stands_behind_it(
                 "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
                 " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
             )
-            return (await cursor.fetchone())[0] > 0
+            [(waiting,)] = await cursor.fetchall()
+        return bool(waiting)
 
     async with db.transaction() as tx:
         await task_line.lock(tx, key)
@@ -224,7 +226,8 @@ async def test_upload_waits_for_a_removal_under_way_and_stands_behind_it(
     upload_id = await uploading
     async with db.transaction() as tx:
         cursor = await tx.execute("SELECT version FROM uploads WHERE upload_id = %s", (upload_id,))
-        assert (await cursor.fetchone())[0] > place
+        [(version,)] = await cursor.fetchall()
+    assert version > place
 
 
 async def test_a_clock_that_stepped_back_puts_nobody_before_those_who_wait(

@@ -20,6 +20,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UploadFeedRequest,
     UploadSpec,
 )
+from classifeed_api.app.check_format import CheckFormat
 from classifeed_api.app.create_feed import CreateFeed
 from classifeed_api.app.keep_credentials import KeepCredentials
 from classifeed_api.app.store_upload import StoreUpload
@@ -32,7 +33,7 @@ from classifeed_common.errors import FailedPrecondition
 NAME = "sellers/shop/feeds/default"
 SETTINGS = FeedSettings(source=FeedSource(url="https://shop.example/feed.yml"))
 CONTENT = b"<yml_catalog/>"
-REFUSED = (grpc.StatusCode.FAILED_PRECONDITION, "NAMESPACE_HAS_FEED", [])
+REFUSED: tuple[grpc.StatusCode, str, list[str]] = (grpc.StatusCode.FAILED_PRECONDITION, "NAMESPACE_HAS_FEED", [])
 Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, list[str]]]]
 
 
@@ -43,8 +44,14 @@ async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator
     yield UploadFeedRequest(chunk=CONTENT)
 
 
-async def any_format(given: str, *, field: str) -> None:
-    """Take every format, as while the processor cannot be asked."""
+class AnyFormat(CheckFormat):
+    """Takes every format, as while the processor cannot be asked."""
+
+    def __init__(self) -> None:
+        """Need no processor."""
+
+    async def __call__(self, given: str, *, field: str) -> None:
+        """Refuse nothing."""
 
 
 async def create(api: Any) -> None:
@@ -54,7 +61,8 @@ async def create(api: Any) -> None:
 async def count(db: Database, table: str) -> int:
     async with db.transaction() as tx:
         cursor = await tx.execute(f"SELECT count(*) FROM {table}")
-        return (await cursor.fetchone())[0]
+        [(rows,)] = await cursor.fetchall()
+    return int(rows)
 
 
 async def test_upload_is_refused_before_its_bytes_while_there_is_a_feed(
@@ -82,19 +90,21 @@ async def test_upload_that_was_taken_before_the_feed_is_answered_again(api: Any,
 
 @pytest.mark.parametrize("force", [False, True])
 async def test_feed_made_while_the_file_is_stored_is_seen(
-    db: Database, blobs: BlobStore, tmp_path: Path, force: bool
+    db: Database, blobs: BlobStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, force: bool
 ) -> None:
     file = tmp_path / "feed.yml"
     file.write_bytes(CONTENT)
     upload = NewUpload("shop", "default", 1, 1, "f", None, hashlib.sha256(CONTENT).hexdigest(), len(CONTENT), force)
-    make = CreateFeed(db, Limits(600), KeepCredentials(None), any_format, on_changed=lambda: None)
+    make = CreateFeed(db, Limits(600), KeepCredentials(None), AnyFormat(), on_changed=lambda: None)
+    put_file = blobs.put_file
 
-    class Slow:
-        async def put_file(self, path: Path, sha256: str) -> None:
-            await blobs.put_file(path, sha256)
-            await make(upload.key, SETTINGS, request_id=None, timeout_s=None)
+    async def put_and_make(path: Path, sha256: str) -> None:
+        await put_file(path, sha256)
+        await make(upload.key, SETTINGS, request_id=None, timeout_s=None)
 
-    store = StoreUpload(db, Slow(), BlobRefs())
+    monkeypatch.setattr(blobs, "put_file", put_and_make)
+
+    store = StoreUpload(db, blobs, BlobRefs())
     await store.admit(upload.key, request_id=None, force=force)
     if force:
         await store(upload, file)

@@ -20,7 +20,7 @@ Refusal = Callable[[Awaitable[object]], Awaitable[tuple[grpc.StatusCode, str, li
 
 
 @pytest.fixture
-async def feeds(api: object) -> AsyncIterator[FeedServiceStub]:
+async def feeds(api: Any) -> AsyncIterator[FeedServiceStub]:
     yield api.stub
     assert list(api.spool.iterdir()) == [], "nothing stays in the spool"
 
@@ -28,7 +28,7 @@ async def feeds(api: object) -> AsyncIterator[FeedServiceStub]:
 Parts = AsyncIterator[feed_service_pb2.UploadFeedRequest]
 
 
-async def parts(content: bytes = CONTENT, *, spec_first: bool = True, **fields: object) -> Parts:
+async def parts(content: bytes = CONTENT, *, spec_first: bool = True, **fields: Any) -> Parts:
     spec = feed_service_pb2.UploadFeedRequest(
         spec=feed_service_pb2.UploadSpec(**{"seller_id": "shop", "size_bytes": len(CONTENT), **fields})
     )
@@ -43,7 +43,8 @@ async def parts(content: bytes = CONTENT, *, spec_first: bool = True, **fields: 
 async def count_uploads(db: Database) -> int:
     async with db.transaction() as tx:
         cursor = await tx.execute("SELECT count(*) FROM uploads")
-        return (await cursor.fetchone())[0]
+        [(uploads,)] = await cursor.fetchall()
+    return int(uploads)
 
 
 async def test_file_in_pieces_becomes_an_upload(feeds: FeedServiceStub) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any
+from typing import Any, cast
 
 import grpc
 import pytest
@@ -80,12 +80,13 @@ async def test_uploads_past_the_limit_are_refused_at_once(
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         async with asyncio.timeout(60):
             await api.stub.UploadFeed(parts(seller_id))
-    details = rpc_status.from_call(caught.value).details
+    status = rpc_status.from_call(cast(grpc.Call, caught.value))
+    assert status is not None
     info, retry = error_details_pb2.ErrorInfo(), error_details_pb2.RetryInfo()
-    assert [detail.Unpack(info) or detail.Unpack(retry) for detail in details] == [True, True]
+    assert [detail.Unpack(info) or detail.Unpack(retry) for detail in status.details] == [True, True]
     assert (caught.value.code(), info.reason) == (grpc.StatusCode.RESOURCE_EXHAUSTED, reason)
     assert retry.retry_delay.seconds > 0
-    assert "send the file again" in caught.value.details()
+    assert "send the file again" in str(caught.value.details())
     if reason == "SELLER_UPLOADS_FULL":
         await api.stub.UploadFeed(parts("other"))
     calls[0].cancel()

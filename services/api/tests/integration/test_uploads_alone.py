@@ -28,7 +28,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UploadFeedRequest,
     UploadSpec,
 )
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, Disposition
 from classifeed_api.store.feeds import SQL, list_published
 from classifeed_common.db import Database
 
@@ -51,7 +51,7 @@ async def get(api: Any) -> Feed:
     return feed
 
 
-async def delete(api: Any, disposition: int = DISPOSITION_DELETE) -> Feed:
+async def delete(api: Any, disposition: Disposition = DISPOSITION_DELETE) -> Feed:
     feed: Feed = await api.stub.DeleteFeed(DeleteFeedRequest(name=NAME, disposition=disposition))
     return feed
 
@@ -125,7 +125,7 @@ async def test_there_is_nothing_to_fetch_pause_or_change(api: Any, refusal: Refu
 
 @pytest.mark.parametrize("disposition", [DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL])
 async def test_it_is_removed_and_filled_and_removed_again(
-    start_api: Callable[..., Awaitable[Any]], eventually: Any, db: Database, disposition: int
+    start_api: Callable[..., Awaitable[Any]], eventually: Any, db: Database, disposition: Disposition
 ) -> None:
     api = await start_api()
     line: list[Any] = [(await upload(api), 0)]
@@ -199,7 +199,7 @@ async def test_a_namespace_that_only_the_processor_knows_is_removed(api: Any, db
     """Its uploads were lost with a database that was restored."""
     assert await refusal(delete(api)) == (MISSING, "FEED_NOT_FOUND", [])
     api.processor.listed = None
-    away = (grpc.StatusCode.UNAVAILABLE, "PROCESSOR_UNAVAILABLE", [])
+    away: tuple[grpc.StatusCode, str, list[str]] = (grpc.StatusCode.UNAVAILABLE, "PROCESSOR_UNAVAILABLE", [])
     assert await refusal(delete(api)) == away, "it may have offers"
     assert await deletions(db) == []
     api.processor.listed = [task("LOAD", "SUCCEEDED")]

@@ -119,7 +119,7 @@ def link(outcome: str = "FAILED", code: str = "HTTP_NOT_FOUND", failures: int = 
     state = FeedSourceState(feed_version=3, failures=failures)
     if outcome:
         failed = outcome == "FAILED"
-        state.last_fetch.outcome = f"FETCH_OUTCOME_{outcome}"
+        state.last_fetch.CopyFrom(Fetch(outcome=f"FETCH_OUTCOME_{outcome}"))
         state.last_fetch.code = code if failed else ""
         state.last_fetch.message = f"The site said no. {FETCH_FAULTS[code].suggestion}" if failed else ""
         state.last_fetch.create_time.FromMicroseconds(NOW_MICROS - 62 * SECOND)
