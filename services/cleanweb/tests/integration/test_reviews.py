@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from uuid import uuid4
 
 import grpc
@@ -187,7 +188,7 @@ async def test_after_72_hours_it_is_given_up_and_sent_again_by_a_call(start: Sta
 
 async def test_a_batch_gets_a_response_for_each_text(start: Start) -> None:
     cleanweb = await start()
-    unknown = {"body": {"text": "lamp", "environment": "stable", "regions": []}}
+    unknown: dict[str, Any] = {"body": {"text": "lamp", "environment": "stable", "regions": []}}
     batch = [
         request_of("Call me: +7 912 345-67-89", OFFER, number="first"),
         request_of("lamp", "offer/seller/default/2~00", number=7),

@@ -85,7 +85,13 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     shown: list[dict[str, int]] = []
     searcher = open_searcher()
     searcher.start()
-    await searcher.until(lambda: searcher.is_whole and not shown.append(searcher.versions()))
+
+    def is_shown() -> bool:
+        if searcher.is_whole:
+            shown.append(searcher.versions())
+        return bool(shown)
+
+    await searcher.until(is_shown)
     assert shown == [expected]
     assert not searcher.keeper.blocked()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -71,7 +72,7 @@ def search(target: str, rpc_channel: OpenChannel) -> SearchServiceStub:
     return SearchServiceStub(rpc_channel(target, caller="operator", audience="searcher"))
 
 
-def request(query: str = "", **fields: object) -> search_service_pb2.SearchRequest:
+def request(query: str = "", **fields: Any) -> search_service_pb2.SearchRequest:
     return search_service_pb2.SearchRequest(client="offers", query=query, **fields)
 
 

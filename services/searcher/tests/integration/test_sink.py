@@ -17,6 +17,7 @@ from classifeed_common.kafka import (
     KafkaProducer,
     Message,
     OrderedConsumer,
+    Position,
     Topic,
     dlq,
     message_of,
@@ -26,6 +27,7 @@ from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.store import generation as generation_module
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.positions import IndexPositions
+from classifeed_searcher.store.state_file import write_state
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
@@ -193,13 +195,13 @@ async def test_crash_between_index_and_state(
         pass
 
     crashed = asyncio.Event()
-    real_write, real_commit = generation_module.write_state, IndexGeneration.commit
+    real_write, real_commit = write_state, IndexGeneration.commit
 
     def die_before_the_state(*_: object) -> None:
         crashed.set()
         raise Crash
 
-    def state_first(self: IndexGeneration, write: IndexWrite, positions: dict) -> None:
+    def state_first(self: IndexGeneration, write: IndexWrite, positions: dict[tuple[str, int], Position]) -> None:
         self.state.positions.update(positions)
         self.state.watermarks = write.watermarks
         real_write(self.state_path, self.state)

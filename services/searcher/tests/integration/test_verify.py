@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.kafka import KafkaProducer, message_of
@@ -126,8 +127,8 @@ async def test_documents_that_the_index_cannot_take_are_no_difference(
         )
         [(idx,)] = await cursor.fetchall()
     wrong = IndexDocument(
-        client=upstream.client, epoch=1, pk="k7", version=2, action=1, fence=1 << 62, queue=INDEX_QUEUE_MAIN,
-        shard=shard, idx=idx,
+        client=upstream.client, epoch=1, pk="k7", version=2, action=DOCUMENT_ACTION_UPSERT, fence=1 << 62,
+        queue=INDEX_QUEUE_MAIN, shard=shard, idx=idx,
     )  # fmt: skip
     wrong.fields.add(name="price").values.add(string_value="дёшево")
     await producer.send([message_of(index_documents(upstream.client), b"k7", wrong, partition=shard)])

@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.testing.texts import spoil_texts
 from classifeed_searcher.engine.analysis import ANALYSIS
 from classifeed_searcher.engine.fields import WrongValue
@@ -143,7 +144,13 @@ def test_nul_in_any_text_of_a_document_stops_no_writer(tmp_path: Path) -> None:
     schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True, analyzer="ANALYZER_RU_EN")
     schema.fields.add(name="seller", type="FIELD_TYPE_STRING", indexed=True, stored=True, facet=True)
     document = index_document_pb2.IndexDocument(
-        client="offers", epoch=1, pk="a", version=1, action=document_pb2.DOCUMENT_ACTION_UPSERT, fence=1, queue=1
+        client="offers",
+        epoch=1,
+        pk="a",
+        version=1,
+        action=document_pb2.DOCUMENT_ACTION_UPSERT,
+        fence=1,
+        queue=INDEX_QUEUE_MAIN,
     )
     for name in ("title", "seller"):
         document.fields.add(name=name).values.add(string_value="диван")

@@ -220,7 +220,7 @@ def test_hint_tells_which_word_has_no_match(
 def test_hint_is_of_the_documents_that_meet_the_conditions(codes: TantivyIndex) -> None:
     def hint(vendor: str) -> list[str] | None:
         given = suggest_query(codes, "картридж чёрный", [codes.translator.term("vendor", vendor)])
-        return given and list(given.unmatched)
+        return list(given.unmatched) if given else None
 
     assert (hint("HP"), hint("Samsung"), hint("Nobody")) == (["чёрный"], ["картридж", "чёрный"], None)
 
