@@ -20,25 +20,25 @@ VERSIONS = st.integers(1, 2**63 - 1)
         (-6752968310480773679, 2**63 - 1, Digest(3323475142, 376991569)),
     ],
 )
-def test_digest_never_changes(pk_hash: int, version: int, digest: Digest):
+def test_digest_never_changes(pk_hash: int, version: int, digest: Digest) -> None:
     """Indexes keep it: another value here makes every index differ from the registry."""
     assert digest_of(pk_hash, version) == digest
 
 
 @given(HASHES, VERSIONS)
-def test_digest_is_two_numbers_of_32_bits(pk_hash: int, version: int):
+def test_digest_is_two_numbers_of_32_bits(pk_hash: int, version: int) -> None:
     assert all(0 <= part < 2**32 for part in digest_of(pk_hash, version))
 
 
 @given(HASHES, VERSIONS, st.integers(1, 2**31))
-def test_another_version_has_another_digest(pk_hash: int, version: int, step: int):
+def test_another_version_has_another_digest(pk_hash: int, version: int, step: int) -> None:
     later = (version + step) % 2**62
     folded = {(v ^ v >> 32) & 0xFFFFFFFF for v in (version, later)}
     if len(folded) == 2:
         assert digest_of(pk_hash, version).a != digest_of(pk_hash, later).a
 
 
-def test_versions_swapped_between_documents_do_not_cancel():
+def test_versions_swapped_between_documents_do_not_cancel() -> None:
     """What a sum of plain products would miss: one document a step ahead, another one a step behind."""
     rng = random.Random(5)
     for _ in range(10_000):

@@ -16,19 +16,19 @@ from classifeed_domain.document_shards import SHARDS, hash_of, hashes_of, shard_
         ("seller/ns/42", 6320770017241881808, 21),
     ],
 )
-def test_hash_and_shard_never_change(pk: str, pk_hash: int, shard: int):
+def test_hash_and_shard_never_change(pk: str, pk_hash: int, shard: int) -> None:
     """Rows and readers' cursors are made of them: another value here loses every stored document."""
     assert (hash_of(pk), shard_of(hash_of(pk))) == (pk_hash, shard)
 
 
-def test_shards_are_filled_evenly():
+def test_shards_are_filled_evenly() -> None:
     counts = Counter(shard_of(hash_of(f"offer-{number}")) for number in range(64_000))
     assert set(counts) == set(range(SHARDS))
     assert min(counts.values()) > 800
     assert max(counts.values()) < 1200
 
 
-def test_shard_is_one_range_of_hashes():
+def test_shard_is_one_range_of_hashes() -> None:
     ranges = sorted(hashes_of(shard) for shard in range(SHARDS))
     assert (ranges[0][0], ranges[-1][1]) == (-(2**63), 2**63 - 1)
     assert all(last + 1 == first for (_, last), (first, _) in pairwise(ranges))

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
-from classifeed_jobs import JobStore, Registry, Worker, ddl
+from classifeed_jobs import Job, JobStore, Registry, Worker, ddl
 from classifeed_jobs.schema.ddl import VERSIONS
 
 Condition = Callable[[], Awaitable[bool]]
@@ -37,7 +37,7 @@ class Bench:
         async with self.db.transaction() as tx:
             return (await self.store.enqueue(tx, queue, task, args or {}, **options)).job_id
 
-    async def job(self, job_id: Any) -> Any:
+    async def job(self, job_id: Any) -> Job:
         async with self.db.transaction() as tx:
             job = await self.store.get(tx, job_id)
         assert job is not None

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
 
 import grpc
 import grpc_testing
 import pytest
 from google.protobuf import any_pb2
+from google.protobuf.message import Message
 from google.rpc import error_details_pb2, status_pb2
 
 from classifeed.feeds.v1 import feed_service_pb2
@@ -41,7 +43,7 @@ def caller() -> Iterator[ThreadPoolExecutor]:
 
 
 def refuse(
-    channel: grpc_testing.Channel, method: object, code: grpc.StatusCode, details: str, *parts: object
+    channel: grpc_testing.Channel, method: object, code: grpc.StatusCode, details: str, *parts: Message
 ) -> dict[str, str]:
     """Respond to the next call of a method with a status, with google.rpc details where there are any; its metadata."""
     metadata, _, rpc = channel.take_unary_unary(method)
@@ -58,7 +60,7 @@ def refuse(
     return dict(metadata)
 
 
-def error_of(future: Future[object]) -> ApiError:
+def error_of(future: Future[Any]) -> ApiError:
     error = future.exception(timeout=90)
     assert isinstance(error, ApiError)
     return error

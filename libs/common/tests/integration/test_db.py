@@ -236,7 +236,11 @@ async def test_nothing_is_called_after_a_rollback_that_raises_nothing(database: 
         async with tx.transaction(force_rollback=True):
             after_commit(tx, lambda: calls.append("inner"))
     assert calls == ["outer"]
-    async with database.transaction() as tx:
-        after_commit(tx, lambda: calls.append("rolled back"))
-        raise psycopg.Rollback
+
+    async def roll_back() -> None:
+        async with database.transaction() as tx:
+            after_commit(tx, lambda: calls.append("rolled back"))
+            raise psycopg.Rollback
+
+    await roll_back()
     assert calls == ["outer"]

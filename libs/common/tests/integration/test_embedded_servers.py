@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from confluent_kafka import Consumer, Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 from minio import Minio
 
 from classifeed_common.embedded.kafka import EmbeddedKafka

@@ -36,7 +36,7 @@ async def server(health: Health, socket_dir: Any) -> AsyncIterator[tuple[grpc.ai
 
 async def ask(target: str, service: str = "") -> int:
     async with grpc.aio.insecure_channel(target) as channel:
-        response = await HealthStub(channel).Check(HealthCheckRequest(service=service))
+        response = await HealthStub(channel).Check(HealthCheckRequest(service=service))  # type: ignore[attr-defined]
         return int(response.status)
 
 
@@ -64,7 +64,7 @@ async def test_a_watch_sees_each_change_and_does_not_hold_up_the_stop(
 ) -> None:
     seen: list[int] = []
     async with grpc.aio.insecure_channel(server[1]) as channel, asyncio.timeout(60):
-        watch = HealthStub(channel).Watch(HealthCheckRequest(service=SERVICE))
+        watch = HealthStub(channel).Watch(HealthCheckRequest(service=SERVICE))  # type: ignore[attr-defined]
         seen.append((await watch.read()).status)
         health.set_serving(True)
         seen.append((await watch.read()).status)

@@ -72,12 +72,15 @@ class Collector(TraceServiceServicer):
         ]
 
 
+Found = tuple[Collector, dict[str, str]]
+
+
 @pytest.fixture
-def collector() -> Iterator[tuple[Collector, dict[str, str]]]:
+def collector() -> Iterator[Found]:
     """Yield a collector, and the variables by which it is found."""
     servicer = Collector()
     server = grpc.server(ThreadPoolExecutor(4))
-    add_TraceServiceServicer_to_server(servicer, server)
+    add_TraceServiceServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     yield servicer, {"OTEL_EXPORTER_OTLP_ENDPOINT": f"http://127.0.0.1:{port}"}
@@ -106,7 +109,7 @@ def run(variables: dict[str, str], spans: int = 1) -> Ended:
     return Ended(**json.loads(done.stdout), log=[json.loads(line) for line in done.stderr.splitlines()])
 
 
-def test_an_endpoint_is_enough_for_spans_to_come(collector):
+def test_an_endpoint_is_enough_for_spans_to_come(collector: Found) -> None:
     servicer, found_by = collector
     ended = run({**found_by, "OTEL_EXPORTER_OTLP_HEADERS": "api-key=secret"})
     [(resource, name)] = servicer.spans()
@@ -117,7 +120,7 @@ def test_an_endpoint_is_enough_for_spans_to_come(collector):
     assert ended.log == []
 
 
-def test_what_the_variables_say_of_the_process_wins(collector):
+def test_what_the_variables_say_of_the_process_wins(collector: Found) -> None:
     servicer, found_by = collector
     run(
         {**found_by, "OTEL_SERVICE_NAME": "ours", "OTEL_RESOURCE_ATTRIBUTES": "deployment.environment.name=prod,zone=a"}
@@ -135,14 +138,14 @@ def test_what_the_variables_say_of_the_process_wins(collector):
         ({"OTEL_SDK_DISABLED": "true"}, False),
     ],
 )
-def test_variables_turn_it_off(collector, variables, is_traced):
+def test_variables_turn_it_off(collector: Found, variables: dict[str, str], is_traced: bool) -> None:
     servicer, found_by = collector
     ended = run({**found_by, **variables})
     assert servicer.spans() == []
     assert ended.traced is is_traced  # what logs name
 
 
-def test_a_collector_that_stands_still_holds_up_nobody(collector):
+def test_a_collector_that_stands_still_holds_up_nobody(collector: Found) -> None:
     """Not the work (more spans than are kept), not the end: the SDK alone would wait 30 s."""
     servicer, found_by = collector
     servicer.may_respond.clear()
@@ -152,7 +155,7 @@ def test_a_collector_that_stands_still_holds_up_nobody(collector):
     assert len(ended.log) <= 1
 
 
-def test_a_collector_that_is_away_is_told_of_once():
+def test_a_collector_that_is_away_is_told_of_once() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))  # and does not listen
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
@@ -167,5 +170,5 @@ def test_a_collector_that_is_away_is_told_of_once():
     assert [line["event"] for line in ended.log] == ["telemetry.export.failed"]
 
 
-def test_nobody_is_looked_for_unless_a_variable_says_so():
+def test_nobody_is_looked_for_unless_a_variable_says_so() -> None:
     assert run({}).log == []

@@ -95,7 +95,8 @@ async def get(runner: ServiceRunner, path: str) -> httpx.Response:
 
 async def health_of(runner: ServiceRunner, service: str = "") -> int:
     async with grpc.aio.insecure_channel(runner.grpc_address) as channel:
-        return int((await HealthStub(channel).Check(HealthCheckRequest(service=service))).status)
+        response = await HealthStub(channel).Check(HealthCheckRequest(service=service))  # type: ignore[attr-defined]
+        return int(response.status)
 
 
 async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -35,7 +35,8 @@ async def things(database: Database) -> Database:
 
 
 def dead() -> float:
-    return DB_DEAD_CONNECTIONS.labels("test")._value.get()
+    count: float = DB_DEAD_CONNECTIONS.labels("test")._value.get()
+    return count
 
 
 async def add(db: Database) -> None:
@@ -217,7 +218,10 @@ async def read_much(tx: Tx) -> None:
 
 @pytest.mark.parametrize("work", [write_much, send_much, read_much])
 async def test_a_connection_that_falls_silent_amid_much_data_is_found(
-    things: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy, work: Callable[[Tx], Awaitable[None]]
+    things: Database,
+    proxied_database: ProxiedDatabase,
+    postgres_proxy: TcpProxy,
+    work: Callable[[Tx], Coroutine[Any, Any, None]],
 ) -> None:
     db = await proxied_database()
     silenced = False

@@ -135,7 +135,7 @@ async def test_a_quiet_stream_is_pinged_all_the_time_and_outlives_it(
     metadata = (("authorization", f"Bearer {keys.issue('offers', 'receiver')}"),)
     calls = [
         ReceiverServiceStub(channel).PushStream(),
-        ReceiverServiceStub(other).PushStream(metadata=metadata),  # type: ignore[arg-type]
+        ReceiverServiceStub(other).PushStream(metadata=metadata),
     ]
     for call in calls:
         await call.write(BATCH)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import psycopg
 import pytest
 from psycopg.types.json import Jsonb
@@ -10,7 +13,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import Internal, InvalidArgument
 from classifeed_common.rpc.faults import explain
 
-_STATEMENTS = {
+_STATEMENTS: dict[str, tuple[str, Callable[[str], list[Any]]]] = {
     "text": ("INSERT INTO kept (name) VALUES (%s)", lambda text: [text]),
     "array": ("INSERT INTO kept (name) SELECT * FROM unnest(%s::text[])", lambda text: [[text]]),
     "jsonb": ("INSERT INTO kept (value) VALUES (%s)", lambda text: [Jsonb({"a": [text]})]),

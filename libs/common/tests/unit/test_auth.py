@@ -54,7 +54,7 @@ def forge(folder: Path, signer: str, **changed: object) -> str:
 
 def test_a_token_says_who_calls_whom(store: KeyStore) -> None:
     token = store.verify(store.issue("api", "offers"), "offers")
-    assert (token.caller, token.audiences) == ("api", {"offers"})
+    assert (token.caller, token.audiences) == ("api", frozenset({"offers"}))
 
 
 def test_files_are_for_their_owner_only(folder: Path) -> None:

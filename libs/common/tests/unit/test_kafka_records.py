@@ -16,7 +16,7 @@ def as_read(message: Message) -> Record:
     return Record(message.topic, 0, 0, message.key, message.value, message.headers, 0)
 
 
-def test_the_type_is_the_full_name_of_the_protobuf_message():
+def test_the_type_is_the_full_name_of_the_protobuf_message() -> None:
     message = message_of("t", b"k", StringValue(value="x"), partition=3)
     assert (message.topic, message.key, message.partition) == ("t", b"k", 3)
     assert message.headers == {"type": b"google.protobuf.StringValue"}
@@ -24,11 +24,11 @@ def test_the_type_is_the_full_name_of_the_protobuf_message():
     assert StringValue.FromString(message.value).value == "x"
 
 
-def test_a_record_without_a_type_has_an_empty_one():
+def test_a_record_without_a_type_has_an_empty_one() -> None:
     assert type_of(as_read(Message("t", None, b""))) == ""
 
 
-def test_the_trace_goes_through_the_headers():
+def test_the_trace_goes_through_the_headers() -> None:
     tracer = TracerProvider().get_tracer("test")
     with tracer.start_as_current_span("sender") as span:
         message = message_of("t", b"k", StringValue())
@@ -38,22 +38,22 @@ def test_the_trace_goes_through_the_headers():
     assert (received.trace_id, received.span_id) == (sent.trace_id, sent.span_id)
 
 
-def test_a_record_outside_any_trace_has_none_even_when_its_reader_is_in_one():
+def test_a_record_outside_any_trace_has_none_even_when_its_reader_is_in_one() -> None:
     record = as_read(message_of("t", b"k", StringValue()))
     with TracerProvider().get_tracer("test").start_as_current_span("reader"):
         assert not trace.get_current_span(trace_context(record)).get_span_context().is_valid
 
 
 @given(st.binary(max_size=80))
-def test_a_broken_trace_header_is_no_trace(junk):
+def test_a_broken_trace_header_is_no_trace(junk: bytes) -> None:
     record = as_read(Message("t", None, b"", {"traceparent": junk, "tracestate": junk}))
     assert trace.get_current_span(trace_context(record)) is not None
 
 
-def test_headers_without_a_value_and_repeated_ones():
+def test_headers_without_a_value_and_repeated_ones() -> None:
     assert headers_of(None) == {}
     assert headers_of([("a", None), ("b", b"1"), ("b", b"2")]) == {"a": b"", "b": b"2"}
 
 
-def test_the_size_covers_key_value_and_headers():
+def test_the_size_covers_key_value_and_headers() -> None:
     assert Message("t", b"12", b"345", {"67": b"89"}).size_bytes >= 9

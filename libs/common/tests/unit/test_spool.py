@@ -3,6 +3,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 from classifeed_common.spool import run_folder, sweep_spool
 
@@ -17,7 +18,7 @@ with run_folder(Path(sys.argv[1])) as folder:
 """
 
 
-def test_what_a_killed_process_left_is_swept_and_what_runs_is_not(tmp_path):
+def test_what_a_killed_process_left_is_swept_and_what_runs_is_not(tmp_path: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", HOLD, tmp_path], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == b"held\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 import subprocess
 import threading
 from collections import deque
@@ -12,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.embedded import system_user as module
 from classifeed_common.embedded.process import ServerError
 from classifeed_common.embedded.system_user import system_user
 
@@ -28,8 +28,8 @@ class Accounts:
         self._all_look = threading.Barrier(STARTERS)
         self._all_make = threading.Barrier(STARTERS)
         self._has_read = threading.local()
-        monkeypatch.setattr(module.pwd, "getpwnam", self.getpwnam)
-        monkeypatch.setattr(module.subprocess, "run", self.useradd)
+        monkeypatch.setattr(pwd, "getpwnam", self.getpwnam)
+        monkeypatch.setattr(subprocess, "run", self.useradd)
 
     def getpwnam(self, name: str) -> Any:
         found = self.uids.get(name)
@@ -59,6 +59,6 @@ def test_what_useradd_says_is_in_the_error(monkeypatch: pytest.MonkeyPatch) -> N
     def refused(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "", "useradd: cannot lock /etc/passwd\n")
 
-    monkeypatch.setattr(module.subprocess, "run", refused)
+    monkeypatch.setattr(subprocess, "run", refused)
     with pytest.raises(ServerError, match="cannot lock /etc/passwd"):
         system_user("classifeed-nobody")

@@ -65,7 +65,11 @@ def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: 
     )
     store = store_at(folder)
     verified = store.verify(token, "searcher")
-    assert (verified.caller, verified.audiences, verified.may) == ("team:shop", {"api", "searcher"}, set(record.may))
+    assert (verified.caller, verified.audiences, verified.may) == (
+        "team:shop",
+        frozenset({"api", "searcher"}),
+        frozenset(record.may),
+    )
     policy = POLICY
     policy.check(FEEDS + "GetTask", verified.caller, verified.may)
     with pytest.raises(PermissionDenied) as refused:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import pytest
 
@@ -18,7 +19,7 @@ async def test_others_run_between_pieces_of_five_milliseconds(
     monkeypatch: pytest.MonkeyPatch, item_s: float, others: list[int]
 ) -> None:
     now_s = [0.0]
-    monkeypatch.setattr(yielding.time, "perf_counter", lambda: now_s[0])
+    monkeypatch.setattr(time, "perf_counter", lambda: now_s[0])
     ran = [0]
 
     async def run_others() -> None:

@@ -19,6 +19,9 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.http.api import bodies
 from classifeed_jobs import Fail
 
+from ..conftest import Bench
+from .conftest import ApiServices, Host, Outage
+
 UNKNOWN = "0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b"
 
 
@@ -33,7 +36,7 @@ def assert_problem(response: httpx.Response, status: int, reason: str) -> dict[s
     return problem
 
 
-async def test_health_and_info_answer_without_the_database(services) -> None:
+async def test_health_and_info_answer_without_the_database(services: ApiServices) -> None:
     await services.bench.db.close()
     took_s = []
     for _ in range(40):
@@ -49,7 +52,7 @@ async def test_health_and_info_answer_without_the_database(services) -> None:
 
 
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
-    services, monkeypatch: pytest.MonkeyPatch
+    services: ApiServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bodies, "BODY_LIMIT_S", 0.2)
     url = httpx.URL(str(services.http.base_url))
@@ -62,7 +65,7 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     assert b"BODY_INCOMPLETE" in response
 
 
-async def test_a_new_job_is_queued_with_what_was_asked(services) -> None:
+async def test_a_new_job_is_queued_with_what_was_asked(services: ApiServices) -> None:
     message = await services.trigger(
         args={"n": 1, "deep": {"list": [1, "Ж", None, 2.5]}},
         idempotency_key="i",
@@ -97,7 +100,7 @@ async def test_a_new_job_is_queued_with_what_was_asked(services) -> None:
     )  # fmt: skip
 
 
-async def test_a_used_idempotency_key_answers_its_job_and_what_differs(services) -> None:
+async def test_a_used_idempotency_key_answers_its_job_and_what_differs(services: ApiServices) -> None:
     first = await services.trigger(idempotency_key="once", args={"a": 1})
     assert await services.trigger(idempotency_key="once", args={"a": 1}) == first
     other = await services.trigger(idempotency_key="once", queue="q2", task="t2", lock_key="k2", args={"a": 2})
@@ -130,14 +133,14 @@ async def test_a_used_idempotency_key_answers_its_job_and_what_differs(services)
         ({"lock-key": "k"}, "lock-key"),
     ],
 )
-async def test_wrong_values_are_400_and_named(services, values: dict[str, Any], field: str) -> None:
+async def test_wrong_values_are_400_and_named(services: ApiServices, values: dict[str, Any], field: str) -> None:
     response = await services.http.post("/api/v1/jobs/trigger", json=services.request | values)
     problem = assert_problem(response, 400, "REQUEST_INVALID")
     assert [each["field"] for each in problem["violations"]] == [field]
     assert (await services.http.get("/api/v1/jobs")).json() == {"jobs": [], "next_page_token": None}
 
 
-async def test_required_fields_are_queue_task_and_lock_key(services) -> None:
+async def test_required_fields_are_queue_task_and_lock_key(services: ApiServices) -> None:
     problem = assert_problem(await services.http.post("/api/v1/jobs/trigger", json={}), 400, "REQUEST_INVALID")
     assert [each["field"] for each in problem["violations"]] == ["queue", "task", "lock_key"]
 
@@ -157,11 +160,11 @@ async def test_required_fields_are_queue_task_and_lock_key(services) -> None:
         b'{"queue": "q", "task": "t", "lock_key": "k", "args": {"a": ' + b"[" * 5000 + b"]" * 5000 + b"}}",
     ],
 )
-async def test_no_body_is_a_fault_of_ours(services, body: bytes) -> None:
+async def test_no_body_is_a_fault_of_ours(services: ApiServices, body: bytes) -> None:
     assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 400, "REQUEST_INVALID")
 
 
-async def test_a_body_that_is_too_large_is_413(services) -> None:
+async def test_a_body_that_is_too_large_is_413(services: ApiServices) -> None:
     body = json.dumps(services.request | {"args": {"a": "x" * (1 << 20)}})
     assert_problem(await services.http.post("/api/v1/jobs/trigger", content=body), 413, "BODY_TOO_LARGE")
 
@@ -169,7 +172,7 @@ async def test_a_body_that_is_too_large_is_413(services) -> None:
 @pytest.mark.parametrize(
     ("method", "verb"), [("GET", "status"), ("GET", "events"), ("POST", "cancel"), ("POST", "retry")]
 )
-async def test_unknown_jobs_are_404_and_malformed_ids_400(services, method: str, verb: str) -> None:
+async def test_unknown_jobs_are_404_and_malformed_ids_400(services: ApiServices, method: str, verb: str) -> None:
     response = await services.http.request(method, f"/api/v1/jobs/{UNKNOWN}/{verb}")
     assert assert_problem(response, 404, "JOB_NOT_FOUND")["metadata"] == {"job_id": UNKNOWN}
     for wrong in ("17", UNKNOWN + "0", UNKNOWN.replace("-", ""), "%00", "x"):
@@ -177,14 +180,16 @@ async def test_unknown_jobs_are_404_and_malformed_ids_400(services, method: str,
         assert assert_problem(response, 400, "REQUEST_INVALID")["violations"][0]["field"] == "job_id"
 
 
-async def test_unknown_paths_and_methods_are_problems_too(services) -> None:
+async def test_unknown_paths_and_methods_are_problems_too(services: ApiServices) -> None:
     assert_problem(await services.http.get("/api/v2/jobs"), 404, "NOT_FOUND")
     response = await services.http.get("/api/v1/jobs/trigger")
     assert_problem(response, 405, "METHOD_NOT_ALLOWED")
     assert response.headers["allow"] == "POST"
 
 
-async def test_faults_of_ours_are_500_and_told_in_the_log(services, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_faults_of_ours_are_500_and_told_in_the_log(
+    services: ApiServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret cause")
 
@@ -198,13 +203,13 @@ async def test_faults_of_ours_are_500_and_told_in_the_log(services, monkeypatch:
     assert (line["status"], line["error"], line["path"]) == (500, "RuntimeError", f"/api/v1/jobs/{UNKNOWN}/status")
 
 
-async def test_lists_go_in_pages_the_newest_first_by_every_filter(services) -> None:
+async def test_lists_go_in_pages_the_newest_first_by_every_filter(services: ApiServices) -> None:
     ids = [
         (await services.trigger(queue=f"q{n % 2}", task=f"t{n % 3}", lock_key=f"k{n % 2}"))["job_id"] for n in range(7)
     ]
     await services.cancel(ids[0])
     seen: list[str] = []
-    token = ""
+    token: str | None = ""
     while token is not None:
         page = (await services.http.get("/api/v1/jobs", params={"page_size": 3, "page_token": token})).json()
         seen += [job["job_id"] for job in page["jobs"]]
@@ -224,7 +229,7 @@ async def test_lists_go_in_pages_the_newest_first_by_every_filter(services) -> N
         assert_problem(await services.http.get("/api/v1/jobs", params=wrong), 400, "REQUEST_INVALID")
 
 
-async def test_the_journal_goes_in_pages(services) -> None:
+async def test_the_journal_goes_in_pages(services: ApiServices) -> None:
     job_id = (await services.trigger())["job_id"]
     await services.cancel(job_id)
     url = f"/api/v1/jobs/{job_id}/events"
@@ -235,7 +240,7 @@ async def test_the_journal_goes_in_pages(services) -> None:
     assert ([event["kind"] for event in rest["events"]], rest["next_page_token"]) == (["canceled"], None)
 
 
-async def test_a_batch_is_all_or_none(services) -> None:
+async def test_a_batch_is_all_or_none(services: ApiServices) -> None:
     async def send(*jobs: dict[str, Any]) -> httpx.Response:
         response: httpx.Response = await services.http.post("/api/v1/jobs:batch", json={"jobs": jobs})
         return response
@@ -255,7 +260,7 @@ async def test_a_batch_is_all_or_none(services) -> None:
     assert len((await send(*[services.request] * 1000)).json()["jobs"]) == 1000
 
 
-async def test_queues_are_paused_and_resumed_by_any_name(services) -> None:
+async def test_queues_are_paused_and_resumed_by_any_name(services: ApiServices) -> None:
     for queue in ("q", "Ночная очередь", "a/b", "load.cbr"):
         paused = (await services.http.post(f"/api/v1/queues/{queue}/pause")).json()
         assert (paused["queue"], paused["paused"], paused["paused_by"]) == (queue, True, "anonymous@127.0.0.1")
@@ -271,7 +276,7 @@ async def test_queues_are_paused_and_resumed_by_any_name(services) -> None:
     assert_problem(await services.http.post(f"/api/v1/queues/{'q' * 64}/pause"), 400, "REQUEST_INVALID")
 
 
-async def test_locks_say_who_holds_what_and_how_many_wait(host, bench) -> None:
+async def test_locks_say_who_holds_what_and_how_many_wait(host: Host, bench: Bench) -> None:
     go = asyncio.Event()
 
     @bench.registry.register("hold")
@@ -297,7 +302,7 @@ async def test_locks_say_who_holds_what_and_how_many_wait(host, bench) -> None:
         assert await locks() == []
 
 
-async def test_only_what_failed_is_tried_again(host, bench) -> None:
+async def test_only_what_failed_is_tried_again(host: Host, bench: Bench) -> None:
     faults = [Fail("no disk")]
 
     @bench.registry.register("once")
@@ -315,7 +320,7 @@ async def test_only_what_failed_is_tried_again(host, bench) -> None:
         assert_problem(await services.http.post(f"/api/v1/jobs/{job_id}/retry"), 412, "JOB_NOT_FAILED")
 
 
-async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage) -> None:
+async def test_failed_jobs_are_tried_again_all_since_a_time(host: Host, bench: Bench, outage: Outage) -> None:
     async with host(work={"q": 4}) as services:
 
         async def retry(**request: Any) -> httpx.Response:
@@ -342,7 +347,9 @@ async def test_failed_jobs_are_tried_again_all_since_a_time(host, bench, outage)
         assert_problem(await retry(queue="q", failed_since="yesterday"), 400, "REQUEST_INVALID")
 
 
-async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_what(host, keys: KeyStore) -> None:
+async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_what(
+    host: Host, keys: KeyStore
+) -> None:
     async with host(keys=keys, is_guarded=True) as services:
         services.http.headers["authorization"] = f"Bearer {keys.issue('operator', 'loader')}"
         with capture_logs() as lines:
@@ -365,7 +372,9 @@ async def test_the_audit_log_has_the_start_and_end_of_every_request_and_who_did_
     assert (audited[7]["status"], audited[7]["by"]) == (404, "operator")
 
 
-async def test_with_authentication_on_only_operators_may_and_health_and_info_stay_open(host, keys: KeyStore) -> None:
+async def test_with_authentication_on_only_operators_may_and_health_and_info_stay_open(
+    host: Host, keys: KeyStore
+) -> None:
     async with host(keys=keys, is_guarded=True) as services:
         job = {**services.request}
         for headers, status, reason in (
@@ -397,7 +406,7 @@ _FROM_PAGES = {
 
 
 @pytest.mark.parametrize("page", _FROM_PAGES)
-async def test_a_web_page_changes_nothing(services, page: str) -> None:
+async def test_a_web_page_changes_nothing(services: ApiServices, page: str) -> None:
     headers, status, reason = _FROM_PAGES[page]
     body = json.dumps(services.request)
     for path in ("/api/v1/jobs/trigger", "/api/v1/queues/q/pause"):
@@ -406,7 +415,7 @@ async def test_a_web_page_changes_nothing(services, page: str) -> None:
     assert await services.bench.value("SELECT count(*) FROM dl_queues") == 0
 
 
-async def test_a_caller_has_so_many_open_jobs_and_no_more(host) -> None:
+async def test_a_caller_has_so_many_open_jobs_and_no_more(host: Host) -> None:
     async with host(max_open_per_caller=3) as services:
         first = await services.trigger(idempotency_key="a")
         batch = {"jobs": [services.request | {"idempotency_key": each} for each in "abcd"]}
@@ -474,7 +483,7 @@ def references(part: Any) -> set[str]:
     return set().union(*map(references, part)) if isinstance(part, list) else set()
 
 
-async def test_the_openapi_document_is_valid_and_true(services) -> None:
+async def test_the_openapi_document_is_valid_and_true(services: ApiServices) -> None:
     document = (await services.http.get("/openapi.json")).json()
     Draft202012Validator(_OPENAPI).validate(document)
     schemas = document["components"]["schemas"]

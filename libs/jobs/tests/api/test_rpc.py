@@ -25,6 +25,9 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import Progress, QueueLimits, Queues
 
+from ..conftest import Bench
+from .conftest import ApiServices, Host, Outage
+
 INVALID = grpc.StatusCode.INVALID_ARGUMENT
 
 
@@ -42,7 +45,7 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     return raised.value
 
 
-async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(services) -> None:
+async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(services: ApiServices) -> None:
     channels = []
 
     def connect(target: str, **_: Any) -> grpc.aio.Channel:
@@ -54,7 +57,7 @@ async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(services) ->
         await channel.close()
 
 
-async def test_a_job_is_told_in_full(services, stub) -> None:
+async def test_a_job_is_told_in_full(services: ApiServices, stub: JobServiceStub) -> None:
     moment = Timestamp()
     moment.FromDatetime(datetime(2031, 1, 2, tzinfo=UTC))
     message = await stub.TriggerJob(
@@ -103,7 +106,7 @@ async def test_a_job_is_told_in_full(services, stub) -> None:
         {"available_time": Timestamp(seconds=253402300799)},
     ],
 )
-async def test_wrong_requests_are_refused(services, stub, wrong: dict[str, Any]) -> None:
+async def test_wrong_requests_are_refused(services: ApiServices, stub: JobServiceStub, wrong: dict[str, Any]) -> None:
     assert (await refused(stub.TriggerJob(request(**wrong)))).code() is INVALID
     assert (
         await refused(stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[request(), request(**wrong)])))
@@ -111,13 +114,13 @@ async def test_wrong_requests_are_refused(services, stub, wrong: dict[str, Any])
     assert await services.bench.value("SELECT count(*) FROM dl_jobs") == 0
 
 
-async def test_numbers_that_json_does_not_have_are_refused(stub) -> None:
+async def test_numbers_that_json_does_not_have_are_refused(stub: JobServiceStub) -> None:
     args = Struct()
     args.fields["a"].number_value = float("nan")
     assert (await refused(stub.TriggerJob(request(args=args)))).code() is INVALID
 
 
-async def test_batches_pages_journals_and_cancels(stub) -> None:
+async def test_batches_pages_journals_and_cancels(stub: JobServiceStub) -> None:
     batch = await stub.TriggerJobs(pb.TriggerJobsRequest(jobs=[request(lock_key=f"k{n}") for n in range(5)]))
     ids = [job.job_id for job in batch.jobs]
     twice = pb.TriggerJobsRequest(jobs=[request(idempotency_key="i")] * 2)
@@ -137,15 +140,16 @@ async def test_batches_pages_journals_and_cancels(stub) -> None:
     assert [event.kind for event in events] == ["queued", "canceled"]
     assert events[1].event_id > events[0].event_id
     assert events[0].job_id == ids[0]
-    for call, message in (
+    calls: list[tuple[Any, Any]] = [
         (stub.GetJob, pb.GetJobRequest), (stub.CancelJob, pb.CancelJobRequest), (stub.RetryJob, pb.RetryJobRequest),
         (stub.ListJobEvents, pb.ListJobEventsRequest),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for call, message in calls:
         assert (await refused(call(message(job_id=str(uuid4()))))).code() is grpc.StatusCode.NOT_FOUND
         assert (await refused(call(message(job_id="17")))).code() is INVALID
 
 
-async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench, outage) -> None:
+async def test_failed_jobs_go_back_singly_and_all_since_a_time(host: Host, bench: Bench, outage: Outage) -> None:
     async with host(work={"q": 4}) as services, grpc.aio.insecure_channel(services.grpc_address) as channel:
         stub: Any = JobServiceStub(channel)
         early = (await services.trigger(task="t", lock_key="a"))["job_id"]
@@ -172,7 +176,7 @@ async def test_failed_jobs_go_back_singly_and_all_since_a_time(host, bench, outa
         assert (await refused(again)).code() is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_queues_and_their_limits(bench, stub) -> None:
+async def test_queues_and_their_limits(bench: Bench, stub: JobServiceStub) -> None:
     async with bench.db.transaction() as tx:
         limits = QueueLimits(max_running=3, max_running_per_partition=2, rate_per_s=1.5)
         await Queues().set_limits(tx, "q", limits)
@@ -186,7 +190,7 @@ async def test_queues_and_their_limits(bench, stub) -> None:
     assert (await stub.ResumeQueue(pb.ResumeQueueRequest(queue="free"))).queue == "free"
 
 
-async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_queues_are_listed_by_one_query(stub: JobServiceStub, monkeypatch: pytest.MonkeyPatch) -> None:
     queries = []
     stats = Queues.stats
 
@@ -216,7 +220,9 @@ async def test_queues_are_listed_by_one_query(stub, monkeypatch: pytest.MonkeyPa
         ("", False),
     ],
 )
-async def test_names_of_queues_are_the_same_over_both_faces(services, stub, name: str, is_one: bool) -> None:
+async def test_names_of_queues_are_the_same_over_both_faces(
+    services: ApiServices, stub: JobServiceStub, name: str, is_one: bool
+) -> None:
     response = await services.http.post("/api/v1/jobs/trigger", json=services.request | {"queue": name})
     assert response.status_code == (200 if is_one else 400), response.text
     in_path = await services.http.post(f"/api/v1/queues/{quote(name, safe='')}/pause")
@@ -239,7 +245,7 @@ async def test_names_of_queues_are_the_same_over_both_faces(services, stub, name
     assert [job["queue"] for job in found] == [name] * 2 * is_one
 
 
-async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(host, bench) -> None:
+async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(host: Host, bench: Bench) -> None:
     steps = asyncio.Queue[Progress | None]()
 
     @bench.registry.register("steps")
@@ -280,7 +286,7 @@ async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(ho
         ]  # fmt: skip
 
 
-async def test_a_watch_holds_up_no_drain(host, bench) -> None:
+async def test_a_watch_holds_up_no_drain(host: Host, bench: Bench) -> None:
     async with host() as services, grpc.aio.insecure_channel(services.grpc_address) as channel:
         stub: Any = JobServiceStub(channel)
         job_id = (await services.trigger())["job_id"]
@@ -295,7 +301,7 @@ async def test_a_watch_holds_up_no_drain(host, bench) -> None:
         assert time.monotonic() - started < 30, "long before the grace of 30 s is over"
 
 
-async def test_who_asked_is_kept(host, keys: KeyStore) -> None:
+async def test_who_asked_is_kept(host: Host, keys: KeyStore) -> None:
     async with host(keys=keys) as services:
         channel = open_channel(services.grpc_address, caller="operator", audience="loader", keys=keys)
         stub: Any = JobServiceStub(channel)
@@ -310,8 +316,8 @@ async def test_who_asked_is_kept(host, keys: KeyStore) -> None:
         assert (await refused(other.TriggerJob(request()))).code() is grpc.StatusCode.PERMISSION_DENIED
 
 
-async def test_limits_of_a_queue_are_replaced_over_both_apis(services: Any, stub: Any) -> None:
-    given = {"concurrency_limit": 20, "partition_limit": 2, "rate_limit": 0.5, "rate_burst": 3}
+async def test_limits_of_a_queue_are_replaced_over_both_apis(services: ApiServices, stub: JobServiceStub) -> None:
+    given: dict[str, Any] = {"concurrency_limit": 20, "partition_limit": 2, "rate_limit": 0.5, "rate_burst": 3}
     queue = await stub.SetQueueLimits(pb.SetQueueLimitsRequest(queue="q/1", **given))
     assert {name: getattr(queue, name) for name in given} == given
     url = f"/api/v1/queues/{quote('q/1', safe='')}/limits"
@@ -330,7 +336,7 @@ async def test_limits_of_a_queue_are_replaced_over_both_apis(services: Any, stub
     assert (await services.http.put(url, json={"concurrency_limit": 0})).status_code == 400
 
 
-async def test_workers_are_listed_page_by_page_over_both_apis(services: Any, stub: Any) -> None:
+async def test_workers_are_listed_page_by_page_over_both_apis(services: ApiServices, stub: JobServiceStub) -> None:
     for number in range(3):
         await services.bench.execute("INSERT INTO dl_workers (worker_id, queues) VALUES (%s, '{q,r}')", f"w{number}")
     page = await stub.ListWorkers(pb.ListWorkersRequest(page_size=2))

@@ -14,10 +14,13 @@ from structlog.testing import capture_logs
 
 from classifeed_jobs import Fail, Fixed, Linear, Progress, Worker
 
+from ..conftest import Bench
+from .conftest import Host
+
 WORK = {"q": 4}
 
 
-async def test_triggered_it_runs_and_succeeds(host, bench) -> None:
+async def test_triggered_it_runs_and_succeeds(host: Host, bench: Bench) -> None:
     seen: list[Any] = []
 
     @bench.registry.register("load")
@@ -38,7 +41,7 @@ async def test_triggered_it_runs_and_succeeds(host, bench) -> None:
     assert seen == [(message["job_id"], 1, {"file": "a.csv"}), (again["job_id"], 1, {})]
 
 
-async def test_a_running_job_shows_heartbeats_and_progress(host, bench) -> None:
+async def test_a_running_job_shows_heartbeats_and_progress(host: Host, bench: Bench) -> None:
     go = asyncio.Event()
 
     @bench.registry.register("steps")
@@ -57,7 +60,7 @@ async def test_a_running_job_shows_heartbeats_and_progress(host, bench) -> None:
         assert (await services.ended(job_id))["status"] == "succeeded"
 
 
-async def test_all_three_kinds_of_pipelines_run(host, bench) -> None:
+async def test_all_three_kinds_of_pipelines_run(host: Host, bench: Bench) -> None:
     main = threading.get_ident()
     threads: dict[str, bool] = {}
 
@@ -84,7 +87,7 @@ async def test_all_three_kinds_of_pipelines_run(host, bench) -> None:
     assert threads == {"coroutine": True, "generator": True, "function": False}
 
 
-async def test_failing_it_is_tried_again_later_and_later_then_fails(host, bench) -> None:
+async def test_failing_it_is_tried_again_later_and_later_then_fails(host: Host, bench: Bench) -> None:
     began: list[float] = []
     began_once, go_on = asyncio.Event(), asyncio.Event()
 
@@ -112,7 +115,7 @@ async def test_failing_it_is_tried_again_later_and_later_then_fails(host, bench)
     assert waits_s[1] >= 0.4
 
 
-async def test_success_clears_the_error_of_a_failed_try(host, bench) -> None:
+async def test_success_clears_the_error_of_a_failed_try(host: Host, bench: Bench) -> None:
     @bench.registry.register("second", backoff=Fixed(0.01))
     async def second(ctx: Any, args: dict[str, Any]) -> None:
         if ctx.attempt == 1:
@@ -123,7 +126,7 @@ async def test_success_clears_the_error_of_a_failed_try(host, bench) -> None:
         assert (ended["status"], ended["attempt"], ended["error"]) == ("succeeded", 2, None)
 
 
-async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host, bench) -> None:
+async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host: Host, bench: Bench) -> None:
     inside: list[int] = []
     most = 0
     go_on = asyncio.Event()
@@ -154,7 +157,7 @@ async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host, bench) -> 
     assert most == 1
 
 
-async def test_canceled_queued_running_and_ended(host, bench) -> None:
+async def test_canceled_queued_running_and_ended(host: Host, bench: Bench) -> None:
     @bench.registry.register("forever")
     async def forever(ctx: Any, args: dict[str, Any]) -> Any:
         while True:
@@ -185,7 +188,7 @@ async def test_canceled_queued_running_and_ended(host, bench) -> None:
         assert await services.status(done) == before
 
 
-async def test_delayed_it_starts_when_it_is_due(host, bench) -> None:
+async def test_delayed_it_starts_when_it_is_due(host: Host, bench: Bench) -> None:
     @bench.registry.register("quick")
     async def quick(ctx: Any, args: dict[str, Any]) -> None:
         return None
@@ -199,7 +202,7 @@ async def test_delayed_it_starts_when_it_is_due(host, bench) -> None:
         assert datetime.fromisoformat(ended["started_at"]) >= due_at
 
 
-async def test_the_smaller_priority_runs_first(host, bench) -> None:
+async def test_the_smaller_priority_runs_first(host: Host, bench: Bench) -> None:
     order: list[int] = []
 
     @bench.registry.register("note")
@@ -216,7 +219,7 @@ async def test_the_smaller_priority_runs_first(host, bench) -> None:
     assert order == [-1, 7, 50, 100, 100, 101]
 
 
-async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host, bench) -> None:
+async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host: Host, bench: Bench) -> None:
     @bench.registry.register("fails")
     async def fails(ctx: Any, args: dict[str, Any]) -> None:
         raise Fail("nothing to load")
@@ -229,7 +232,7 @@ async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host, ben
 
 
 @pytest.mark.slow
-async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host, bench) -> None:
+async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host: Host, bench: Bench) -> None:
     started: list[str] = []
     go_on = asyncio.Event()
 

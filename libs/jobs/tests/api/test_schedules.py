@@ -13,10 +13,13 @@ from structlog.testing import capture_logs
 
 from classifeed.jobs.v1 import job_service_pb2 as pb
 from classifeed.jobs.v1 import schedule_pb2
+from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.rpc.status import from_rpc_error
 from classifeed_jobs import Schedule, Scheduler, Schedules
 from classifeed_jobs.schedule.schedules import Missed
+
+from .conftest import ApiServices, Host
 
 URL = "/api/v1/schedules"
 # On leap days only: no slot comes while a test runs.
@@ -36,7 +39,7 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     return raised.value
 
 
-async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services) -> None:
+async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services: ApiServices) -> None:
     bench = services.bench
     message = await put(
         services,
@@ -71,7 +74,7 @@ async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services) -> N
     )  # fmt: skip
 
 
-async def test_what_is_left_out_is_as_the_engine_has_it(services, stub) -> None:
+async def test_what_is_left_out_is_as_the_engine_has_it(services: ApiServices, stub: JobServiceStub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k", "every_sec": 60}
     over_http = (await services.http.put(f"{URL}/s", json=plain | {"time_zone": None, "missed": None})).json()
     shown = (over_http["time_zone"], over_http["missed"], over_http["grace_sec"], over_http["args"])
@@ -82,7 +85,7 @@ async def test_what_is_left_out_is_as_the_engine_has_it(services, stub) -> None:
     assert (await services.http.get(f"{URL}/s")).json() == over_http
 
 
-async def test_both_faces_tell_the_same_of_a_schedule(services, stub) -> None:
+async def test_both_faces_tell_the_same_of_a_schedule(services: ApiServices, stub: JobServiceStub) -> None:
     request = {
         **LEAP, "name": "s", "args": {"n": 3, "half": 0.5}, "partition_key": "p", "priority": 0, "max_attempts": 2,
         "lease_ttl_sec": 9, "missed": "MISSED_SLOTS_SKIP", "grace_sec": 0,
@@ -127,7 +130,9 @@ async def test_both_faces_tell_the_same_of_a_schedule(services, stub) -> None:
         ({"lease_ttl_sec": 86_401}, "lease_ttl_sec"),
     ],
 )
-async def test_wrong_values_are_refused_and_named_by_both(services, stub, values: dict[str, Any], field: str) -> None:
+async def test_wrong_values_are_refused_and_named_by_both(
+    services: ApiServices, stub: JobServiceStub, values: dict[str, Any], field: str
+) -> None:
     response = await services.http.put(f"{URL}/s", json=LEAP | values)
     assert (response.status_code, response.json()["reason"]) == (400, "REQUEST_INVALID"), response.text
     assert [each["field"] for each in response.json()["violations"]] == [field]
@@ -138,13 +143,13 @@ async def test_wrong_values_are_refused_and_named_by_both(services, stub, values
     assert (await services.http.get(URL)).json() == {"schedules": [], "next_page_token": None}
 
 
-async def test_a_schedule_has_one_timing(services, stub) -> None:
+async def test_a_schedule_has_one_timing(services: ApiServices, stub: JobServiceStub) -> None:
     plain = {"queue": "q", "task": "noop", "lock_key": "k"}
     for timing in ({}, {"cron": "@daily", "every_sec": 60}):
         response = await services.http.put(f"{URL}/s", json=plain | timing)
         assert response.status_code == 400
         assert [each["field"] for each in response.json()["violations"]] == ["every_sec"]
-    error = await refused(stub.PutSchedule(pb.PutScheduleRequest(name="s", **plain)))
+    error = await refused(stub.PutSchedule(json_format.ParseDict(plain, pb.PutScheduleRequest(name="s"))))
     assert [violation.field for violation in from_rpc_error(error).violations] == ["timing"]
     for wrong in ({"every_sec": "60"}, {"missed": "sometimes"}, {"name": "t"}, {"time-zone": "UTC"}):
         [named] = wrong
@@ -152,7 +157,7 @@ async def test_a_schedule_has_one_timing(services, stub) -> None:
         assert named in [each["field"] for each in response.json()["violations"]]
 
 
-async def test_put_again_keeps_the_slot_and_the_pause(services) -> None:
+async def test_put_again_keeps_the_slot_and_the_pause(services: ApiServices) -> None:
     first = await put(services, "s")
     await services.http.post(f"{URL}/s/pause")
     again = await put(services, "s", args={"a": 1})
@@ -162,7 +167,7 @@ async def test_put_again_keeps_the_slot_and_the_pause(services) -> None:
     assert (await put(services, "s", cron="31 3 29 2 *"))["next_slot"] != first["next_slot"]
 
 
-async def test_names_are_any_and_unknown_ones_are_404(services, stub) -> None:
+async def test_names_are_any_and_unknown_ones_are_404(services: ApiServices, stub: JobServiceStub) -> None:
     for name in ("nightly", "Ночной обмен", "a/b", "a/pause"):
         assert (await put(services, name))["name"] == name
         assert (await services.http.post(f"{URL}/{name}/pause")).json()["name"] == name
@@ -175,16 +180,17 @@ async def test_names_are_any_and_unknown_ones_are_404(services, stub) -> None:
         for wrong in ("s" * 201, "%00", "a%07b"):
             response = await services.http.request(method, f"{URL}/{wrong}{verb}")
             assert (response.status_code, response.json()["violations"][0]["field"]) == (400, "name")
-    for call, request in (
+    calls: list[tuple[Any, Any]] = [
         (stub.GetSchedule, pb.GetScheduleRequest), (stub.DeleteSchedule, pb.DeleteScheduleRequest),
         (stub.PauseSchedule, pb.PauseScheduleRequest), (stub.ResumeSchedule, pb.ResumeScheduleRequest),
-    ):  # fmt: skip
+    ]  # fmt: skip
+    for call, request in calls:
         error = await refused(call(request(name="nightly")))
         assert (error.code(), from_rpc_error(error).reason) == (grpc.StatusCode.NOT_FOUND, "SCHEDULE_NOT_FOUND")
         assert (await refused(call(request(name="a\0")))).code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
-async def test_lists_go_in_pages_by_name(services, stub) -> None:
+async def test_lists_go_in_pages_by_name(services: ApiServices, stub: JobServiceStub) -> None:
     async with services.bench.db.transaction() as tx:
         for n in range(5):
             await Schedules().put(tx, Schedule(f"s{n}", "q", "noop", every_s=3600))
@@ -205,7 +211,7 @@ async def test_lists_go_in_pages_by_name(services, stub) -> None:
     assert [violation.field for violation in from_rpc_error(wrong).violations] == ["page_token"]
 
 
-async def test_who_did_what_is_kept_and_only_operators_may(host, keys: KeyStore) -> None:
+async def test_who_did_what_is_kept_and_only_operators_may(host: Host, keys: KeyStore) -> None:
     async with host(keys=keys, is_guarded=True) as services:
         refusal = await services.http.put(f"{URL}/s", json=LEAP)
         assert refusal.json()["reason"] == "TICKET_MISSING"

@@ -203,7 +203,9 @@ async def test_guard_holds_off_the_reaper_until_the_effect_is_in(bench: Bench) -
         assert await Reaper(bench.db).reap() == []
         # Neither progress nor a cancellation has to wait for the effect.
         async with bench.db.transaction(timeout_s=20) as other:
-            assert (await bench.store.cancel(other, claim.job_id)).cancel_requested
+            canceled = await bench.store.cancel(other, claim.job_id)
+            assert canceled is not None
+            assert canceled.cancel_requested
     assert [one.outcome for one in await Reaper(bench.db).reap()] == ["canceled"]
 
 

@@ -22,7 +22,7 @@ from ..conftest import Bench, until
 async def _heard(bench: Bench, listener: Any) -> list[str]:
     """Return what was notified so far: notifications come in the order of their commits, none behind the last word."""
     await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
-    heard = []
+    heard: list[str] = []
     async for notification in listener.notifies(timeout=90):
         if notification.payload == "the last word":
             return heard

@@ -10,13 +10,15 @@ from typing import Any
 from classifeed_common.db import Tx
 from classifeed_jobs import Begin, CleanUp, Scheduler, Slice, Worker, until_nothing_is_left
 
+from ..conftest import Bench
+
 
 async def take(tx: Tx, at: datetime, limit: int) -> int:
     sql = "DELETE FROM leaves WHERE ctid = ANY(ARRAY(SELECT ctid FROM leaves WHERE fell_at < %s LIMIT %s))"
     return (await tx.execute(sql, (at, limit))).rowcount
 
 
-async def test_the_schedule_of_the_service_runs_it_by_the_clock_of_the_database(bench: Any) -> None:
+async def test_the_schedule_of_the_service_runs_it_by_the_clock_of_the_database(bench: Bench) -> None:
     await bench.execute("CREATE TABLE leaves (fell_at timestamptz)")
     await bench.execute("INSERT INTO leaves SELECT now() - make_interval(secs => s) FROM generate_series(1, 25) s")
     await bench.execute("INSERT INTO leaves VALUES (now() + interval '1 hour')")
@@ -29,7 +31,7 @@ async def test_the_schedule_of_the_service_runs_it_by_the_clock_of_the_database(
         return Slice(next=(cursor or 0) + 1 if (cursor or 0) < 2 else None)
 
     clean_up = CleanUp("t.clean-up", [until_nothing_is_left(take, limit=10), count_to_three], every_s=1)
-    roles = [
+    roles: list[Worker | Scheduler] = [
         Worker(bench.db, bench.store, clean_up.tasks(), queues={clean_up.name: 1}),
         Scheduler(bench.db, bench.store, period_s=0.1, own=[clean_up.schedule]),
     ]
@@ -47,7 +49,7 @@ async def test_the_schedule_of_the_service_runs_it_by_the_clock_of_the_database(
     assert await bench.value("SELECT count(*) FROM dl_schedules") == 1
 
 
-async def test_the_clock_can_be_given(bench: Any) -> None:
+async def test_the_clock_can_be_given(bench: Bench) -> None:
     await bench.execute("CREATE TABLE leaves (fell_at timestamptz)")
     fell = "'2020-01-01'::timestamptz + s * interval '1 day'"
     await bench.execute(f"INSERT INTO leaves SELECT {fell} FROM generate_series(0, 9) s")

@@ -60,7 +60,7 @@ async def main(dsn: str, naive: str = "") -> None:
     if naive:
         from classifeed_jobs.worker import worker as module
 
-        module.Isolation = NoIsolation  # type: ignore[misc]
+        module.Isolation = NoIsolation  # type: ignore[attr-defined]
     database = Database(dsn, schema="test", application_name="worker")
     await database.open()
     stop = asyncio.Event()

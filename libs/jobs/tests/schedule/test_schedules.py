@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from classifeed_common.errors import NotFound
 from classifeed_jobs import JobAdmin, Schedule, Scheduler, Schedules
+from classifeed_jobs.schedule.schedules import ScheduleState
 
 from ..conftest import Bench, running, until
 
@@ -29,7 +30,7 @@ async def _put(bench: Bench, **options: Any) -> None:
         await SCHEDULES.put(tx, Schedule(**{"name": "s", "queue": "q", "task": "noop"} | options))
 
 
-async def _state(bench: Bench) -> Any:
+async def _state(bench: Bench) -> ScheduleState:
     async with bench.db.transaction() as tx:
         return (await SCHEDULES.list(tx))[0]
 

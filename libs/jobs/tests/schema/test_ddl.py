@@ -150,12 +150,12 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
         claim = _parameters("w1", look=100, wanted=20)
         fairly = {"above": claiming._ABOVE_ALL, "after_partition": "t 500", "per_partition": 3, "queue": "lanes"}
         shared = {"free": 100, "held_keys": ["t 501", "t 7"], "held": [100, 3], "unpartitioned_held": 2}
-        by_worker = {
+        by_worker: dict[str, tuple[str, dict[str, Any], int]] = {
             "claim": (claiming._CLAIM, claim, 4000),
             "claim_plain": (claiming._CLAIM_PLAIN, claim, 4000),
             "claim_from_floors": (claiming._CLAIM_FROM_CURSOR, claim | _ranges(), 4000),
             "claim_plain_from_floors": (claiming._CLAIM_PLAIN_FROM_CURSOR, claim | _ranges(), 4000),
-            "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | UNLIMITED, 5000),
+            "claim_fairly": (claiming._CLAIM_FAIRLY, claim | fairly | dict(UNLIMITED), 5000),
             "claim_shared": (claiming._CLAIM_FAIRLY, claim | fairly | shared, 5000),
             "promote_due": (due._PROMOTE_DUE, {"queues": ["q"], "limit": 1000, "since": "-infinity"}, 50),
             "next_due": (due._NEXT_DUE, {"queues": ["q"], "since": "-infinity"}, 50),
@@ -163,7 +163,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "held_of": (lease_row._HELD_OF, {"job_ids": running}, 500),
             "renew": (lease_row._RENEW, {"worker": "w1"}, 50),
         }
-        by_pool = {
+        by_pool: dict[str, tuple[str, dict[str, Any], int]] = {
             "end": (claims._END, ends, 3500),
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}, 3500),
             "promote_next": (promotion._PROMOTE_NEXT, {"lock_keys": ["hot", "k1"]}, 100),
@@ -255,7 +255,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
         }
         progress = {"job_ids": ids, "claim_nos": [1] * count, "progress": ["{}"] * count}
         keyed = _parameters("w", look=count, wanted=count)
-        batches = {
+        batches: dict[str, tuple[str, dict[str, Any]]] = {
             "finish": (claims._FINISH, ends | {"outcomes": ["succeeded"] * count}),
             "end": (claims._END, ends | {"outcomes": ["succeeded", "retry"] * (count // 2)}),
             "progress": (guard._SAVE_PROGRESS, progress),

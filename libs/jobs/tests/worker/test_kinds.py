@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 from structlog.testing import capture_logs
@@ -20,7 +20,7 @@ async def test_sync_generator_runs_in_a_thread_shows_progress_and_has_a_result(b
     shown = threading.Event()
 
     @bench.registry.register("steps")
-    def steps(ctx: JobContext, args: dict[str, Any]) -> Iterator[Progress]:
+    def steps(ctx: JobContext, args: dict[str, Any]) -> Generator[Progress, None, str]:
         threads.append(threading.current_thread().name)
         for done in range(3):
             yield Progress(processed=done, total=3)
@@ -102,4 +102,4 @@ async def test_noop_takes_three_steps_and_refuses_what_it_does_not_know(bench: B
         wrong = await bench.enqueue("noop", {"sleep4": 1})
         assert await bench.ended(good, wrong) == ["succeeded", "failed"]
     assert asyncio.get_running_loop().time() - began >= 0.3
-    assert "sleep4: Extra inputs are not permitted" in (await bench.job(wrong)).error
+    assert "sleep4: Extra inputs are not permitted" in ((await bench.job(wrong)).error or "")

@@ -96,7 +96,7 @@ async def test_runs_that_wait_run_side_by_side_up_to_the_concurrency() -> None:
         nonlocal running, most
         running += 1
         most = max(most, running)
-        for _ in range(20):
+        for _step in range(20):
             await asyncio.sleep(0)
         running -= 1
 

@@ -11,14 +11,15 @@ import sys
 import time
 from types import ModuleType
 from typing import Any
+from uuid import UUID
 
 import psycopg
 
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
 from classifeed_jobs import JobContext, JobStore, Registry, Worker
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim import finish as claims
-from classifeed_jobs.task import context
+from classifeed_jobs.claim import guard
 from classifeed_jobs.worker import completions
 
 registry = Registry()
@@ -79,9 +80,9 @@ def break_part(part: str) -> None:
     """Make the engine as naive as others are, to show that the tests see it."""
     if part == "guard":
 
-        async def no_guard(*_: object) -> None: ...
+        async def no_guard(tx: Tx, job_id: UUID, claim_no: int) -> None: ...
 
-        context.guard.guard_claim = no_guard  # type: ignore[assignment]
+        guard.guard_claim = no_guard
     elif part == "finish":
         for name in ("_END", "_FINISH"):
             _replace(claims, name, "AND j.claim_no = e.claim_no", "")
@@ -96,7 +97,7 @@ async def main(dsn: str, broken: str | None = None) -> None:
     """Work until SIGTERM."""
     if broken:
         break_part(broken)
-    assert completions.complete_claims is claims.complete_claims
+    assert completions.complete_claims is claims.complete_claims  # type: ignore[attr-defined]
     database = Database(dsn, schema="test", application_name="worker")
     await database.open()
     stop = asyncio.Event()

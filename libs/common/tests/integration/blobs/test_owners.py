@@ -89,7 +89,13 @@ def file(tmp_path: Path) -> tuple[Path, str]:
     [(("api", "loader"), True), pytest.param(("", ""), False, id="naive: one key for both")],
 )
 async def test_a_sweep_of_one_service_leaves_what_another_refers_to(
-    store_of: MakeStore, db: Database, other_db: Database, file: tuple[Path, str], tmp_path: Path, owners, survives
+    store_of: MakeStore,
+    db: Database,
+    other_db: Database,
+    file: tuple[Path, str],
+    tmp_path: Path,
+    owners: tuple[str, str],
+    survives: bool,
 ) -> None:
     path, sha256 = file
     ours, theirs = (store_of(owner) for owner in owners)

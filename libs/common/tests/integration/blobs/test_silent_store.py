@@ -11,13 +11,14 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from slow_store import serve_store
 
 from classifeed_common.blobs import BlobStore, http_client
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
 from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
+
+from .slow_store import serve_store
 
 MANY_BYTES = 40_000_000
 

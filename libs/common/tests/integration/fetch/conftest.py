@@ -2,18 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
 from classifeed_common.fetch import AddressGuard, Fetcher
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from loopback_web import Handler, Web
+from .loopback_web import Handler, Web
 
 Serve = Callable[..., Awaitable[Web]]
 

@@ -6,18 +6,22 @@ import asyncio
 import gzip
 import hashlib
 import os
+import shutil
 import threading
 import tracemalloc
 import zlib
 from collections import namedtuple
+from collections.abc import Callable
 from pathlib import Path
 
 import brotli
 import pytest
-from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch import storing as storing_module
+
+from .conftest import Serve
+from .loopback_web import LoopbackRequest, code_of
 
 BODY = b"".join(b"<offer id='%d'/>\n" % number for number in range(200_000))
 FREE = namedtuple("FREE", ["total", "used", "free"])
@@ -28,7 +32,9 @@ def bare_deflate(data: bytes) -> bytes:
     return stream.compress(data) + stream.flush()
 
 
-async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     headers = {"ETag": '"v1"', "Last_Modified": "Thu, 05 Nov 2026 12:00:00 GMT", "Content_Type": "text/xml"}
     web = await serve(lambda request: request.respond(BODY, **headers))
     (tmp_path / "feed").write_text("the one before")
@@ -67,7 +73,9 @@ async def test_a_file_is_stored_as_it_came_with_its_hash_and_validators(fetcher:
         ("identity", bytes),
     ],
 )
-async def test_transfer_compression_is_undone(encoding, encode, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_transfer_compression_is_undone(
+    encoding: str, encode: Callable[[bytes], bytes], fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     data = BODY + os.urandom(300_000) + bytes(3_000_000)
     web = await serve(lambda request: request.respond(encode(data), Content_Encoding=encoding))
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
@@ -79,7 +87,9 @@ async def test_transfer_compression_is_undone(encoding, encode, fetcher: Fetcher
 
 @pytest.mark.parametrize("encode", [gzip.compress, zlib.compress, bare_deflate, brotli.compress])
 @pytest.mark.parametrize("step", [1, 7, 4096])
-async def test_an_encoded_body_may_come_in_any_pieces(encode, step: int, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_an_encoded_body_may_come_in_any_pieces(
+    encode: Callable[[bytes], bytes], step: int, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     encoded = encode(BODY[:20_000])
     name = {gzip.compress: "gzip", brotli.compress: "br"}.get(encode, "deflate")
 
@@ -94,21 +104,21 @@ async def test_an_encoded_body_may_come_in_any_pieces(encode, step: int, fetcher
     assert fetched.sha256 == hashlib.sha256(BODY[:20_000]).hexdigest()
 
 
-async def test_a_file_that_is_an_archive_stays_one(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_file_that_is_an_archive_stays_one(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     archive = gzip.compress(BODY)
     web = await serve(lambda request: request.respond(archive, Content_Type="application/gzip"))
     await fetcher.fetch(FetchRequest(web.url("/feed.xml.gz")), tmp_path / "feed")
     assert (tmp_path / "feed").read_bytes() == archive
 
 
-async def test_a_body_may_end_with_the_connection(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_body_may_end_with_the_connection(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.send(b"HTTP/1.0 200 OK\r\n\r\n", BODY))
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
     assert fetched.size_bytes == len(BODY)
 
 
-async def test_a_file_the_caller_has_is_not_sent_again(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_file_the_caller_has_is_not_sent_again(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def conditional(request: LoopbackRequest) -> None:
         if request.headers.get("if-none-match") == '"v1"':
             await request.send(b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\nContent-Length: 12345\r\n\r\n')
@@ -125,7 +135,7 @@ async def test_a_file_the_caller_has_is_not_sent_again(fetcher: Fetcher, serve, 
     assert not (tmp_path / "again").exists()
 
 
-async def test_not_modified_is_no_answer_to_who_has_nothing(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_not_modified_is_no_answer_to_who_has_nothing(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.respond(status=304))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.code, failed.http_status) == ("HTTP_UNEXPECTED", 304)
@@ -165,7 +175,9 @@ def chunked(*parts: bytes) -> bytes:
         (b"", "CONNECTION_LOST"),
     ],
 )
-async def test_a_broken_answer_leaves_nothing(response: bytes, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_broken_answer_leaves_nothing(
+    response: bytes, code: str, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     async def send(request: LoopbackRequest) -> None:
         await request.send(response)
         request.writer.write_eof()
@@ -179,13 +191,15 @@ async def test_a_broken_answer_leaves_nothing(response: bytes, code: str, fetche
     assert [path.name for path in tmp_path.iterdir()] == ["feed"]
 
 
-async def test_bytes_that_came_are_counted_in_a_failure(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_bytes_that_came_are_counted_in_a_failure(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf of it"))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.http_status, failed.bytes_received) == (200, 10)
 
 
-async def test_a_file_over_the_limit_is_refused_before_and_while_it_comes(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_file_over_the_limit_is_refused_before_and_while_it_comes(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     limits = FetchLimits(max_bytes=1_000_000)
     announced = await serve(lambda request: request.send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000001\r\n\r\n"))
     failed = await code_of(fetcher, announced.url(), tmp_path / "feed", limits)
@@ -204,7 +218,7 @@ async def test_a_file_over_the_limit_is_refused_before_and_while_it_comes(fetche
     assert isinstance(await fetcher.fetch(FetchRequest(exact.url()), tmp_path / "feed", limits), Fetched)
 
 
-async def test_what_follows_an_encoded_file_counts_as_well(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_what_follows_an_encoded_file_counts_as_well(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def endless(request: LoopbackRequest) -> None:
         await request.send(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n", gzip.compress(b"x"))
         while True:
@@ -220,11 +234,14 @@ def gzip_of_zeros() -> bytes:
 
 
 def brotli_of_zeros() -> bytes:
-    return brotli.compress(bytes(1 << 30), quality=1)
+    compressed: bytes = brotli.compress(bytes(1 << 30), quality=1)
+    return compressed
 
 
 @pytest.mark.parametrize(("encoding", "bomb"), [("gzip", gzip_of_zeros), ("br", brotli_of_zeros)])
-async def test_a_bomb_is_refused_long_before_it_is_unfolded(encoding, bomb, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_bomb_is_refused_long_before_it_is_unfolded(
+    encoding: str, bomb: Callable[[], bytes], fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     body = bomb()
     web = await serve(lambda request: request.respond(body, Content_Encoding=encoding))
     peak_bytes = 0
@@ -251,7 +268,9 @@ async def test_a_bomb_is_refused_long_before_it_is_unfolded(encoding, bomb, fetc
     assert failed.code == "TOO_LARGE"
 
 
-async def test_no_room_on_the_disk_is_ours_to_solve(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
+async def test_no_room_on_the_disk_is_ours_to_solve(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     web = await serve(lambda request: request.respond(b"x" * 40_000_000))
     free = 256 << 20
     looks = 0
@@ -261,7 +280,7 @@ async def test_no_room_on_the_disk_is_ours_to_solve(fetcher: Fetcher, serve, tmp
         looks += 1
         return FREE(0, 0, free + 40_000_000 if looks <= stays_free_for else free - 1)
 
-    monkeypatch.setattr(storing_module.shutil, "disk_usage", usage)
+    monkeypatch.setattr(shutil, "disk_usage", usage)
     for stays_free_for in (0, 1):
         looks = 0
         failed = await code_of(fetcher, web.url(), tmp_path / "feed")
@@ -270,12 +289,14 @@ async def test_no_room_on_the_disk_is_ours_to_solve(fetcher: Fetcher, serve, tmp
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_a_folder_that_takes_no_file_is_told(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_folder_that_takes_no_file_is_told(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.respond(b"x"))
     assert (await code_of(fetcher, web.url(), tmp_path / "none" / "feed")).code == "STORE_FAILED"
 
 
-async def test_a_download_that_is_cancelled_leaves_no_file_and_no_connection(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_download_that_is_cancelled_leaves_no_file_and_no_connection(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     part = asyncio.Event()
 
     async def stalls(request: LoopbackRequest) -> None:
@@ -298,7 +319,9 @@ async def test_a_download_that_is_cancelled_leaves_no_file_and_no_connection(fet
             await asyncio.sleep(0.01)
 
 
-async def test_a_write_under_way_is_waited_for(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
+async def test_a_write_under_way_is_waited_for(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writes, go_on = threading.Event(), threading.Event()
     write = storing_module.Storing._write
 
@@ -322,7 +345,7 @@ async def test_a_write_under_way_is_waited_for(fetcher: Fetcher, serve, tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_downloads_from_one_host_wait_for_each_other(serve, tmp_path: Path):
+async def test_downloads_from_one_host_wait_for_each_other(serve: Serve, tmp_path: Path) -> None:
     running = most = 0
 
     async def counts(request: LoopbackRequest) -> None:
@@ -348,8 +371,8 @@ async def test_downloads_from_one_host_wait_for_each_other(serve, tmp_path: Path
 
 
 async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
-    fetcher: Fetcher, serve, tmp_path: Path, monkeypatch
-):
+    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     came, go_on = asyncio.Event(), asyncio.Event()
 
     async def waits(request: LoopbackRequest) -> None:
@@ -373,7 +396,7 @@ async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
     assert isinstance(await second, Fetched)
 
 
-async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     go_on = asyncio.Event()
 
     async def waits(request: LoopbackRequest) -> None:
@@ -395,7 +418,7 @@ async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve
     assert len(fetcher._slots) == 0
 
 
-async def test_other_work_goes_on_while_a_large_file_comes(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_other_work_goes_on_while_a_large_file_comes(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     block = b"x" * (1 << 20)
 
     async def large(request: LoopbackRequest) -> None:

@@ -13,10 +13,12 @@ from typing import Any
 
 import httpcore
 import pytest
-from loopback_web import LoopbackRequest, Web, code_of
-from outer_corpus import LITERALS, LOOKUPS, NAMES, OUTER, PORTS, REDIRECTS, RESOLVES_TO, SCHEMES, TRICKS
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchRequest, KeepAlive
+
+from .conftest import Serve
+from .loopback_web import LoopbackRequest, Web, code_of
+from .outer_corpus import LITERALS, LOOKUPS, NAMES, OUTER, PORTS, REDIRECTS, RESOLVES_TO, SCHEMES, TRICKS
 
 LOOPBACK = ("127.0.0.1", "127.0.0.2", "127.0.0.53", "127.1.2.3", "127.255.255.254", "::1")
 WEB_PORTS = (80, 443, 8080)
@@ -57,7 +59,8 @@ class Canaries:
     async def _on(self, host: str, port: int) -> int:
         server = await asyncio.start_server(self._connected, host, port)
         self.servers.append(server)
-        return server.sockets[0].getsockname()[1]
+        bound: int = server.sockets[0].getsockname()[1]
+        return bound
 
     async def _connected(self, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections.append(writer.get_extra_info("sockname"))
@@ -105,7 +108,7 @@ async def redirect(request: LoopbackRequest) -> None:
 
 
 @pytest.fixture
-async def world(serve, monkeypatch: pytest.MonkeyPatch) -> World:
+async def world(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> World:
     world = World(await serve(redirect))
     connect = httpcore.AnyIOBackend.connect_tcp
 
@@ -137,12 +140,12 @@ def is_plain_loopback(url: str) -> bool:
         return False
 
 
-def test_the_corpus_is_large():
+def test_the_corpus_is_large() -> None:
     assert len(set(DIRECT)) >= 300
     assert len(set(REDIRECTS)) >= 90
 
 
-async def test_canaries_notice_whoever_comes(canaries: Canaries):
+async def test_canaries_notice_whoever_comes(canaries: Canaries) -> None:
     for host in LOOPBACK:
         _, writer = await asyncio.open_connection(host, canaries.port)
         writer.close()
@@ -153,7 +156,9 @@ async def test_canaries_notice_whoever_comes(canaries: Canaries):
             await asyncio.sleep(0.01)
 
 
-async def test_no_link_of_the_corpus_is_dialled(outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path):
+async def test_no_link_of_the_corpus_is_dialled(
+    outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
+) -> None:
     async with asyncio.timeout(300):
         for template in DIRECT:
             url = template.replace("{port}", str(canaries.port))
@@ -185,7 +190,7 @@ async def test_no_link_of_the_corpus_gets_a_connection_that_is_kept(
 
 async def test_no_redirect_of_the_corpus_is_followed_to_the_inside(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
-):
+) -> None:
     async with asyncio.timeout(300):
         for template in REDIRECTS:
             location = template.replace("{port}", str(canaries.port)).encode("utf-8", "surrogatepass")
@@ -195,7 +200,7 @@ async def test_no_redirect_of_the_corpus_is_followed_to_the_inside(
     assert canaries.connections == []
 
 
-async def test_a_redirect_is_checked_at_each_step(outer: Fetcher, canaries: Canaries, tmp_path: Path):
+async def test_a_redirect_is_checked_at_each_step(outer: Fetcher, canaries: Canaries, tmp_path: Path) -> None:
     url = f"http://127.0.0.1:{canaries.port}/"
     for _ in range(3):
         url = f"http://good.example.com/to/{url.encode().hex()}"
@@ -206,7 +211,7 @@ async def test_a_redirect_is_checked_at_each_step(outer: Fetcher, canaries: Cana
 
 async def test_a_name_that_changes_its_address_is_dialled_at_the_one_that_was_checked(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
-):
+) -> None:
     world.addresses["rebind.example.com"] = [[OUTER], ["127.0.0.1"]]
     url = f"http://rebind.example.com:{canaries.port}/feed.xml"
     fetched = await outer.fetch(FetchRequest(url), tmp_path / "feed")
@@ -219,7 +224,7 @@ async def test_a_name_that_changes_its_address_is_dialled_at_the_one_that_was_ch
 
 async def test_a_name_is_looked_up_and_judged_anew_at_a_redirect(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
-):
+) -> None:
     world.addresses["rebind.example.com"] = [[OUTER], ["127.0.0.1"], [OUTER]]
     url = f"http://rebind.example.com:{canaries.port}/to/{b'/feed.xml'.hex()}"
     failed = await code_of(outer, url, tmp_path / "feed")
@@ -229,13 +234,13 @@ async def test_a_name_is_looked_up_and_judged_anew_at_a_redirect(
     assert canaries.connections == []
 
 
-async def test_what_was_refused_inside_is_not_told(outer: Fetcher, tmp_path: Path):
+async def test_what_was_refused_inside_is_not_told(outer: Fetcher, tmp_path: Path) -> None:
     failed = await code_of(outer, "http://private-10.example.com/", tmp_path / "feed")
     assert failed.code == "ADDRESS_REFUSED"
     assert "10.1.2.3" not in failed.message
 
 
-async def test_where_loopback_is_allowed_no_other_inner_address_is(world: World, tmp_path: Path):
+async def test_where_loopback_is_allowed_no_other_inner_address_is(world: World, tmp_path: Path) -> None:
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=world.resolve))
     allowed = {"loopback", "loopback-2", "loopback-53", "loopback-6", "mixed", "mixed-first", "mixed-6"}
     for label in RESOLVES_TO.keys() - allowed:
@@ -250,7 +255,7 @@ async def test_where_loopback_is_allowed_no_other_inner_address_is(world: World,
     assert world.dialled == ["127.0.0.1"]
 
 
-async def test_lookups_that_fail_have_their_words(world: World, tmp_path: Path):
+async def test_lookups_that_fail_have_their_words(world: World, tmp_path: Path) -> None:
     async def fails(name: str) -> list[str]:
         kinds = {"unknown.example.com": socket.EAI_NONAME, "mute.example.com": socket.EAI_AGAIN}
         raise socket.gaierror(kinds[name], "no")
@@ -260,7 +265,7 @@ async def test_lookups_that_fail_have_their_words(world: World, tmp_path: Path):
     assert (await code_of(fetcher, "http://mute.example.com/", tmp_path / "feed")).code == "DNS_FAILED"
 
 
-async def test_the_system_is_asked_for_the_absolute_name(monkeypatch: pytest.MonkeyPatch):
+async def test_the_system_is_asked_for_the_absolute_name(monkeypatch: pytest.MonkeyPatch) -> None:
     request: list[str] = []
 
     def getaddrinfo(name: str, *_: Any, **__: Any) -> list[Any]:

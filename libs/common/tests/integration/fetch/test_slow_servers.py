@@ -7,10 +7,12 @@ import time
 from pathlib import Path
 
 import pytest
-from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
 from classifeed_common.fetch.storing import Storing
+
+from .conftest import Serve
+from .loopback_web import Handler, LoopbackRequest, code_of
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n"
 PATIENT = FetchLimits()
@@ -89,7 +91,9 @@ async def many_tiny_chunks(request: LoopbackRequest) -> None:
         (many_tiny_chunks, PATIENT, "PROTOCOL_ERROR"),
     ],
 )
-async def test_nobody_holds_us_up(handler, limits: FetchLimits, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_nobody_holds_us_up(
+    handler: Handler, limits: FetchLimits, code: str, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(handler)
     async with asyncio.timeout(120):
         failed = await code_of(fetcher, web.url(), tmp_path / "feed", limits)
@@ -100,7 +104,7 @@ async def test_nobody_holds_us_up(handler, limits: FetchLimits, code: str, fetch
     assert len(fetcher._slots) == 0
 
 
-async def test_time_runs_on_over_redirects(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_time_runs_on_over_redirects(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def slow_redirect(request: LoopbackRequest) -> None:
         await asyncio.sleep(0.3)
         await request.respond(status=302, Location=request.target + "x")
@@ -110,7 +114,7 @@ async def test_time_runs_on_over_redirects(fetcher: Fetcher, serve, tmp_path: Pa
     assert (failed.code, failed.http_status) == ("TOTAL_TIMEOUT", 302)
 
 
-async def test_a_lookup_that_does_not_end_is_given_up(tmp_path: Path):
+async def test_a_lookup_that_does_not_end_is_given_up(tmp_path: Path) -> None:
     async def mute(_: str) -> list[str]:
         await asyncio.sleep(NEVER_S)
         return []
@@ -122,7 +126,7 @@ async def test_a_lookup_that_does_not_end_is_given_up(tmp_path: Path):
     assert failed.code == "TOTAL_TIMEOUT"
 
 
-async def test_tls_that_does_not_begin_is_given_up(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_tls_that_does_not_begin_is_given_up(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(-1)
         writer.close()
@@ -133,7 +137,7 @@ async def test_tls_that_does_not_begin_is_given_up(fetcher: Fetcher, serve, tmp_
     assert failed.code == "CONNECT_TIMEOUT"
 
 
-async def test_a_proxy_that_does_not_answer_is_given_up(tmp_path: Path):
+async def test_a_proxy_that_does_not_answer_is_given_up(tmp_path: Path) -> None:
     async def mute(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(-1)
         writer.close()
@@ -148,7 +152,9 @@ async def test_a_proxy_that_does_not_answer_is_given_up(tmp_path: Path):
     assert failed.code == "CONNECT_TIMEOUT"
 
 
-async def test_a_slow_disk_is_not_the_servers_fault(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
+async def test_a_slow_disk_is_not_the_servers_fault(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = Storing._write
 
     def slow_write(self: Storing, raw: bytes) -> None:

@@ -8,22 +8,33 @@ import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import TypedDict
 
 import pytest
-from certificates import Authority
-from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, KeepAlive
 
-SECRETS = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "пароль")}
+from .certificates import Authority
+from .conftest import Serve
+from .loopback_web import Handler, LoopbackRequest, Web, code_of
 
 
-def to(location: str, status: int = 302):
+class Secrets(TypedDict, total=False):
+    """Arguments of a FetchRequest that others must not see."""
+
+    headers: dict[str, str]
+    basic_auth: tuple[str, str]
+
+
+SECRETS: Secrets = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "пароль")}
+
+
+def to(location: str, status: int = 302) -> Handler:
     return lambda request: request.respond(status=status, Location=location)
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_redirects_are_followed(status: int, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_redirects_are_followed(status: int, fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/feed.xml":
             await request.respond(status=status, Location="новый путь/file.xml?a=1#part")
@@ -38,7 +49,7 @@ async def test_redirects_are_followed(status: int, fetcher: Fetcher, serve, tmp_
     assert [request.target for request in web.requests] == ["/feed.xml", path]
 
 
-async def test_circles_and_endless_ways_are_left(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_circles_and_endless_ways_are_left(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     circle = await serve(lambda request: request.respond(status=302, Location="/b" if request.target == "/a" else "/a"))
     failed = await code_of(fetcher, circle.url("/a"), tmp_path / "feed")
     assert (failed.code, failed.http_status, circle.connections) == ("REDIRECT_LOOP", 302, 2)
@@ -67,27 +78,29 @@ async def test_circles_and_endless_ways_are_left(fetcher: Fetcher, serve, tmp_pa
         ("http://169.254.169.254/latest/", "ADDRESS_REFUSED"),
     ],
 )
-async def test_a_redirect_to_nowhere_is_told(location: str, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_redirect_to_nowhere_is_told(
+    location: str, code: str, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(to(location))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.code, failed.http_status) == (code, 302)
     assert web.url() in failed.message
 
 
-async def test_a_redirect_without_an_address_is_told(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_redirect_without_an_address_is_told(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.respond(status=301))
     assert (await code_of(fetcher, web.url(), tmp_path / "feed")).code == "REDIRECT_INVALID"
 
 
-async def test_secrets_stay_with_their_origin(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_secrets_stay_with_their_origin(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def first(request: LoopbackRequest) -> None:
         await request.respond(status=302, Location={"/feed.xml": "/same", "/same": other.url("/away")}[request.target])
 
     async def away(request: LoopbackRequest) -> None:
         await request.respond(status=302, Location=back.url("/back"))
 
-    back = await serve(lambda request: request.respond(b"found"))
-    other = await serve(away)
+    back: Web = await serve(lambda request: request.respond(b"found"))
+    other: Web = await serve(away)
     web = await serve(first)
     await fetcher.fetch(FetchRequest(web.url(), **SECRETS, etag='"v1"'), tmp_path / "feed")
     for request in web.requests:
@@ -99,14 +112,14 @@ async def test_secrets_stay_with_their_origin(fetcher: Fetcher, serve, tmp_path:
     assert len(web.requests) == 2
 
 
-async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     async def home(request: LoopbackRequest) -> None:
         await request.respond(
             status=302, Location=other.url()
         ) if request.target == "/feed.xml" else await request.respond(status=401)
 
-    other = await serve(lambda request: request.respond(status=302, Location=web.url("/chosen-by-another")))
-    web = await serve(home)
+    other: Web = await serve(lambda request: request.respond(status=302, Location=web.url("/chosen-by-another")))
+    web: Web = await serve(home)
     failed = await code_of(fetcher, FetchRequest(web.url(), **SECRETS), tmp_path / "feed")
     assert "authorization" in web.requests[0].headers
     assert "authorization" not in web.requests[1].headers
@@ -131,7 +144,9 @@ async def test_secrets_do_not_come_back_with_a_way_that_left(fetcher: Fetcher, s
         {"basic_auth": ("a", "b\r\nc")},
     ],
 )
-async def test_secrets_that_cannot_be_sent_are_refused_unsaid(settings, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_secrets_that_cannot_be_sent_are_refused_unsaid(
+    settings: Secrets, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(lambda request: request.respond(b"x"))
     failed = await code_of(fetcher, FetchRequest(web.url(), **settings), tmp_path / "feed")
     assert failed.code == "REQUEST_INVALID"
@@ -139,12 +154,12 @@ async def test_secrets_that_cannot_be_sent_are_refused_unsaid(settings, fetcher:
     assert "\n" not in failed.message
 
 
-def test_a_request_does_not_show_its_secrets():
+def test_a_request_does_not_show_its_secrets() -> None:
     assert "key" not in repr(FetchRequest("http://shop.example.com/", **SECRETS))
     assert "пароль" not in repr(FetchRequest("http://shop.example.com/", **SECRETS))
 
 
-async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.respond(b"x"))
     request = FetchRequest(web.url(), headers={"user-agent": "Shop", "AUTHORIZATION": "Bearer 1"})
     await fetcher.fetch(request, tmp_path / "feed")
@@ -170,7 +185,9 @@ async def test_headers_of_the_seller_win_over_ours(fetcher: Fetcher, serve, tmp_
         (999, "HTTP_UNEXPECTED"),
     ],
 )
-async def test_each_status_has_its_words(status: int, code: str, fetcher: Fetcher, serve, tmp_path: Path):
+async def test_each_status_has_its_words(
+    status: int, code: str, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(lambda request: request.respond(status=status))
     failed = await code_of(fetcher, web.url("/feed.xml?key=secret"), tmp_path / "feed")
     assert (failed.code, failed.http_status, failed.retry_after_s) == (code, status, None)
@@ -190,12 +207,14 @@ async def test_each_status_has_its_words(status: int, code: str, fetcher: Fetche
         (404, "120", None),
     ],
 )
-async def test_a_server_is_left_alone_as_long_as_it_asks(status, value, wait_s, fetcher, serve, tmp_path: Path):
+async def test_a_server_is_left_alone_as_long_as_it_asks(
+    status: int, value: str, wait_s: int | None, fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(lambda request: request.respond(status=status, Retry_After=value))
     assert (await code_of(fetcher, web.url(), tmp_path / "feed")).retry_after_s == wait_s
 
 
-async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     moment = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
     web = await serve(lambda request: request.respond(status=503, Retry_After=moment))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
@@ -203,14 +222,14 @@ async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve, tmp_path: Pat
     assert 3500 < failed.retry_after_s <= 3600
 
 
-async def test_a_port_where_nobody_listens(fetcher: Fetcher, tmp_path: Path):
+async def test_a_port_where_nobody_listens(fetcher: Fetcher, tmp_path: Path) -> None:
     with socket.socket() as taken:  # so that nobody else can listen there
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/feed.xml"
         assert (await code_of(fetcher, url, tmp_path / "feed")).code == "CONNECT_REFUSED"
 
 
-async def test_another_address_of_the_host_is_tried(serve, tmp_path: Path):
+async def test_another_address_of_the_host_is_tried(serve: Serve, tmp_path: Path) -> None:
     async def two(_: str) -> list[str]:
         return ["127.0.0.3", "127.0.0.2"]
 
@@ -234,7 +253,7 @@ def secure(authority: Authority, proxy: str | None = None) -> Fetcher:
     return Fetcher(guard=AddressGuard(allow_loopback=True, resolver=here), ssl_context=trusting, proxy=proxy)
 
 
-async def test_tls_is_for_the_name_and_not_for_the_address(authority: Authority, serve, tmp_path: Path):
+async def test_tls_is_for_the_name_and_not_for_the_address(authority: Authority, serve: Serve, tmp_path: Path) -> None:
     seen: list[str] = []
     context = authority.server("shop.example.com")
     context.sni_callback = lambda _socket, name, _context: seen.append(name)
@@ -245,7 +264,7 @@ async def test_tls_is_for_the_name_and_not_for_the_address(authority: Authority,
     assert web.requests[0].headers["host"] == f"shop.example.com:{web.port}"
 
 
-async def test_tls_faults_have_their_words(authority: Authority, serve, tmp_path: Path):
+async def test_tls_faults_have_their_words(authority: Authority, serve: Serve, tmp_path: Path) -> None:
     cases = [
         (authority.server("other.example.com"), "TLS_WRONG_NAME"),
         (authority.server("shop.example.com", days=-1), "TLS_EXPIRED"),
@@ -260,7 +279,7 @@ async def test_tls_faults_have_their_words(authority: Authority, serve, tmp_path
 
 
 @pytest.mark.parametrize("response", [b"HTTP/1.1 400 Bad Request\r\n\r\n", b""])
-async def test_a_port_that_does_not_speak_tls(response: bytes, fetcher: Fetcher, tmp_path: Path):
+async def test_a_port_that_does_not_speak_tls(response: bytes, fetcher: Fetcher, tmp_path: Path) -> None:
     async def plain(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1)
         writer.write(response)
@@ -271,14 +290,16 @@ async def test_a_port_that_does_not_speak_tls(response: bytes, fetcher: Fetcher,
         assert (await code_of(fetcher, url, tmp_path / "feed")).code == "TLS_FAILED"
 
 
-async def test_the_public_authorities_are_trusted_unless_told_otherwise(authority: Authority, serve, tmp_path: Path):
+async def test_the_public_authorities_are_trusted_unless_told_otherwise(
+    authority: Authority, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(lambda request: request.respond(b"x"), tls=authority.server("shop.example.com"))
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True, resolver=here))
     failed = await code_of(fetcher, web.url(host="shop.example.com", scheme="https"), tmp_path / "feed")
     assert failed.code == "TLS_UNTRUSTED"
 
 
-async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve, tmp_path: Path):
+async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve: Serve, tmp_path: Path) -> None:
     plain = await serve(lambda request: request.respond(b"x"))
     web = await serve(to(plain.url()), tls=authority.server("shop.example.com"))
     url = web.url(host="shop.example.com", scheme="https")
@@ -318,7 +339,9 @@ async def outside(name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
-async def test_a_proxy_is_asked_for_the_checked_address(scheme: str, authority: Authority, serve, tmp_path: Path):
+async def test_a_proxy_is_asked_for_the_checked_address(
+    scheme: str, authority: Authority, serve: Serve, tmp_path: Path
+) -> None:
     tls = authority.server("shop.example.com") if scheme == "https" else None
     web = await serve(lambda request: request.respond(b"found"), tls=tls)
     tunnels = Tunnels(web.port)
@@ -381,21 +404,23 @@ async def test_a_way_through_the_proxy_is_kept_for_the_address_it_leads_to(
         (b"", "PROXY_FAILED"),
     ],
 )
-async def test_a_proxy_that_does_not_serve_is_our_fault(response: bytes, code: str, tmp_path: Path):
+async def test_a_proxy_that_does_not_serve_is_our_fault(response: bytes, code: str, tmp_path: Path) -> None:
     async with await asyncio.start_server(Tunnels(0, response), "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         fetcher = Fetcher(guard=AddressGuard(resolver=outside), proxy=f"http://127.0.0.1:{port}")
         assert (await code_of(fetcher, "http://shop.example.com/", tmp_path / "feed")).code == code
 
 
-def test_a_proxy_is_named_properly_and_its_password_not_told():
+def test_a_proxy_is_named_properly_and_its_password_not_told() -> None:
     for proxy in ("proxy:3128", "socks5://proxy:1080", "http://proxy", "http://us:word@proxy"):
         with pytest.raises(ValueError, match="proxy must be given as") as refused:
             Fetcher(guard=AddressGuard(), proxy=proxy)
         assert "us:word" not in str(refused.value)
 
 
-async def test_the_environment_is_not_asked(fetcher: Fetcher, serve, tmp_path: Path, monkeypatch):
+async def test_the_environment_is_not_asked(
+    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     web = await serve(lambda request: request.respond(b"x", Set_Cookie="session=1; Path=/"))
     for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")

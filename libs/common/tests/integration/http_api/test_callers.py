@@ -32,7 +32,7 @@ def own_kid(keys: KeyStore) -> str:
 
 
 def unsigned(keys: KeyStore, _: Path) -> str:
-    return jwt.encode(claims(), None, algorithm="none", headers={"kid": own_kid(keys)})
+    return jwt.encode(claims(), "", algorithm="none", headers={"kid": own_kid(keys)})
 
 
 def signed_with_public_half(keys: KeyStore, _: Path) -> str:

@@ -7,14 +7,63 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol, Self
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Message as ReceivedMessage
 from confluent_kafka.admin import AdminClient
 
-from classifeed_common.db import Database, ddl
+from classifeed_common.db import Database, Tx, ddl
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, OrderedConsumer, Record, TablePositions
+
+Condition = Callable[[], Awaitable[bool]]
+Handle = Callable[[Tx, Sequence[Record]], Awaitable[None]]
+ReadLetters = Callable[[str, int], list[ReceivedMessage]]
+
+
+class Send(Protocol):
+    """Sends so many numbered values to a topic; returns the values."""
+
+    def __call__(
+        self, topic: str, count: int, *, keys: int = 1, partition: int | None = None
+    ) -> Awaitable[list[str]]: ...
+
+
+class Eventually(Protocol):
+    """Returns when a condition holds; fails after the deadline."""
+
+    def __call__(self, condition: Condition, deadline_s: float = 120.0) -> Awaitable[None]: ...
+
+
+class MakeConsumer(Protocol):
+    """Makes a consumer of a topic; `changes` are arguments of OrderedConsumer."""
+
+    def __call__(self, topic: str, **changes: Any) -> OrderedConsumer[Tx]: ...
+
+
+class RemoveRecords(Protocol):
+    """Removes the records of partition 0 before an offset."""
+
+    def __call__(self, topic: str, *, before: int) -> None: ...
+
+
+class Work(Protocol):
+    """What runs until it is stopped: a consumer or a relay."""
+
+    async def run(self, stop: asyncio.Event) -> None: ...
+
+
+def value_of(message: ReceivedMessage) -> bytes:
+    """Return the value of a message that has one."""
+    value = message.value()
+    assert value is not None
+    return value
+
+
+def headers_of(message: ReceivedMessage) -> dict[str, str | bytes | None]:
+    return dict(message.headers() or {})
 
 
 @dataclass(frozen=True)
@@ -32,7 +81,7 @@ class Ledger:
     def __init__(self, db: Database) -> None:
         self.db = db
 
-    async def write(self, tx, records: Sequence[Record]) -> None:
+    async def write(self, tx: Tx, records: Sequence[Record]) -> None:
         """Write the effect of records, as a handler does."""
         async with tx.cursor() as cursor:
             await cursor.executemany(
@@ -65,7 +114,7 @@ class Ledger:
             disordered=tuple(disordered),
         )
 
-    def holding(self, values: Sequence[str]) -> Callable[[], Awaitable[bool]]:
+    def holding(self, values: Sequence[str]) -> Condition:
         """Return the condition that all of `values` have taken effect."""
 
         async def condition() -> bool:
@@ -102,7 +151,7 @@ def cluster(kafka: EmbeddedKafka) -> Cluster:
 
 
 @pytest.fixture
-def send(producer: KafkaProducer):
+def send(producer: KafkaProducer) -> Send:
     """Send numbered values to a topic, keys going round: returns the values."""
     sent = 0
 
@@ -123,10 +172,10 @@ def send(producer: KafkaProducer):
 
 
 @pytest.fixture
-def eventually() -> Callable[..., Awaitable[None]]:
+def eventually() -> Eventually:
     """Wait until an asynchronous condition holds; fail after the deadline."""
 
-    async def eventually(condition: Callable[[], Awaitable[bool]], deadline_s: float = 120.0) -> None:
+    async def eventually(condition: Condition, deadline_s: float = 120.0) -> None:
         until = time.monotonic() + deadline_s
         while not await condition():
             assert time.monotonic() < until, f"not within {deadline_s} s"
@@ -138,13 +187,13 @@ def eventually() -> Callable[..., Awaitable[None]]:
 class Running:
     """A consumer (or relay) at work. Leaving the block stops it, or waits for the end that it comes to by itself."""
 
-    def __init__(self, work, *, ends_with: type[Exception] | None = None) -> None:
+    def __init__(self, work: Work, *, ends_with: type[Exception] | None = None) -> None:
         self._work = work
         self._ends_with = ends_with
         self._stop = asyncio.Event()
-        self.ended_with: Exception | None = None
+        self.ended_with: BaseException | None = None
 
-    async def __aenter__(self):
+    async def __aenter__(self) -> Self:
         self._task = asyncio.create_task(self._work.run(self._stop))
         return self
 
@@ -161,11 +210,11 @@ class Running:
 
 
 @pytest.fixture
-def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> Callable[..., OrderedConsumer]:
+def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> MakeConsumer:
     """Return a factory of consumers that write the ledger, all of one group."""
 
-    def make(topic: str, **changes: object) -> OrderedConsumer:
-        settings = {
+    def make(topic: str, **changes: Any) -> OrderedConsumer[Tx]:
+        settings: dict[str, Any] = {
             "bootstrap": kafka.bootstrap,
             "group": topic_prefix + "group",
             "topics": [topic],
@@ -182,7 +231,7 @@ def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> Callabl
 
 
 @pytest.fixture
-def remove_records(kafka: EmbeddedKafka) -> Callable[..., None]:
+def remove_records(kafka: EmbeddedKafka) -> RemoveRecords:
     """Remove the first records of partition 0, as retention does."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
 
@@ -199,13 +248,13 @@ def running() -> type[Running]:
 
 
 @pytest.fixture
-def read_letters(kafka: EmbeddedKafka) -> Callable[[str, int], list]:
+def read_letters(kafka: EmbeddedKafka) -> ReadLetters:
     """Read the records of partition 0 from its start, at least so many of them, until no more come. Blocks."""
 
-    def read_letters(topic: str, count: int) -> list:
+    def read_letters(topic: str, count: int) -> list[ReceivedMessage]:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
         consumer.assign([TopicPartition(topic, 0, 0)])
-        found = []
+        found: list[ReceivedMessage] = []
         try:
             while True:
                 message = consumer.poll(60)

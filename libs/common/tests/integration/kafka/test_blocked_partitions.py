@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 from confluent_kafka import Producer
 from prometheus_client import REGISTRY
 
+from classifeed_common.db import Tx
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka import DeadLetters, Message, Poison, dlq
+from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, Poison, Record, dlq
 from classifeed_common.kafka import blocked as blocked_module
 from classifeed_common.telemetry import metrics
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import Eventually, Handle, Ledger, MakeConsumer, ReadLetters, Running, Send, headers_of, value_of
 
 pytestmark = pytest.mark.kafka
 
 
-def failing(ledger, bad: set[str], error: type[Exception] = ValueError):
+def failing(ledger: Ledger, bad: set[str], error: type[Exception] = ValueError) -> Handle:
     """Write the records, and then fail for as long as one of them is `bad`."""
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         await ledger.write(tx, records)
         found = bad & {record.value.decode() for record in records}
         if found:
@@ -28,11 +34,14 @@ def failing(ledger, bad: set[str], error: type[Exception] = ValueError):
     return handle
 
 
-def polling_at_once(subject, partitions: int):
+def polling_at_once(
+    subject: OrderedConsumer[Tx], partitions: int, monkeypatch: pytest.MonkeyPatch
+) -> OrderedConsumer[Tx]:
     """Make the first records come in one poll, though the broker may send those of each partition by themselves."""
-    poll, gathered, is_whole = subject._reader.poll, [], False
+    gathered: list[Record] = []
+    poll, is_whole = subject._reader.poll, False
 
-    async def poll_until_whole(max_records, timeout_s):
+    async def poll_until_whole(max_records: int, timeout_s: float) -> list[Record]:
         nonlocal is_whole
         records = await poll(max_records, timeout_s)
         if is_whole:
@@ -41,7 +50,7 @@ def polling_at_once(subject, partitions: int):
         is_whole = len({record.partition for record in gathered}) == partitions
         return gathered if is_whole else []
 
-    subject._reader.poll = poll_until_whole
+    monkeypatch.setattr(subject._reader, "poll", poll_until_whole)
     return subject
 
 
@@ -51,13 +60,20 @@ def gauge(name: str, group: str, topic: str, partition: int) -> float | None:
 
 
 async def test_a_record_that_fails_blocks_its_own_partition(
-    consumer, ledger, send, make_topic, running, eventually, topic_prefix, monkeypatch
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
     topic = await make_topic(partitions=4)
     first = [await send(topic, 3, partition=partition) for partition in range(4)]
     bad = {first[2][1]}
-    subject = polling_at_once(consumer(topic, handle=failing(ledger, bad)), 4)
+    subject = polling_at_once(consumer(topic, handle=failing(ledger, bad)), 4, monkeypatch)
     replaced = metrics.REOPENED.labels(topic_prefix + "group")._value.get()
     others = [*first[0], *first[1], *first[3]]
     async with running(subject):
@@ -87,15 +103,21 @@ async def test_a_record_that_fails_blocks_its_own_partition(
 
 
 async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
-    consumer, ledger, send, make_topic, running, eventually
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Otherwise a database that takes ten seconds to say no would be asked by each of them, one after the other."""
     topic = await make_topic(partitions=4)
     sent = [value for partition in range(4) for value in await send(topic, 2, partition=partition)]
     attempts: list[set[int]] = []
     is_away = True
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         attempts.append({record.partition for record in records})
         if is_away:
             raise Unavailable("AWAY", "the database is away")
@@ -104,7 +126,7 @@ async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
     async def tried() -> bool:
         return len(attempts) >= 3
 
-    async with running(polling_at_once(consumer(topic, handle=handle), 4)):
+    async with running(polling_at_once(consumer(topic, handle=handle), 4, monkeypatch)):
         await eventually(tried)
         assert all(parts == {0, 1, 2, 3} for parts in attempts), attempts
         is_away = False
@@ -113,20 +135,29 @@ async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
 
 
 async def test_dead_letters_that_nobody_takes_block_one_partition(
-    kafka, consumer, ledger, producer, send, make_topic, running, eventually, cluster, monkeypatch
-):
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     topic = await make_topic(partitions=2)
     await cluster.remove([dlq(topic)])
     bad = await send(topic, 1, partition=0)
     good = await send(topic, 1, partition=1)
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         for record in records:
             if record.value.decode() in bad:
                 raise Poison(record, "it has no price")
         await ledger.write(tx, records)
 
-    subject = polling_at_once(consumer(topic, handle=handle, dead_letters=DeadLetters(producer)), 2)
+    subject = polling_at_once(consumer(topic, handle=handle, dead_letters=DeadLetters(producer)), 2, monkeypatch)
     async with running(subject):
         await eventually(ledger.holding(good))
         monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
@@ -143,8 +174,18 @@ async def test_dead_letters_that_nobody_takes_block_one_partition(
     ("size", "is_cut"), [(999_000, False), (1_040_000, True), (30_000_000, True), (900_000, False)]
 )
 async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
-    kafka, consumer, ledger, producer, send, make_topic, running, eventually, read_letters, size, is_cut
-):
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    read_letters: ReadLetters,
+    size: int,
+    is_cut: bool,
+) -> None:
     """Another client may send what ours would not, and 30 MB of zeros travel as a record of some kilobytes."""
     topic = await make_topic()
     other = Producer(
@@ -155,7 +196,7 @@ async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
     assert other.flush(60) == 0
     sent = await send(topic, 3)
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         for record in records:
             if len(record.value) > 100:
                 raise Poison(record, "is no request")
@@ -164,17 +205,25 @@ async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
     async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
         await eventually(ledger.holding(sent))
     [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
-    headers = dict(letter.headers())
+    headers = headers_of(letter)
     assert headers["dlq-reason"] == b"is no request"
     assert (headers["dlq-topic"], headers["dlq-offset"]) == (topic.encode(), b"0")
     assert headers.get("dlq-cut") == (f"value {size}".encode() if is_cut else None)
-    assert garbage.startswith(letter.value())
-    assert len(letter.value()) > 890_000
+    assert garbage.startswith(value_of(letter))
+    assert len(value_of(letter)) > 890_000
 
 
 async def test_a_record_with_a_huge_key_and_huge_headers_becomes_a_dead_letter(
-    kafka, consumer, ledger, producer, make_topic, running, eventually, read_letters, send
-):
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    read_letters: ReadLetters,
+    send: Send,
+) -> None:
     topic = await make_topic()
     other = Producer(
         {"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 100_000_000, "compression.type": "lz4"}
@@ -183,7 +232,7 @@ async def test_a_record_with_a_huge_key_and_huge_headers_becomes_a_dead_letter(
     assert other.flush(60) == 0
     sent = await send(topic, 1)
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         if records[0].offset == 0:
             raise Poison(records[0], "is no request")
         await ledger.write(tx, records)
@@ -191,18 +240,24 @@ async def test_a_record_with_a_huge_key_and_huge_headers_becomes_a_dead_letter(
     async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
         await eventually(ledger.holding(sent))
     [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
-    assert dict(letter.headers())["dlq-cut"] == b"key 500000, headers 500001"
-    assert (letter.value(), len(letter.key())) == (b"value", 16 * 1024)
+    assert headers_of(letter)["dlq-cut"] == b"key 500000, headers 500001"
+    assert (value_of(letter), len(letter.key() or b"")) == (b"value", 16 * 1024)
 
 
 async def test_poison_found_at_once_costs_one_attempt(
-    consumer, ledger, producer, make_topic, running, eventually, read_letters
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    read_letters: ReadLetters,
+) -> None:
     topic = await make_topic()
     await producer.send([Message(topic, b"k", b"bad" if at % 2 else b"%d" % at) for at in range(100)])
     attempts = 0
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         nonlocal attempts
         attempts += 1
         bad = [(record, "bad") for record in records if record.value == b"bad"]

@@ -3,35 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import pytest
 
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.kafka import Topic, dlq, ensure_topics
+from classifeed_common.kafka import Cluster, Topic, dlq, ensure_topics
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import RemoveRecords, Send
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
-async def name(topic_prefix, cluster):
+async def name(topic_prefix: str, cluster: Cluster) -> AsyncIterator[str]:
     yield topic_prefix + "made"
     await cluster.remove([topic_prefix + "made", dlq(topic_prefix + "made")])
 
 
-async def test_declared_topics_are_made_with_their_dead_letters(kafka, cluster, name):
+async def test_declared_topics_are_made_with_their_dead_letters(
+    kafka: EmbeddedKafka, cluster: Cluster, name: str
+) -> None:
     await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
     states = await cluster.topics([name, dlq(name), name + ".absent"])
     assert {topic: state.partitions for topic, state in states.items()} == {name: 3, dlq(name): 1}
 
 
-async def test_making_again_changes_nothing(kafka, cluster, name):
+async def test_making_again_changes_nothing(kafka: EmbeddedKafka, cluster: Cluster, name: str) -> None:
     await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
     before = await cluster.topics([name])
     await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
     assert await cluster.topics([name]) == before
 
 
-async def test_another_number_of_partitions_is_told_not_changed(kafka, cluster, name):
+async def test_another_number_of_partitions_is_told_not_changed(
+    kafka: EmbeddedKafka, cluster: Cluster, name: str
+) -> None:
     await ensure_topics(kafka.bootstrap, [Topic(name, 3, 60_000)])
     with pytest.raises(FailedPrecondition, match="has 3 partitions, declared are 4") as refused:
         await ensure_topics(kafka.bootstrap, [Topic(name, 4, 60_000)])
@@ -39,7 +48,7 @@ async def test_another_number_of_partitions_is_told_not_changed(kafka, cluster, 
     assert (await cluster.topics([name]))[name].partitions == 3
 
 
-async def test_a_topic_made_again_has_another_id(cluster, kafka, name):
+async def test_a_topic_made_again_has_another_id(cluster: Cluster, kafka: EmbeddedKafka, name: str) -> None:
     await cluster.ensure([Topic(name, 1, 60_000)])
     first = (await cluster.topics([name]))[name].topic_id
     await cluster.remove([name])
@@ -48,7 +57,9 @@ async def test_a_topic_made_again_has_another_id(cluster, kafka, name):
     assert (await cluster.topics([name]))[name].topic_id != first
 
 
-async def test_starts_and_ends_of_logs(cluster, send, make_topic, remove_records):
+async def test_starts_and_ends_of_logs(
+    cluster: Cluster, send: Send, make_topic: MakeTopic, remove_records: RemoveRecords
+) -> None:
     topic = await make_topic(partitions=2)
     await send(topic, 5, partition=0)
     remove_records(topic, before=2)
@@ -60,8 +71,8 @@ async def test_starts_and_ends_of_logs(cluster, send, make_topic, remove_records
 
 @pytest.mark.slow
 async def test_a_cluster_that_lived_through_a_restart_of_the_broker_still_knows_the_ends(
-    kafka, cluster, send, make_topic
-):
+    kafka: EmbeddedKafka, cluster: Cluster, send: Send, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     await send(topic, 3, partition=0)
     assert await cluster.ends([(topic, 0)]) == {(topic, 0): 3}

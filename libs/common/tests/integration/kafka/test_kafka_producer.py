@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Iterator
+from typing import Protocol
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Message as ReceivedMessage
 
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, KafkaProducer, Message
 from classifeed_common.kafka import producer as producer_module
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import value_of
 
 pytestmark = pytest.mark.kafka
 
 
+class Read(Protocol):
+    """Returns the messages of a partition so far."""
+
+    def __call__(self, topic: str, partition: int = 0) -> Awaitable[list[ReceivedMessage]]: ...
+
+
 @pytest.fixture
-def read(kafka):
+def read(kafka: EmbeddedKafka) -> Iterator[Read]:
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
 
-    def read_now(topic: str, partition: int) -> list:
+    def read_now(topic: str, partition: int) -> list[ReceivedMessage]:
         consumer.assign([TopicPartition(topic, partition, 0)])
-        found = []
+        found: list[ReceivedMessage] = []
         while True:
             message = consumer.poll(60)
             assert message is not None
@@ -28,37 +41,43 @@ def read(kafka):
                 return found
             found.append(message)
 
-    async def read(topic: str, partition: int = 0) -> list:
+    async def read(topic: str, partition: int = 0) -> list[ReceivedMessage]:
         return await asyncio.to_thread(read_now, topic, partition)
 
     yield read
     consumer.close()
 
 
-async def test_what_was_sent_is_there_when_send_returns(producer, read, make_topic):
+async def test_what_was_sent_is_there_when_send_returns(
+    producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     await producer.send([Message(topic, b"k", str(n).encode(), {"type": b"x"}) for n in range(5000)])
     found = await read(topic)
-    assert [int(message.value()) for message in found] == list(range(5000))
+    assert [int(value_of(message)) for message in found] == list(range(5000))
     assert found[0].headers() == [("type", b"x")]
 
 
-async def test_nothing_to_send_needs_no_broker():
+async def test_nothing_to_send_needs_no_broker() -> None:
     await KafkaProducer("127.0.0.1:1", client_id="t").send([])
 
 
-async def test_sends_at_the_same_time_return_each_with_its_own(producer, read, make_topic):
+async def test_sends_at_the_same_time_return_each_with_its_own(
+    producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     sends = [producer.send([Message(topic, b"k", f"{s}-{n:03d}".encode()) for n in range(200)]) for s in range(10)]
     await asyncio.gather(*sends)
-    found = [message.value().decode() for message in await read(topic)]
+    found = [value_of(message).decode() for message in await read(topic)]
     assert sorted(found) == [f"{s}-{n:03d}" for s in range(10) for n in range(200)]
     for s in range(10):
         mine = [value for value in found if value.startswith(f"{s}-")]
         assert mine == sorted(mine)
 
 
-async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(producer, read, make_topic):
+async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(
+    producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic(partitions=4)
     await producer.send([Message(topic, b"same", b"1"), Message(topic, b"same", b"2")])
     await producer.send([Message(topic, b"same", b"3", partition=partition) for partition in range(4)])
@@ -69,12 +88,14 @@ async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(producer
 
 
 @pytest.mark.slow
-async def test_a_topic_that_does_not_exist_is_told(producer, topic_prefix):
+async def test_a_topic_that_does_not_exist_is_told(producer: KafkaProducer, topic_prefix: str) -> None:
     with pytest.raises(Unavailable, match=f"{topic_prefix}nowhere"):
         await producer.send([Message(topic_prefix + "nowhere", b"k", b"v")], limit_s=120)
 
 
-async def test_too_large_a_message_is_refused_before_anything_is_sent(producer, read, make_topic):
+async def test_too_large_a_message_is_refused_before_anything_is_sent(
+    producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     with pytest.raises(InvalidArgument, match="cut it smaller"):
         await producer.send([Message(topic, b"k", b"v"), Message(topic, b"k", bytes(MAX_MESSAGE_BYTES + 1))])
@@ -83,7 +104,7 @@ async def test_too_large_a_message_is_refused_before_anything_is_sent(producer, 
     assert len(await read(topic)) == 1
 
 
-async def test_absent_broker_is_told_within_the_limit():
+async def test_absent_broker_is_told_within_the_limit() -> None:
     producer = KafkaProducer("127.0.0.1:1", client_id="t")
     await producer.start()
     async with asyncio.timeout(60):
@@ -92,7 +113,9 @@ async def test_absent_broker_is_told_within_the_limit():
     await producer.close()
 
 
-async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_of_it(monkeypatch):
+async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_of_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """As one that lost its brokers for good: here it never had any, and another client is said to reach them."""
     monkeypatch.setattr(producer_module, "_STALLED_S", 0.3)
     monkeypatch.setattr(producer_module, "_PROBE_EVERY_S", 0.0)
@@ -112,7 +135,7 @@ async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_o
     await producer.close()
 
 
-async def test_a_send_before_the_start_or_after_the_end_is_told(kafka):
+async def test_a_send_before_the_start_or_after_the_end_is_told(kafka: EmbeddedKafka) -> None:
     producer = KafkaProducer(kafka.bootstrap, client_id="t")
     with pytest.raises(Unavailable, match="not running"):
         await producer.send([Message("t", b"k", b"v")])
@@ -123,14 +146,18 @@ async def test_a_send_before_the_start_or_after_the_end_is_told(kafka):
         await producer.send([Message("t", b"k", b"v")])
 
 
-async def test_more_than_the_buffer_holds_waits_for_room(producer, read, make_topic):
+async def test_more_than_the_buffer_holds_waits_for_room(
+    producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     await producer.send([Message(topic, b"k", bytes(900_000)) for _ in range(100)])  # 90 MB, the buffer has 64
     assert len(await read(topic)) == 100
 
 
 @pytest.mark.slow
-async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(kafka, producer, read, make_topic):
+async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(
+    kafka: EmbeddedKafka, producer: KafkaProducer, read: Read, make_topic: MakeTopic
+) -> None:
     topic = await make_topic()
     await producer.send([Message(topic, b"k", b"0")])
     sends = [
@@ -141,7 +168,7 @@ async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(kafk
     kafka.spawn()
     await asyncio.to_thread(kafka.wait_ready, 300)
     await asyncio.gather(*sends)
-    found = [int(message.value()) for message in await read(topic)]
+    found = [int(value_of(message)) for message in await read(topic)]
     assert found == list(range(2000))
 
 

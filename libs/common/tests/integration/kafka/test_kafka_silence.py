@@ -8,17 +8,26 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database, ddl, is_passing_fault
-from classifeed_common.kafka import Cluster, GroupPartition, Message, Position, TablePositions
+from classifeed_common.kafka import Cluster, GroupPartition, KafkaProducer, Message, Position, TablePositions
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import Ledger, MakeConsumer, Running, Send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
 
 async def test_effects_go_on_after_a_silence_once_each_and_in_order(
-    ledger, consumer, running, make_topic, send, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
+    ledger: Ledger,
+    consumer: MakeConsumer,
+    running: type[Running],
+    make_topic: MakeTopic,
+    send: Send,
+    proxied_database: ProxiedDatabase,
+    postgres_proxy: TcpProxy,
 ) -> None:
     topic = await make_topic(partitions=3)
     reading = consumer(topic, positions=TablePositions(await proxied_database(), effect_limit_s=3600))
@@ -36,7 +45,7 @@ async def test_effects_go_on_after_a_silence_once_each_and_in_order(
 
 
 async def test_an_effect_whose_commit_was_lost_does_not_hold_up_the_next(
-    ledger, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
+    ledger: Ledger, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
 ) -> None:
     """The rows of positions are locked by a session that waits for a client whose words do not come through."""
     part = GroupPartition("group", "topic", 0)
@@ -64,9 +73,9 @@ async def test_an_effect_whose_commit_was_lost_does_not_hold_up_the_next(
 
 async def test_a_relay_goes_on_after_a_silence(
     database: Database,
-    producer,
+    producer: KafkaProducer,
     cluster: Cluster,
-    make_topic,
+    make_topic: MakeTopic,
     proxied_database: ProxiedDatabase,
     postgres_proxy: TcpProxy,
 ) -> None:

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from typing import cast
 
 import pytest
+from confluent_kafka import Consumer
 
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka import membership as membership_module
 from classifeed_common.kafka.membership import Membership
 from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import Eventually, Ledger, MakeConsumer, Running, Send
 
 pytestmark = pytest.mark.kafka
 
 
 @pytest.fixture
-def hurry(monkeypatch):
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer_module, "_SHORTEST_MAX_WAIT_S", 0.5)
     monkeypatch.setattr(consumer_module, "_STARVING_S", 0.5)
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.1)
@@ -24,8 +31,15 @@ def hurry(monkeypatch):
 
 @pytest.mark.slow
 async def test_a_client_that_left_its_group_is_replaced(
-    hurry, consumer, ledger, send, make_topic, running, eventually, cluster
-):
+    hurry: None,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+) -> None:
     topic = await make_topic(partitions=2)
     sent = await send(topic, 10, keys=4)
     subject = consumer(topic)
@@ -41,8 +55,14 @@ async def test_a_client_that_left_its_group_is_replaced(
 
 @pytest.mark.slow
 async def test_a_client_without_a_group_that_gets_nothing_is_replaced(
-    hurry, consumer, ledger, send, make_topic, running, eventually
-):
+    hurry: None,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic(partitions=2)
     sent = await send(topic, 10, keys=4)
     subject = consumer(topic, assign_all=True)
@@ -67,7 +87,9 @@ class Idle:
 
 
 @pytest.mark.parametrize("is_reachable", [False, True])
-async def test_time_in_which_the_brokers_are_away_does_not_count(monkeypatch, is_reachable):
+async def test_time_in_which_the_brokers_are_away_does_not_count(
+    monkeypatch: pytest.MonkeyPatch, is_reachable: bool
+) -> None:
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.0)
     probes = 0
 
@@ -78,7 +100,7 @@ async def test_time_in_which_the_brokers_are_away_does_not_count(monkeypatch, is
 
     monkeypatch.setattr(membership_module, "are_brokers_reachable", probe)
     reader = Idle()
-    membership = Membership(reader, "127.0.0.1:1", "g", max_wait_s=0.0)
+    membership = Membership(cast("PartitionReader", reader), "127.0.0.1:1", "g", max_wait_s=0.0)
     async with asyncio.timeout(60):
         while probes < 5:
             await membership.keep(starves=False)
@@ -87,11 +109,13 @@ async def test_time_in_which_the_brokers_are_away_does_not_count(monkeypatch, is
     assert bool(reader.reopened) == is_reachable
 
 
-async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_us_resets_it(monkeypatch):
+async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_us_resets_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.0)
     monkeypatch.setattr(membership_module, "are_brokers_reachable", lambda _: True)
     reader = Idle()
-    membership = Membership(reader, "127.0.0.1:1", "g", max_wait_s=0.01)
+    membership = Membership(cast("PartitionReader", reader), "127.0.0.1:1", "g", max_wait_s=0.01)
     async with asyncio.timeout(60):
         while reader.reopened < 3:
             await membership.keep(starves=False)
@@ -104,8 +128,8 @@ async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_u
 
 
 async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
-    kafka, make_topic, topic_prefix, eventually
-):
+    kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str, eventually: Eventually
+) -> None:
     """While positions are loaded the group may take the partitions away; to assign them then would be to keep them."""
     topic = await make_topic(partitions=2)
     reader = PartitionReader(
@@ -133,7 +157,7 @@ async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
         await reader.close()
 
 
-async def test_at_most_one_commit_is_under_way(kafka, make_topic, topic_prefix):
+async def test_at_most_one_commit_is_under_way(kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str) -> None:
     """A rebalance waits for every commit before it; a broker that stood still would hold it up by all of them."""
     topic = await make_topic()
     reader = PartitionReader(
@@ -147,10 +171,10 @@ async def test_at_most_one_commit_is_under_way(kafka, make_topic, topic_prefix):
     commits: list[object] = []
 
     class Client:
-        def commit(self, *, offsets, asynchronous) -> None:
+        def commit(self, *, offsets: object, asynchronous: bool) -> None:
             commits.append(offsets)
 
-    reader._consumer = Client()
+    reader._consumer = cast("Consumer", Client())
     for _ in range(3):
         await reader.show({(topic, 0): 1})
     assert len(commits) == 1

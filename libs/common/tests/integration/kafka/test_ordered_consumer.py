@@ -3,22 +3,44 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 import psycopg
 import pytest
 from confluent_kafka import Consumer, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
-from classifeed_common.kafka import KafkaProducer, Message, TablePositions, light_first
+from classifeed_common.db import Tx
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import (
+    Cluster,
+    GroupPartition,
+    KafkaProducer,
+    Message,
+    Position,
+    Record,
+    TablePositions,
+    light_first,
+)
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.telemetry import metrics
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import Eventually, Ledger, MakeConsumer, RemoveRecords, Running, Send
 
 pytestmark = pytest.mark.kafka
 
 
-async def test_each_record_once_and_in_order_per_key(consumer, ledger, send, make_topic, running, eventually):
+async def test_each_record_once_and_in_order_per_key(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic(partitions=4)
     sent = await send(topic, 300, keys=10)
     async with running(consumer(topic, max_records=50)):
@@ -30,7 +52,14 @@ async def test_each_record_once_and_in_order_per_key(consumer, ledger, send, mak
     assert sum((await ledger.positions(topic)).values()) == len(sent)
 
 
-async def test_restart_goes_on_where_it_stood(consumer, ledger, send, make_topic, running, eventually):
+async def test_restart_goes_on_where_it_stood(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 20)
     async with running(consumer(topic)):
@@ -42,8 +71,14 @@ async def test_restart_goes_on_where_it_stood(consumer, ledger, send, make_topic
 
 
 async def test_positions_that_went_back_are_noticed_without_a_further_record(
-    consumer, ledger, send, make_topic, running, eventually, monkeypatch
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(consumer_module, "_COMPARE_EVERY_S", 0.2)
     topic = await make_topic(partitions=2)
     sent = await send(topic, 20, keys=1)
@@ -57,15 +92,21 @@ async def test_positions_that_went_back_are_noticed_without_a_further_record(
 
 
 async def test_one_transaction_covers_all_polled_partitions(
-    consumer, ledger, send, make_topic, running, eventually, topic_prefix
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+) -> None:
     topic = await make_topic(partitions=3)
     sent = await send(topic, 30, keys=12)
     transactions: dict[str, set[int]] = {}
 
-    async def handle(tx, records) -> None:
-        row = await (await tx.execute("SELECT pg_current_xact_id()::text")).fetchone()
-        transactions.setdefault(row[0], set()).update(record.partition for record in records)
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
+        [(xid,)] = await (await tx.execute("SELECT pg_current_xact_id()::text")).fetchall()
+        transactions.setdefault(xid, set()).update(record.partition for record in records)
         await ledger.write(tx, records)
 
     async def shared() -> bool:
@@ -81,14 +122,20 @@ async def test_one_transaction_covers_all_polled_partitions(
 
 
 async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_much(
-    consumer, ledger, producer, make_topic, running, eventually, monkeypatch
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     topic = await make_topic(partitions=2)
     transactions: list[list[int]] = []
     polled: list[set[int]] = []
     poll = PartitionReader.poll
 
-    async def watched(self, max_records, timeout_s):
+    async def watched(self: PartitionReader, max_records: int, timeout_s: float) -> list[Record]:
         records = await poll(self, max_records, timeout_s)
         transactions.clear()
         polled.append({record.partition for record in records})
@@ -97,7 +144,7 @@ async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_muc
     monkeypatch.setattr(PartitionReader, "poll", watched)
     ends: list[list[list[int]]] = []
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         transactions.append([record.partition for record in records])
         if polled[-1] == {0, 1}:
             ends.append([*transactions])
@@ -115,8 +162,13 @@ async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_muc
 
 
 async def test_first_start_writes_its_beginning_before_any_record(
-    consumer, ledger, make_topic, running, eventually, cluster
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+) -> None:
     topic = await make_topic(partitions=2)
 
     async def begun() -> bool:
@@ -130,8 +182,14 @@ async def test_first_start_writes_its_beginning_before_any_record(
 
 
 async def test_first_start_begins_where_the_log_begins(
-    remove_records, consumer, ledger, send, make_topic, running, eventually
-):
+    remove_records: RemoveRecords,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 10)
     remove_records(topic, before=4)
@@ -141,8 +199,15 @@ async def test_first_start_begins_where_the_log_begins(
 
 
 async def test_kafkas_own_commit_is_for_display_only(
-    kafka, consumer, ledger, send, make_topic, running, eventually, topic_prefix
-):
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 10)
     other = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": topic_prefix + "group"})
@@ -161,13 +226,20 @@ async def test_kafkas_own_commit_is_for_display_only(
     assert await ledger.values() == sent
 
 
-async def test_rebalance_in_the_middle_of_handling(consumer, ledger, send, make_topic, running, eventually):
+async def test_rebalance_in_the_middle_of_handling(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     """A second member joins while the first one handles; the first one goes on when it owns less."""
     topic = await make_topic(partitions=4)
     sent = await send(topic, 40, keys=16)
     in_the_middle, go_on = asyncio.Event(), asyncio.Event()
 
-    async def handle_slowly(tx, records) -> None:
+    async def handle_slowly(tx: Tx, records: Sequence[Record]) -> None:
         await ledger.write(tx, records)
         in_the_middle.set()
         await go_on.wait()
@@ -191,8 +263,16 @@ async def test_rebalance_in_the_middle_of_handling(consumer, ledger, send, make_
 
 @pytest.mark.parametrize(("compares", "fault"), [(True, None), (False, "doubled")])
 async def test_two_owners_of_one_partition(
-    consumer, ledger, send, make_topic, running, eventually, topic_prefix, compares, fault
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+    compares: bool,
+    fault: str | None,
+) -> None:
     """Both believe that they own it, as after a pause past the session; without the comparison the effects double."""
     topic = await make_topic()
     sent = await send(topic, 10)
@@ -200,7 +280,9 @@ async def test_two_owners_of_one_partition(
 
     class Held(TablePositions):
         @asynccontextmanager
-        async def effect(self, expected, new):
+        async def effect(
+            self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+        ) -> AsyncIterator[Tx]:
             polled.set()
             await go_on.wait()
             if compares:
@@ -228,7 +310,14 @@ async def test_two_owners_of_one_partition(
         assert zombies._value.get() == before + 1
 
 
-async def test_commit_whose_answer_was_lost_is_not_repeated(consumer, ledger, send, make_topic, running, eventually):
+async def test_commit_whose_answer_was_lost_is_not_repeated(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 10)
 
@@ -236,7 +325,9 @@ async def test_commit_whose_answer_was_lost_is_not_repeated(consumer, ledger, se
         lost = False
 
         @asynccontextmanager
-        async def effect(self, expected, new):
+        async def effect(
+            self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+        ) -> AsyncIterator[Tx]:
             async with super().effect(expected, new) as tx:
                 yield tx
             if not self.lost:
@@ -248,12 +339,19 @@ async def test_commit_whose_answer_was_lost_is_not_repeated(consumer, ledger, se
     assert await ledger.values() == sent
 
 
-async def test_database_sessions_cut_off_in_the_middle(consumer, ledger, send, make_topic, running, eventually):
+async def test_database_sessions_cut_off_in_the_middle(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 10)
     cuts = 0
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         nonlocal cuts
         await ledger.write(tx, records)
         if cuts < 2:
@@ -267,7 +365,14 @@ async def test_database_sessions_cut_off_in_the_middle(consumer, ledger, send, m
     assert await ledger.values() == sent
 
 
-async def test_holes_of_transactions_are_read_through(kafka, consumer, ledger, make_topic, running, eventually):
+async def test_holes_of_transactions_are_read_through(
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     """Markers of transactions take offsets that no record has; the consumer must neither stop nor skip."""
     topic = await make_topic()
     other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
@@ -287,14 +392,22 @@ async def test_holes_of_transactions_are_read_through(kafka, consumer, ledger, m
     assert await ledger.values() == sent
 
 
-async def test_stale_fetch_is_not_taken_for_a_hole(consumer, ledger, send, make_topic, running, eventually):
+async def test_stale_fetch_is_not_taken_for_a_hole(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Records that come too early, as out of an old fetch, are left alone; those in between are read first."""
     topic = await make_topic()
     sent = await send(topic, 10)
     subject = consumer(topic, max_records=3)
     poll, skipped = subject._reader.poll, False
 
-    async def poll_with_a_skip(max_records, timeout_s):
+    async def poll_with_a_skip(max_records: int, timeout_s: float) -> list[Record]:
         nonlocal skipped
         records = await poll(max_records, timeout_s)
         if records and not skipped:
@@ -302,7 +415,7 @@ async def test_stale_fetch_is_not_taken_for_a_hole(consumer, ledger, send, make_
             return records[2:]
         return records
 
-    subject._reader.poll = poll_with_a_skip
+    monkeypatch.setattr(subject._reader, "poll", poll_with_a_skip)
     async with running(subject):
         await eventually(ledger.holding(sent))
     assert skipped
@@ -310,8 +423,15 @@ async def test_stale_fetch_is_not_taken_for_a_hole(consumer, ledger, send, make_
 
 
 async def test_without_a_group_all_partitions_are_read_and_grown_ones_found(
-    kafka, consumer, ledger, send, make_topic, running, eventually, monkeypatch
-):
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(consumer_module, "_PARTITIONS_EVERY_S", 0.2)
     topic = await make_topic(partitions=2)
     sent = await send(topic, 5, partition=0) + await send(topic, 5, partition=1)
@@ -327,7 +447,14 @@ async def test_without_a_group_all_partitions_are_read_and_grown_ones_found(
     assert await ledger.positions(topic) == {0: 5, 1: 5, 2: 1}
 
 
-async def test_backlog_counts_what_the_group_has_not_handled(consumer, ledger, send, make_topic, running, eventually):
+async def test_backlog_counts_what_the_group_has_not_handled(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic(partitions=2)
     sent = await send(topic, 30, keys=8)
     subject = consumer(topic)
@@ -340,8 +467,14 @@ async def test_backlog_counts_what_the_group_has_not_handled(consumer, ledger, s
 
 
 async def test_topic_that_comes_later_is_waited_for(
-    consumer, ledger, send, make_topic, running, eventually, topic_prefix
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+) -> None:
     async with running(consumer(topic_prefix + "late", assign_all=True)):
         topic = await make_topic("late")
         sent = await send(topic, 3)

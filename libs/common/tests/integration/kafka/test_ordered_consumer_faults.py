@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
+from classifeed_common.db import Tx
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import (
+    Cluster,
     DeadLetters,
+    KafkaProducer,
+    LogLost,
     OffsetOutsideLog,
     Poison,
     Record,
@@ -19,11 +25,25 @@ from classifeed_common.kafka import (
 from classifeed_common.kafka import consumer as consumer_module
 from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.telemetry import metrics
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import (
+    Eventually,
+    Handle,
+    Ledger,
+    MakeConsumer,
+    ReadLetters,
+    RemoveRecords,
+    Running,
+    Send,
+    headers_of,
+    value_of,
+)
 
 pytestmark = pytest.mark.kafka
 
 
-async def recreate(cluster, topic: str) -> None:
+async def recreate(cluster: Cluster, topic: str) -> None:
     old = (await cluster.topics([topic]))[topic].topic_id
     await cluster.remove([topic])
     async with asyncio.timeout(120):
@@ -36,8 +56,16 @@ async def recreate(cluster, topic: str) -> None:
 
 @pytest.mark.parametrize("count", [9, 2])  # with 9 the old offset lies inside the new log, with 2 outside
 async def test_recreated_topic_stops_the_start(
-    consumer, ledger, send, make_topic, running, eventually, cluster, topic_prefix, count
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+    topic_prefix: str,
+    count: int,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -53,8 +81,14 @@ async def test_recreated_topic_stops_the_start(
 
 
 async def test_recreated_topic_stops_a_running_consumer(
-    consumer, ledger, send, make_topic, running, eventually, cluster
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic), ends_with=TopicRecreated):
@@ -65,8 +99,15 @@ async def test_recreated_topic_stops_a_running_consumer(
 
 
 async def test_recreated_topic_as_long_as_the_old_one_is_noticed_without_a_record(
-    consumer, ledger, send, make_topic, running, eventually, cluster, monkeypatch
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(consumer_module, "_COMPARE_EVERY_S", 0.2)
     topic = await make_topic()
     sent = await send(topic, 5)
@@ -84,8 +125,14 @@ async def test_recreated_topic_as_long_as_the_old_one_is_noticed_without_a_recor
 
 
 async def test_recreated_topic_begins_anew_after_the_remedy(
-    consumer, ledger, send, make_topic, running, eventually, cluster
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -100,8 +147,14 @@ async def test_recreated_topic_begins_anew_after_the_remedy(
 
 
 async def test_records_removed_by_retention_stop_the_start(
-    remove_records, consumer, ledger, send, make_topic, running, eventually
-):
+    remove_records: RemoveRecords,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -117,13 +170,19 @@ async def test_records_removed_by_retention_stop_the_start(
 
 
 async def test_records_removed_under_a_running_consumer_stop_it(
-    remove_records, consumer, ledger, send, make_topic, running, eventually
-):
+    remove_records: RemoveRecords,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 1)
     blocked, go_on = asyncio.Event(), asyncio.Event()
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         blocked.set()
         if not go_on.is_set():
             raise ConnectionError("away")
@@ -140,8 +199,17 @@ async def test_records_removed_under_a_running_consumer_stop_it(
 
 @pytest.mark.parametrize("lost", ["removed", "recreated", "past the end"])
 async def test_a_consumer_whose_senders_ask_again_goes_on_where_the_log_can_be_read(
-    remove_records, consumer, ledger, send, make_topic, running, eventually, cluster, topic_prefix, lost
-):
+    remove_records: RemoveRecords,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    cluster: Cluster,
+    topic_prefix: str,
+    lost: str,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -170,8 +238,14 @@ async def test_a_consumer_whose_senders_ask_again_goes_on_where_the_log_can_be_r
 
 
 async def test_a_mend_that_fails_is_tried_again(
-    consumer, ledger, send, make_topic, running, eventually, remove_records
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    remove_records: RemoveRecords,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -181,7 +255,7 @@ async def test_a_mend_that_fails_is_tried_again(
     positions = TablePositions(ledger.db)
     calls = 0
 
-    async def mend(lost) -> None:
+    async def mend(lost: LogLost) -> None:
         nonlocal calls
         calls += 1
         if calls < 3:
@@ -194,7 +268,14 @@ async def test_a_mend_that_fails_is_tried_again(
     assert calls == 3
 
 
-async def test_position_past_the_end_of_the_log_stops(consumer, ledger, send, make_topic, running, eventually):
+async def test_position_past_the_end_of_the_log_stops(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     """As after a restore of Kafka older than the database."""
     topic = await make_topic()
     sent = await send(topic, 5)
@@ -209,14 +290,19 @@ async def test_position_past_the_end_of_the_log_stops(consumer, ledger, send, ma
 
 @pytest.mark.slow
 async def test_passing_fault_blocks_without_losing_the_membership(
-    consumer, ledger, send, make_topic, running, eventually
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     """A fault longer than max.poll.interval: nothing is skipped, and the group never takes the partitions away."""
     topic = await make_topic()
     sent = await send(topic, 5)
     fails, attempts = True, 0
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         nonlocal attempts
         attempts += 1
         await ledger.write(tx, records)
@@ -242,12 +328,19 @@ async def test_passing_fault_blocks_without_losing_the_membership(
 
 
 @pytest.mark.slow
-async def test_slow_handler_keeps_the_membership(consumer, ledger, send, make_topic, running, eventually):
+async def test_slow_handler_keeps_the_membership(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 5)
     begun = asyncio.Event()
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         begun.set()
         await asyncio.sleep(8)
         await ledger.write(tx, records)
@@ -264,7 +357,15 @@ async def test_slow_handler_keeps_the_membership(consumer, ledger, send, make_to
 
 
 @pytest.mark.slow
-async def test_broker_killed_and_started_again(kafka, consumer, ledger, send, make_topic, running, eventually):
+async def test_broker_killed_and_started_again(
+    kafka: EmbeddedKafka,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic(partitions=2)
     sent = await send(topic, 20, keys=8)
     async with running(consumer(topic)):
@@ -278,8 +379,8 @@ async def test_broker_killed_and_started_again(kafka, consumer, ledger, send, ma
     assert report == type(report)()
 
 
-def refuse_value(ledger, bad: str):
-    async def handle(tx, records) -> None:
+def refuse_value(ledger: Ledger, bad: str) -> Handle:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         await ledger.write(tx, records)
         for record in records:
             if record.value.decode() == bad:
@@ -289,13 +390,22 @@ def refuse_value(ledger, bad: str):
 
 
 async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
-    cluster, consumer, ledger, producer, send, make_topic, running, eventually, topic_prefix, read_letters
-):
+    cluster: Cluster,
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    topic_prefix: str,
+    read_letters: ReadLetters,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 10)
     bad = sent[4]
 
-    async def refuse(tx, record, reason) -> None:
+    async def refuse(tx: Tx, record: Record, reason: str) -> None:
         await tx.execute(
             "INSERT INTO effects (key, value) VALUES ('key-0', %s)", (f"{record.value.decode()}: {reason}",)
         )
@@ -308,7 +418,7 @@ async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
     assert await cluster.ends([(dlq(topic), 0)]) == {(dlq(topic), 0): 1}
     [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
     assert (letter.key(), letter.value()) == (b"key-0", bad.encode())
-    assert dict(letter.headers()) == {
+    assert headers_of(letter) == {
         "dlq-reason": b"it has no price",
         "dlq-group": f"{topic_prefix}group".encode(),
         "dlq-topic": topic.encode(),
@@ -318,12 +428,19 @@ async def test_poison_goes_to_the_dead_letters_and_is_answered_in_its_place(
 
 
 async def test_several_poison_records_of_one_batch(
-    consumer, ledger, producer, send, make_topic, running, eventually, read_letters
-):
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    producer: KafkaProducer,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    read_letters: ReadLetters,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 6)
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         for record in records:
             if int(record.value) % 2:
                 raise Poison(record, "odd")
@@ -334,15 +451,22 @@ async def test_several_poison_records_of_one_batch(
         await eventually(lambda: at_position(ledger, topic, 6))
     assert await ledger.values() == sent[::2]
     letters = await asyncio.to_thread(read_letters, dlq(topic), 3)
-    assert [letter.value().decode() for letter in letters] == sent[1::2]
+    assert [value_of(letter).decode() for letter in letters] == sent[1::2]
 
 
-async def test_poison_blocks_where_nothing_takes_dead_letters(consumer, ledger, send, make_topic, running, eventually):
+async def test_poison_blocks_where_nothing_takes_dead_letters(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     sent = await send(topic, 3)
     raised = 0
 
-    async def handle(tx, records) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         nonlocal raised
         raised += 1
         await ledger.write(tx, records)
@@ -360,5 +484,5 @@ async def test_poison_blocks_where_nothing_takes_dead_letters(consumer, ledger, 
         await eventually(ledger.holding(sent))
 
 
-async def at_position(ledger, topic: str, at: int) -> bool:
+async def at_position(ledger: Ledger, topic: str, at: int) -> bool:
     return await ledger.positions(topic) == {0: at}

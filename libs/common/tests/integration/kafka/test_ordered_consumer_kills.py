@@ -10,13 +10,21 @@ import json
 import os
 import signal
 import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from classifeed_common.db import Database
-from classifeed_common.kafka import OrderedConsumer, Record, TablePositions
+from classifeed_common.db import Database, Tx
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import GroupPartition, OrderedConsumer, Position, Record, TablePositions
+from classifeed_common.testing.topics import MakeTopic
+
+if TYPE_CHECKING:  # the process that is killed runs this file by its path, where there is no package
+    from .conftest import Eventually, Ledger, Send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
@@ -39,7 +47,7 @@ class Gate:
             await asyncio.to_thread(sys.stdin.readline)
 
 
-async def write(tx, values: list[str]) -> None:
+async def write(tx: Tx, values: list[str]) -> None:
     async with tx.cursor() as cursor:
         await cursor.executemany("INSERT INTO effects (key, value) VALUES ('', %s)", [(value,) for value in values])
 
@@ -53,7 +61,9 @@ class GatedPositions(TablePositions):
         self.coming: list[str] = []
 
     @asynccontextmanager
-    async def effect(self, expected, new):
+    async def effect(
+        self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
+    ) -> AsyncIterator[Tx]:
         holds_gate = any(at.next <= int(GATE_VALUE) < new[part].next for part, at in expected.items())
         values = [GATE_VALUE] if holds_gate else []
         await self._gate.pass_by(POLLED, values)
@@ -63,7 +73,7 @@ class GatedPositions(TablePositions):
 
 
 async def consume_really(db: Database, gate: Gate, bootstrap: str, topic: str, stop: asyncio.Event) -> None:
-    async def handle(tx, records: list[Record]) -> None:
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
         values = [record.value.decode() for record in records]
         await write(tx, values)
         await gate.pass_by(HANDLING, values)
@@ -99,7 +109,7 @@ async def consume_naively(
     consumer.subscribe([topic])
     while not stop.is_set():
         messages = await asyncio.to_thread(consumer.consume, 5, 0.2)
-        values = [message.value().decode() for message in messages if message.error() is None]
+        values = [(message.value() or b"").decode() for message in messages if message.error() is None]
         if not values:
             continue
         if commit_first:
@@ -129,8 +139,19 @@ async def consume(settings: dict[str, str]) -> None:
     await db.close()
 
 
+@dataclass(frozen=True)
+class Start:
+    """Starts consuming processes of one topic."""
+
+    topic: str
+    process: Callable[..., Awaitable[asyncio.subprocess.Process]]
+
+    def __call__(self, way: str, point: str | None = None) -> Awaitable[asyncio.subprocess.Process]:
+        return self.process(way, point)
+
+
 @pytest.fixture
-async def start(kafka, ledger, make_topic):
+async def start(kafka: EmbeddedKafka, ledger: Ledger, make_topic: MakeTopic) -> AsyncIterator[Start]:
     """Start a consuming process; all are killed at the end, by their ids."""
     processes: list[asyncio.subprocess.Process] = []
     topic = await make_topic()
@@ -147,8 +168,7 @@ async def start(kafka, ledger, make_topic):
         processes.append(process)
         return process
 
-    start.topic = topic
-    yield start
+    yield Start(topic, start)
     for process in processes:
         if process.returncode is None:
             process.kill()
@@ -158,6 +178,7 @@ async def start(kafka, ledger, make_topic):
 async def reach(process: asyncio.subprocess.Process, line: str) -> None:
     async with asyncio.timeout(150):
         while True:
+            assert process.stdout is not None
             read = (await process.stdout.readline()).decode()
             assert read, f"the process ended before {line!r}"
             if read.startswith(line):
@@ -178,7 +199,15 @@ async def end(process: asyncio.subprocess.Process) -> None:
         ("effect without comparison", (COMMITTED,), "doubled"),
     ],
 )
-async def test_sigkill_around_the_effect(start, ledger, send, eventually, way, points, fault):
+async def test_sigkill_around_the_effect(
+    start: Start,
+    ledger: Ledger,
+    send: Send,
+    eventually: Eventually,
+    way: str,
+    points: tuple[str, ...],
+    fault: str | None,
+) -> None:
     sent = await send(start.topic, COUNT)
     for point in points:
         process = await start(way, point)
@@ -202,7 +231,9 @@ async def test_sigkill_around_the_effect(start, ledger, send, eventually, way, p
     ("way", "point", "fault"),
     [("real", POLLED, None), ("real", HANDLING, None), ("effect without comparison", POLLED, "doubled")],
 )
-async def test_zombie_stopped_past_its_session(start, ledger, send, eventually, way, point, fault):
+async def test_zombie_stopped_past_its_session(
+    start: Start, ledger: Ledger, send: Send, eventually: Eventually, way: str, point: str, fault: str | None
+) -> None:
     """SIGSTOP before or inside the effect; another takes over and finishes; the first one wakes up and goes on."""
     sent = await send(start.topic, COUNT)
     zombie = await start(way, point)
@@ -210,6 +241,7 @@ async def test_zombie_stopped_past_its_session(start, ledger, send, eventually, 
     os.kill(zombie.pid, signal.SIGSTOP)
     heir = await start(way)
     await eventually(lambda: _has(ledger, sent[-1]), 150)
+    assert zombie.stdin is not None
     zombie.stdin.write(b"\n")
     os.kill(zombie.pid, signal.SIGCONT)
     if fault == "doubled":
@@ -225,11 +257,11 @@ async def test_zombie_stopped_past_its_session(start, ledger, send, eventually, 
         assert not report.disordered
 
 
-async def _has(ledger, value: str) -> bool:
+async def _has(ledger: Ledger, value: str) -> bool:
     return value in await ledger.values()
 
 
-async def _doubled(ledger, sent: list[str]) -> bool:
+async def _doubled(ledger: Ledger, sent: list[str]) -> bool:
     return bool((await ledger.report(sent)).doubled)
 
 

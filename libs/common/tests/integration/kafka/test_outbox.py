@@ -4,19 +4,40 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from typing import Any, Protocol
 
 import psycopg
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Message as ReceivedMessage
 
-from classifeed_common.db import Database, ddl, load_queries
+from classifeed_common.db import Database, Tx, ddl, load_queries
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import InvalidArgument
-from classifeed_common.kafka import Message
+from classifeed_common.kafka import KafkaProducer, Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.outbox import relay as relay_module
+from classifeed_common.testing.topics import MakeTopic
+
+from .conftest import Condition, Eventually, Running, headers_of, value_of
 
 pytestmark = pytest.mark.kafka
+
+Read = Callable[[str], Awaitable[list[ReceivedMessage]]]
+
+
+class Producer(Protocol):
+    """What a relay sends with."""
+
+    async def send(self, messages: Sequence[Message], *, limit_s: float | None = 30.0) -> None: ...
+
+
+class MakeRelay(Protocol):
+    """Makes a relay; `changes` are arguments of Relay."""
+
+    def __call__(self, holder: str = "one", ttl_s: float = 60, **changes: Any) -> Relay: ...
 
 
 @pytest.fixture
@@ -34,25 +55,25 @@ def outbox() -> Outbox:
 
 
 @pytest.fixture
-def relay(db, producer, outbox):
-    def make(holder: str = "one", ttl_s: float = 60, **changes) -> Relay:
-        settings = {"outbox": outbox, "max_backoff_s": 0.2} | changes
+def relay(db: Database, producer: KafkaProducer, outbox: Outbox) -> MakeRelay:
+    def make(holder: str = "one", ttl_s: float = 60, **changes: Any) -> Relay:
+        settings: dict[str, Any] = {"outbox": outbox, "max_backoff_s": 0.2} | changes
         return Relay(db, settings.pop("producer", producer), Leases(db, holder, ttl_s), **settings)
 
     return make
 
 
 @pytest.fixture
-def read(kafka):
+def read(kafka: EmbeddedKafka) -> Iterator[Read]:
     """Return the messages of partition 0 so far, as (key, value)."""
     consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})
 
-    async def read(topic: str) -> list:
+    async def read(topic: str) -> list[ReceivedMessage]:
         return await asyncio.to_thread(read_now, topic)
 
-    def read_now(topic: str) -> list:
+    def read_now(topic: str) -> list[ReceivedMessage]:
         consumer.assign([TopicPartition(topic, 0, 0)])
-        found = []
+        found: list[ReceivedMessage] = []
         while True:
             message = consumer.poll(60)
             assert message is not None
@@ -64,15 +85,15 @@ def read(kafka):
     consumer.close()
 
 
-def arrived(read, topic: str, count: int):
+def arrived(read: Read, topic: str, count: int) -> Condition:
     async def condition() -> bool:
         return len(await read(topic)) >= count
 
     return condition
 
 
-def values(messages) -> list[str]:
-    return [message.value().decode() for message in messages]
+def values(messages: Sequence[ReceivedMessage]) -> list[str]:
+    return [value_of(message).decode() for message in messages]
 
 
 async def empty(relay: Relay) -> bool:
@@ -80,8 +101,14 @@ async def empty(relay: Relay) -> bool:
 
 
 async def test_messages_arrive_as_they_were_put_and_go_from_the_table(
-    db, outbox, relay, read, make_topic, running, eventually
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic(partitions=2)
     headers = {"type": b"a.b.C", "any": bytes(range(256)), "empty": b""}
     put = [Message(topic, None, b"", {}, 0), Message(topic, b"\x00\xff", b"\x00body", headers, 0)]
@@ -94,14 +121,26 @@ async def test_messages_arrive_as_they_were_put_and_go_from_the_table(
         await eventually(lambda: empty(subject))
     first, second = await read(topic)
     assert (first.key(), first.value(), first.headers()) == (None, b"", None)
-    assert (second.key(), second.value(), dict(second.headers())) == (b"\x00\xff", b"\x00body", headers)
+    assert (second.key(), second.value(), headers_of(second)) == (b"\x00\xff", b"\x00body", headers)
 
 
-async def test_what_is_rolled_back_is_never_sent(db, outbox, relay, read, make_topic, running, eventually):
+async def test_what_is_rolled_back_is_never_sent(
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
-    async with db.transaction() as tx:
-        await outbox.put(tx, [Message(topic, b"k", b"never")])
-        raise psycopg.Rollback
+
+    async def put_and_roll_back() -> None:
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", b"never")])
+            raise psycopg.Rollback
+
+    await put_and_roll_back()
     async with db.transaction() as tx:
         await outbox.put(tx, [Message(topic, b"k", b"real")])
     async with running(relay()):
@@ -109,7 +148,15 @@ async def test_what_is_rolled_back_is_never_sent(db, outbox, relay, read, make_t
     assert values(await read(topic)) == ["real"]
 
 
-async def test_order_within_and_between_puts(db, outbox, relay, read, make_topic, running, eventually):
+async def test_order_within_and_between_puts(
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     subject = relay(max_messages=70)
     async with running(subject):
@@ -121,7 +168,7 @@ async def test_order_within_and_between_puts(db, outbox, relay, read, make_topic
     assert values(await read(topic)) == [f"{batch}-{n:03d}" for batch in range(10) for n in range(100)]
 
 
-async def watermark_relay(db: Database, producer, stop: asyncio.Event) -> None:
+async def watermark_relay(db: Database, producer: KafkaProducer, stop: asyncio.Event) -> None:
     """Relay the naive way: remember the last id that was sent, and read what is above it."""
     last = 0
     while not stop.is_set():
@@ -137,7 +184,7 @@ async def watermark_relay(db: Database, producer, stop: asyncio.Event) -> None:
 
 
 class Watermark:
-    def __init__(self, db, producer) -> None:
+    def __init__(self, db: Database, producer: KafkaProducer) -> None:
         self._db, self._producer = db, producer
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -146,8 +193,17 @@ class Watermark:
 
 @pytest.mark.parametrize(("way", "lost"), [("real", []), ("watermark", ["early id, late commit"])])
 async def test_a_late_committer_with_an_early_id(
-    db, outbox, relay, producer, read, make_topic, running, eventually, way, lost
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    producer: KafkaProducer,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    way: str,
+    lost: list[str],
+) -> None:
     topic = await make_topic()
     subject = relay() if way == "real" else Watermark(db, producer)
     async with running(subject):
@@ -164,13 +220,20 @@ async def test_a_late_committer_with_an_early_id(
     )
 
 
-async def sent(read, topic: str, value: str) -> bool:
+async def sent(read: Read, topic: str, value: str) -> bool:
     return value in values(await read(topic))
 
 
 async def test_a_commit_between_sending_and_removal_is_not_removed_unsent(
-    db, outbox, relay, producer, read, make_topic, running, eventually
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    producer: KafkaProducer,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     drawn, sent, committed = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -182,7 +245,7 @@ async def test_a_commit_between_sending_and_removal_is_not_removed_unsent(
         committed.set()
 
     class InBetween:
-        async def send(self, messages, *, limit_s) -> None:
+        async def send(self, messages: Sequence[Message], *, limit_s: float | None) -> None:
             await producer.send(messages, limit_s=limit_s)
             sent.set()
             await committed.wait()
@@ -200,18 +263,28 @@ async def test_a_commit_between_sending_and_removal_is_not_removed_unsent(
 
 @pytest.mark.parametrize(("draws", "keeps_order"), [("after the row lock", True), ("before the row lock", False)])
 async def test_order_of_a_key_is_the_order_of_its_commits(
-    db, outbox, relay, read, make_topic, running, eventually, draws, keeps_order
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    draws: str,
+    keeps_order: bool,
+) -> None:
     """Two transactions change one thing; the ids must be drawn under its lock, or the older change overtakes."""
     topic = await make_topic()
     async with db.transaction() as tx:
         await tx.execute("INSERT INTO things VALUES ('x', 0)")
 
-    async def change(tx) -> bytes:
+    async def change(tx: Tx) -> bytes:
         cursor = await tx.execute("UPDATE things SET version = version + 1 WHERE name = 'x' RETURNING version")
-        return str((await cursor.fetchone())[0]).encode()
+        row = await cursor.fetchone()
+        assert row is not None
+        return str(row[0]).encode()
 
-    async def put_early(tx) -> None:
+    async def put_early(tx: Tx) -> None:
         await outbox.put(tx, [Message(topic, b"x", b"?")])
 
     async with db.transaction() as slow:
@@ -229,7 +302,15 @@ async def test_order_of_a_key_is_the_order_of_its_commits(
     assert (values(await read(topic)) == ["1", "2"]) == keeps_order
 
 
-async def test_order_per_key_under_many_writers(db, outbox, relay, read, make_topic, running, eventually):
+async def test_order_per_key_under_many_writers(
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     async with db.transaction() as tx:
         await tx.execute("INSERT INTO things SELECT n::text, 0 FROM generate_series(0, 4) n")
@@ -241,7 +322,7 @@ async def test_order_per_key_under_many_writers(db, outbox, relay, read, make_to
                 cursor = await tx.execute(
                     "UPDATE things SET version = version + 1 WHERE name = %s RETURNING version", (name,)
                 )
-                [version] = await cursor.fetchone()
+                [(version,)] = await cursor.fetchall()
                 await outbox.put(tx, [Message(topic, name.encode(), str(version).encode())])
             outbox.wake()
 
@@ -249,9 +330,9 @@ async def test_order_per_key_under_many_writers(db, outbox, relay, read, make_to
     async with running(subject):
         await asyncio.gather(*(write(writer) for writer in range(3)))
         await eventually(lambda: empty(subject))
-    versions: dict[bytes, list[int]] = {}
+    versions: dict[bytes | None, list[int]] = {}
     for message in await read(topic):
-        versions.setdefault(message.key(), []).append(int(message.value()))
+        versions.setdefault(message.key(), []).append(int(value_of(message)))
     assert {key: found == list(range(1, len(found) + 1)) for key, found in versions.items()} == dict.fromkeys(
         (b"0", b"1", b"2", b"3", b"4"), True
     )
@@ -259,8 +340,15 @@ async def test_order_per_key_under_many_writers(db, outbox, relay, read, make_to
 
 
 async def test_death_between_acknowledgement_and_removal_sends_again(
-    db, outbox, relay, producer, read, make_topic, running, eventually
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    producer: KafkaProducer,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     async with db.transaction() as tx:
         await outbox.put(tx, [Message(topic, b"k", str(n).encode()) for n in range(5)])
@@ -268,7 +356,7 @@ async def test_death_between_acknowledgement_and_removal_sends_again(
     class Dying:
         died = False
 
-        async def send(self, messages, *, limit_s) -> None:
+        async def send(self, messages: Sequence[Message], *, limit_s: float | None) -> None:
             await producer.send(messages, limit_s=limit_s)
             if not self.died:
                 self.died = True
@@ -281,8 +369,15 @@ async def test_death_between_acknowledgement_and_removal_sends_again(
 
 
 async def test_one_relay_at_a_time_and_the_next_one_takes_over(
-    db, outbox, relay, producer, read, make_topic, running, eventually
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    producer: KafkaProducer,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     senders: list[str] = []
 
@@ -290,7 +385,7 @@ async def test_one_relay_at_a_time_and_the_next_one_takes_over(
         def __init__(self, name: str) -> None:
             self._name = name
 
-        async def send(self, messages, *, limit_s) -> None:
+        async def send(self, messages: Sequence[Message], *, limit_s: float | None) -> None:
             senders.append(self._name)
             await producer.send(messages, limit_s=limit_s)
 
@@ -315,14 +410,21 @@ async def test_one_relay_at_a_time_and_the_next_one_takes_over(
 
 
 async def test_relay_that_lost_its_lease_stops_sending(
-    db, outbox, relay, producer, read, make_topic, running, eventually
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    producer: KafkaProducer,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     """Its lease is taken by another holder behind its back, as after a pause; the guard keeps it from reading on."""
     topic = await make_topic()
     sent: list[bytes] = []
 
     class Counting:
-        async def send(self, messages, *, limit_s) -> None:
+        async def send(self, messages: Sequence[Message], *, limit_s: float | None) -> None:
             sent.extend(message.value for message in messages)
             await producer.send(messages, limit_s=limit_s)
 
@@ -352,8 +454,15 @@ async def test_relay_that_lost_its_lease_stops_sending(
 
 
 async def test_wake_spares_the_wait_for_the_next_look(
-    db, outbox, relay, read, make_topic, running, eventually, monkeypatch
-):
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(relay_module, "_FIRST_PAUSE_S", 100.0)  # no look by itself within the test
     topic = await make_topic()
     async with running(relay(max_idle_s=100)):
@@ -364,7 +473,15 @@ async def test_wake_spares_the_wait_for_the_next_look(
             await eventually(arrived(read, topic, n + 1))
 
 
-async def test_shards_are_apart(db, outbox, relay, read, make_topic, running, eventually):
+async def test_shards_are_apart(
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     async with db.transaction() as tx:
         await outbox.put(tx, [Message(topic, b"k", b"zero")], shard=0)
@@ -376,7 +493,7 @@ async def test_shards_are_apart(db, outbox, relay, read, make_topic, running, ev
     assert (await other.backlog(), await relay(shard=0).backlog()) == (0, 1)
 
 
-async def test_too_large_a_message_is_refused_where_it_is_made(db, outbox):
+async def test_too_large_a_message_is_refused_where_it_is_made(db: Database, outbox: Outbox) -> None:
     async with db.transaction() as tx:
         with pytest.raises(InvalidArgument, match="cut it smaller"):
             await outbox.put(tx, [Message("t", b"k", b"ok"), Message("t", b"k", bytes(1_000_001))])
@@ -385,7 +502,16 @@ async def test_too_large_a_message_is_refused_where_it_is_made(db, outbox):
 
 
 @pytest.mark.slow
-async def test_kafka_away_and_back(kafka, db, outbox, relay, read, make_topic, running, eventually):
+async def test_kafka_away_and_back(
+    kafka: EmbeddedKafka,
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
     topic = await make_topic()
     subject = relay()
     async with running(subject):
@@ -400,7 +526,7 @@ async def test_kafka_away_and_back(kafka, db, outbox, relay, read, make_topic, r
     assert list(dict.fromkeys(values(await read(topic)))) == [str(n) for n in range(50)]
 
 
-async def test_hot_query_reads_the_front_of_the_key(db):
+async def test_hot_query_reads_the_front_of_the_key(db: Database) -> None:
     async with db.transaction() as tx:
         await tx.execute(
             "INSERT INTO outbox (shard, topic, value, headers)"

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -229,8 +229,10 @@ async def test_a_stopped_process_writes_nothing_once_others_have_its_names(db: D
     assert rows == (64,)
 
 
-async def test_a_database_that_is_away_is_one_line_and_a_fault_of_the_code_a_traceback(db: Database, members) -> None:
-    async def logged(logs: list[dict[str, Any]], level: str) -> dict[str, Any]:
+async def test_a_database_that_is_away_is_one_line_and_a_fault_of_the_code_a_traceback(
+    db: Database, members: Callable[..., Member]
+) -> None:
+    async def logged(logs: list[MutableMapping[str, Any]], level: str) -> MutableMapping[str, Any]:
         while True:
             for line in logs:
                 if (line["event"], line["log_level"]) == ("leases.renewal.failed", level):

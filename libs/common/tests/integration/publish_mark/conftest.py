@@ -1,15 +1,10 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from classifeed_common.db import Database, ddl
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from goods import TABLE
+from .goods import TABLE
 
 
 @pytest.fixture

@@ -9,12 +9,13 @@ from typing import Any
 
 import psycopg
 import pytest
-from goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
+
+from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 
 
 def pusher_of(db: Database, push: Any, *, holder: str = "pusher", batch: int = 500, **options: Any) -> MarkPusher:

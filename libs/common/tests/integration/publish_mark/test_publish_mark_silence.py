@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from goods import ADVANCE, SELECT_DUE, Peer, put
 
 from classifeed_common.db import Database
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
+
+from .goods import ADVANCE, SELECT_DUE, Peer, put
 
 pytestmark = pytest.mark.slow
 

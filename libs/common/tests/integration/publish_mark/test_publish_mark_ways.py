@@ -7,11 +7,12 @@ from contextlib import suppress
 from typing import Protocol
 
 import pytest
-from goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put
 
 from classifeed_common.db import Database
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
+
+from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put
 
 
 class Crash(Exception):

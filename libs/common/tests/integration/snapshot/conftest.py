@@ -85,7 +85,8 @@ MakeSnapshot = Callable[..., Snapshot[Rules]]
 
 def make_snapshot(path: Path, **options: Any) -> Snapshot[Rules]:
     """Return a snapshot of a file, not opened yet."""
-    return Snapshot("rules", FileSource(path), **({"schema": SCHEMA, "parse": parse} | options))
+    settings: dict[str, Any] = {"schema": SCHEMA, "parse": parse}
+    return Snapshot("rules", FileSource(path), **(settings | options))
 
 
 @pytest.fixture

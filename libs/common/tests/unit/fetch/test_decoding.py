@@ -3,7 +3,7 @@ from __future__ import annotations
 import gzip
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import brotli
@@ -26,7 +26,9 @@ def bare(data: bytes) -> bytes:
 )
 @pytest.mark.parametrize("size_bytes", [0, 1, *(PIECE_BYTES * n + d for n in (1, 3) for d in (-1, 0, 1, 100, 300))])
 @pytest.mark.parametrize("fill", [bytes, os.urandom])
-def test_what_comes_out_is_what_went_in_whatever_the_size(encoding, encode, size_bytes: int, fill):
+def test_what_comes_out_is_what_went_in_whatever_the_size(
+    encoding: str, encode: Callable[[bytes], bytes], size_bytes: int, fill: Callable[[int], bytes]
+) -> None:
     data = fill(size_bytes)
     decoder = decoder_for(encoding)
     pieces = list(decoder.pieces(encode(data)))
@@ -35,7 +37,7 @@ def test_what_comes_out_is_what_went_in_whatever_the_size(encoding, encode, size
     assert max(map(len, pieces), default=0) <= 2 * PIECE_BYTES
 
 
-def test_members_of_gzip_in_their_thousands_are_no_burden(monkeypatch: pytest.MonkeyPatch):
+def test_members_of_gzip_in_their_thousands_are_no_burden(monkeypatch: pytest.MonkeyPatch) -> None:
     handed_bytes = 0
     inflate = decoding._inflate
 
@@ -52,7 +54,7 @@ def test_members_of_gzip_in_their_thousands_are_no_burden(monkeypatch: pytest.Mo
     assert handed_bytes < 1000 * len(many)  # each member copies what follows it: without bounds half of all, each time
 
 
-def test_a_member_may_begin_in_the_next_part():
+def test_a_member_may_begin_in_the_next_part() -> None:
     decoder = decoder_for("gzip")
     both = gzip.compress(b"first") + gzip.compress(b"second")
     assert b"".join(piece for byte in both for piece in decoder.pieces(bytes([byte]))) == b"firstsecond"

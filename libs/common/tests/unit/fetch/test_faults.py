@@ -11,11 +11,11 @@ from classifeed_common.fetch import FETCH_FAULTS, FetchFailed
 PAGE = Path(__file__).parents[5] / "docs" / "reference" / "fetch-codes.md"
 
 
-def test_the_page_of_codes_is_up_to_date():
+def test_the_page_of_codes_is_up_to_date() -> None:
     assert PAGE.read_text() == render(), "run python -m tools.fetch_codes_page > docs/reference/fetch-codes.md"
 
 
-def test_every_code_has_all_its_words_and_is_used():
+def test_every_code_has_all_its_words_and_is_used() -> None:
     sources = "".join(path.read_text() for path in Path(fetch.__file__).parent.glob("*.py") if path.stem != "faults")
     for code, fault in FETCH_FAULTS.items():
         assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", code)
@@ -27,7 +27,7 @@ def test_every_code_has_all_its_words_and_is_used():
         assert f'"{code}"' in sources
 
 
-def test_a_failure_says_what_happened_and_what_to_do():
+def test_a_failure_says_what_happened_and_what_to_do() -> None:
     failed = FetchFailed("HTTP_GONE", "http://shop.example.com/feed answered with status 410", http_status=410)
     assert str(failed) == failed.message
     assert failed.message == (

@@ -28,21 +28,21 @@ NOT_PUBLIC = """
 
 
 @pytest.mark.parametrize("text", PUBLIC.split())
-def test_an_outer_address_is_public(text: str):
+def test_an_outer_address_is_public(text: str) -> None:
     assert is_public(ip_address(text))
 
 
 @pytest.mark.parametrize("text", NOT_PUBLIC.split())
-def test_any_other_address_is_not(text: str):
+def test_any_other_address_is_not(text: str) -> None:
     assert not is_public(ip_address(text))
 
 
-def test_loopback_is_what_is_written_as_such():
+def test_loopback_is_what_is_written_as_such() -> None:
     assert {text for text in NOT_PUBLIC.split() if is_loopback(ip_address(text))} == {
         "127.0.0.1", "127.255.255.255", "::1",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["fe80::1%eth0", "1.1.1.1%0", "127.1", "0177.0.0.1", "2130706433", "", "host", "::1 "])
-def test_other_spellings_are_no_address(text: str):
+def test_other_spellings_are_no_address(text: str) -> None:
     assert parse_address(text) is None

@@ -24,7 +24,7 @@ from classifeed_common.fetch.ports import is_open_port
         ("https://[2606:4700:0::1111]:8443/feed", "https://[2606:4700::1111]:8443/feed"),
     ],
 )  # fmt: skip
-def test_a_link_is_read_as_a_browser_reads_it(url: str, read: str):
+def test_a_link_is_read_as_a_browser_reads_it(url: str, read: str) -> None:
     assert str(check_url(url)) == read
 
 
@@ -64,14 +64,14 @@ def test_a_link_is_read_as_a_browser_reads_it(url: str, read: str):
         ("http://10.0.0.1/", "ADDRESS_REFUSED"),
     ],
 )
-def test_what_is_no_proper_link_is_told_so(url: str, code: str):
+def test_what_is_no_proper_link_is_told_so(url: str, code: str) -> None:
     with pytest.raises(FetchFailed) as failed:
         check_url(url)
     assert failed.value.code == code
     assert failed.value.message.endswith(".")
 
 
-def test_loopback_passes_only_where_it_may_and_at_any_port():
+def test_loopback_passes_only_where_it_may_and_at_any_port() -> None:
     for url in ("http://127.0.0.1:22/", "http://[::1]:6379/", "http://127.9.9.9/", "http://localhost:9200/"):
         assert check_url(url, allow_loopback=True)
         with pytest.raises(FetchFailed):
@@ -89,13 +89,13 @@ def test_loopback_passes_only_where_it_may_and_at_any_port():
         check_url("http://93.184.216.34:22/", allow_loopback=True)
 
 
-def test_a_link_is_shown_without_what_may_be_secret():
+def test_a_link_is_shown_without_what_may_be_secret() -> None:
     assert (
         check_url("https://shop.example.com:8443/feed.xml?key=secret").shown == "https://shop.example.com:8443/feed.xml"
     )
     assert len(check_url("https://shop.example.com/" + "a" * 1000).shown) == 200
 
 
-def test_web_ports_are_asked_and_those_of_other_services_are_not():
+def test_web_ports_are_asked_and_those_of_other_services_are_not() -> None:
     assert all(is_open_port(port) for port in (80, 443, 1024, 8000, 8080, 8443, 8888, 65535))
     assert not any(is_open_port(port) for port in (0, 21, 22, 25, 81, 1023, 2375, 3306, 5432, 6379, 9200, 10250, 11211))
