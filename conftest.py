@@ -13,7 +13,7 @@ _E2E: Final = "tests/e2e/"
 _INSTALLERS: Final = ("gw0", "gw1", "gw2")
 
 
-class InstallersApart(LoadFileScheduling):
+class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
     """A file of tests to each free process: end-to-end tests first to some of them, all others first to the rest.
 
     Most tests wait, for servers and for limits that pass, so there are more processes than cores.

@@ -13,7 +13,7 @@ _DRIVERS: Final = ("psycopg", "pip", "setuptools", "pkg_")
 
 def list_packages(python: Path) -> set[str]:
     """Return the distributions besides those that every environment has."""
-    command = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=json"]
+    command: list[str | Path] = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=json"]
     listed = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return {package["name"] for package in listed} - _BROUGHT
 

@@ -78,10 +78,10 @@ class Bench:
             found = self.side("procrastinate", "drain", _PROCRASTINATE_JOBS, 0)
             runs.setdefault(("procrastinate", 0), []).append(found)
         rates = {key: [run["jobs_s"] for run in found] for key, found in runs.items()}
-        for (engine, batch), found in rates.items():
+        for (engine, batch), jobs_s in rates.items():
             cpu = statistics.median(run["cpu_us"] for run in runs[engine, batch])
             self.report.show(
-                f"drain, {engine}" + (f", batch {batch}" if batch else ""), f"{shown(found)} jobs/s, {cpu:.0f} µs CPU"
+                f"drain, {engine}" + (f", batch {batch}" if batch else ""), f"{shown(jobs_s)} jobs/s, {cpu:.0f} µs CPU"
             )
         for engine, batch, goal in (("pgqueuer", 1000, 2), ("pgqueuer", 10, 3), ("raw", 1000, 0.5)):
             self.report.ratio(f"drain, batch {batch}, to {engine}", rates["ours", batch], rates[engine, batch], goal)

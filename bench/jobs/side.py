@@ -79,7 +79,7 @@ async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str
     """Measure a worker that always has jobs, before somebody forgets a transaction, and `seconds` after that."""
     engine = load(name)
     await engine.open(dsn)
-    ran = 0
+    ran = filled = 0
     rates: list[float] = []
 
     def started(_: int) -> None:
@@ -96,8 +96,6 @@ async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str
             else:
                 await asyncio.sleep(0.01)
         rates.append((ran - before) / (time.perf_counter() - at))
-
-    filled = 0
 
     async def body() -> None:
         await supply(seconds / 30)  # connections and plans are there by now

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC
+from functools import partial
 from pathlib import Path
 
 from tests.e2e.site import Site, serve_hosts, serve_site, wait_until
@@ -76,8 +77,11 @@ class Bench:
         for number, host in enumerate(drip_hosts):
             self._create("flood", f"drip{number}", host.fail("/feed.yml", "drip", _DRIP_BYTES_PER_S))
         for service, queue in (("processor", "feed.process"), ("loader", "feed.fetch")):
-            wait_until(lambda s=service, q=queue: self._running(s, q) >= 2, 120, f"two of {queue} run")
+            wait_until(partial(self._two_run, service, queue), 120, f"two of {queue} run")
         wait_until(lambda: self.applied() > 0, _LIMIT_S, "offers of the flood are applied")
+
+    def _two_run(self, service: str, queue: str) -> bool:
+        return self._running(service, queue) >= 2
 
     def running(self) -> dict[str, int]:
         """How many jobs of the flood run."""

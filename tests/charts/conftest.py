@@ -36,7 +36,7 @@ def charts(helm: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def render(helm: Path, charts: Path) -> Callable[..., Manifests]:
     def rendered(chart: str, *settings: str, release: str = "shop", values: Path | None = None) -> Manifests:
         sets = [part for setting in settings for part in ("--set", setting)]
-        files = ["--values", values] if values is not None else []
+        files: list[str | Path] = ["--values", values] if values is not None else []
         result = subprocess.run(
             [helm, "template", release, charts / chart, *files, *sets],
             capture_output=True,

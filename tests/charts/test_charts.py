@@ -12,6 +12,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 import yaml
+from prometheus_client import Gauge
 from pydantic_settings import BaseSettings
 
 from classifeed_jobs.metrics import SCHEDULE_AGE
@@ -24,6 +25,11 @@ Render = Callable[..., Manifests]
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 _OTHERS = {"ServiceMonitor", "PodMonitor", "PrometheusRule"}  # of the Prometheus operator, not of Kubernetes
 _SETS = ((), ("serviceMonitor.enabled=true", "migrations.hooks=false", "image.digest=sha256:" + "a" * 64))
+
+
+def name_of(gauge: Gauge) -> str:
+    [metric] = gauge.describe()
+    return str(metric.name)
 
 
 def has_migrations(chart: str) -> bool:
@@ -164,7 +170,7 @@ def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render:
     for name in ("ClassifeedTablesPastTheirBound", "ClassifeedTablesUnobserved"):
         alert = alerts[name]
         [(metric, labels)] = re.findall(r"(\w+)\{(.*?)\}", alert["expr"])
-        assert metric == SCHEDULE_AGE.describe()[0].name
+        assert metric == name_of(SCHEDULE_AGE)
         assert labels == f'schedule="{clean_up}"'
         assert name in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
     # The processes that reap, and so show the figure, are scraped.
@@ -183,7 +189,7 @@ def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
     [alert] = [
         alert for group in rule["spec"]["groups"] for alert in group["rules"] if alert["alert"] == "ClassifeedLoadsHeld"
     ]
-    assert alert["expr"] == f"max({OLDEST_HELD.describe()[0].name}) > 7200"
+    assert alert["expr"] == f"max({name_of(OLDEST_HELD)}) > 7200"
     assert alert["alert"] in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
 
 

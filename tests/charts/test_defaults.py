@@ -6,11 +6,12 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from classifeed_common.settings import ServiceSettings
+from classifeed_offers.settings import OffersSettings
 from tests.charts.conftest import ROOT, SERVICES, Manifests
 
 # Building helm on a machine that never did takes minutes.
@@ -47,7 +48,8 @@ def environments(manifests: Manifests, service: str) -> Iterator[dict[str, str]]
 def value_of(variable: dict[str, Any]) -> str:
     if "value" in variable:
         return str(variable["value"])
-    return _SECRETS.get(key := variable["valueFrom"]["secretKeyRef"]["key"], key)
+    key: str = variable["valueFrom"]["secretKeyRef"]["key"]
+    return _SECRETS.get(key, key)
 
 
 def build(service: str, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> ServiceSettings:
@@ -79,7 +81,7 @@ def test_offers_start_with_moderation_by_default_and_without_it(
     render: Callable[..., Manifests], monkeypatch: pytest.MonkeyPatch, *, is_approved: bool
 ) -> None:
     rendered = render("offers", *(["config.TEXTS_APPROVED_BY_SETTING=true"] if is_approved else []))
-    found = [build("offers", each, monkeypatch) for each in environments(rendered, "offers")]
+    found = [cast("OffersSettings", build("offers", each, monkeypatch)) for each in environments(rendered, "offers")]
     assert {settings.texts_approved_by_setting for settings in found} == {is_approved}
 
 

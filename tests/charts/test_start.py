@@ -169,9 +169,9 @@ def pod(
 async def test_service_starts_with_what_its_chart_gives_by_default(pod: Callable[[str], Pod], service: str) -> None:
     it = pod(service)
     for phase in _PHASES:
-        arguments = ("migrate", "--phase", phase)
-        if arguments in it.containers:
-            assert await it.run(arguments) == ""
+        migration = ("migrate", "--phase", phase)
+        if migration in it.containers:
+            assert await it.run(migration) == ""
     assert it.roles
     for arguments in it.roles:
         assert not _OWN & await it.check(arguments)

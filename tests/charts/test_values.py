@@ -19,7 +19,7 @@ Render = Callable[..., Manifests]
 # Building helm on a machine that never did takes minutes.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
-_VALUES = {
+_VALUES: dict[str, Any] = {
     "imagePullSecrets": [{"name": "registry"}],
     "pod": {
         "labels": {"team": "feeds"},

@@ -233,7 +233,7 @@ async def test_a_point_goes_to_people_and_comes_back_by_callback(
                     "SELECT count(*) FROM subjects WHERE status = 'PENDING'"
                     " AND next_retry > clock_timestamp() + interval '1 min'"
                 )
-                return await waiting.fetchone() == (count,)
+                return bool(await waiting.fetchone() == (count,))
 
         shown = await create("A crash with the police ahead")
         await until(partial(is_with_people, 1))

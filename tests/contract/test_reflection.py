@@ -18,7 +18,7 @@ _MESSAGE, _FIELD, _ENUM, _VALUE, _SERVICE, _METHOD = 4, 2, 5, 2, 6, 2
 
 def elements(file: FileDescriptorProto) -> dict[tuple[int, ...], str]:
     """Every element of a file that is described, by its path; nested ones of messages are left out."""
-    found = {}
+    found: dict[tuple[int, ...], str] = {}
     for number, message in enumerate(file.message_type):
         found[_MESSAGE, number] = message.name
         found |= {(_MESSAGE, number, _FIELD, n): f"{message.name}.{f.name}" for n, f in enumerate(message.field)}
@@ -45,7 +45,7 @@ async def test_every_element_of_every_service_is_described_with_its_comment(sock
 
     files: dict[str, FileDescriptorProto] = {}
     async with grpc.aio.insecure_channel(address) as channel:
-        async for response in ServerReflectionStub(channel).ServerReflectionInfo(requests()):
+        async for response in ServerReflectionStub(channel).ServerReflectionInfo(requests()):  # type: ignore[arg-type,operator]
             for serialized in response.file_descriptor_response.file_descriptor_proto:
                 file = FileDescriptorProto.FromString(serialized)
                 files[file.name] = file

@@ -4,7 +4,7 @@ a wrong request is told which field is wrong."""
 from __future__ import annotations
 
 import importlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -105,15 +105,20 @@ def wrong_request(method: MethodDescriptor) -> tuple[Message, str] | None:
             if field.is_repeated or field.message_type is not None:
                 continue
             setattr(request, field.name, value)
-            found = {str(v.proto.field.elements[0].field_name) for v in protovalidate.collect_violations(request)}
+            found = {_field_of(violation) for violation in protovalidate.collect_violations(request)}
             if field.name in found:
                 return request, field.name
     request = GetMessageClass(method.input_type)()
     violations = protovalidate.collect_violations(request)
-    return (request, str(violations[0].proto.field.elements[0].field_name)) if violations else None
+    return (request, _field_of(violations[0])) if violations else None
 
 
-def wrong_values(field: FieldDescriptor) -> list[object]:
+def _field_of(violation: protovalidate.Violation) -> str:
+    assert violation.proto.field is not None
+    return str(violation.proto.field.elements[0].field_name)
+
+
+def wrong_values(field: FieldDescriptor) -> Sequence[object]:
     return {
         FieldDescriptor.CPPTYPE_STRING: [b"\0" * 2_000_000]
         if field.type == field.TYPE_BYTES
@@ -168,12 +173,15 @@ async def test_a_wrong_request_names_the_field(target: str, rpc_channel: OpenCha
 
 async def test_health_needs_no_token(target: str) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
-        assert (await HealthStub(channel).Check(HealthCheckRequest())).status
+        response = await HealthStub(channel).Check(HealthCheckRequest())  # type: ignore[attr-defined]
+        assert response.status
 
 
 async def test_reflection_needs_no_token_and_lists_every_service(target: str) -> None:
     async with grpc.aio.insecure_channel(target) as channel:
-        calls = ServerReflectionStub(channel).ServerReflectionInfo(iter([ServerReflectionRequest(list_services="*")]))
+        stub = ServerReflectionStub(channel)  # type: ignore[arg-type]
+        requests = iter([ServerReflectionRequest(list_services="*")])
+        calls = stub.ServerReflectionInfo(requests)  # type: ignore[operator]
         response = await calls.read()
     listed = {service.name for service in response.list_services_response.service}
     assert {service.full_name for service in list_services()} <= listed
@@ -191,14 +199,13 @@ async def test_a_token_of_a_team_opens_its_methods_and_no_others(keys: KeyStore,
         async with grpc.aio.insecure_channel(address) as channel:
             codes = {}
             for name in ("GetTask", "PauseFeed"):
-                request = {"name": "sellers/s/feeds/default" + ("/tasks/1" if name == "GetTask" else "")}
+                method = f"/{feeds.full_name}/{name}"
+                resource = "sellers/s/feeds/default" + ("/tasks/1" if name == "GetTask" else "")
+                request = GetMessageClass(METHODS[method].input_type)(name=resource)
                 with pytest.raises(grpc.aio.AioRpcError) as ended:
-                    await channel.unary_unary(
-                        f"/{feeds.full_name}/{name}",
-                        request_serializer=lambda values, name=name: GetMessageClass(
-                            METHODS[f"/{feeds.full_name}/{name}"].input_type
-                        )(**values).SerializeToString(),
-                    )(request, metadata=(("authorization", f"Bearer {token}"),), timeout=10)
+                    await channel.unary_unary(method, request_serializer=type(request).SerializeToString)(
+                        request, metadata=(("authorization", f"Bearer {token}"),), timeout=10
+                    )
                 codes[name] = ended.value.code()
     finally:
         await server.stop(0)

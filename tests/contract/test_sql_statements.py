@@ -13,6 +13,7 @@ from tools.generated import list_stale
 from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.db import ddl
 from classifeed_common.db.queries import parse_queries
+from classifeed_common.testing.databases import MigratedDatabase
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")
@@ -37,7 +38,7 @@ def _prepared(statement: str) -> str:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-async def test_every_block_is_prepared(service, migrated_database):
+async def test_every_block_is_prepared(service: str, migrated_database: MigratedDatabase) -> None:
     own = [path for path in FILES if _owner_of(path) == service]
     database = await migrated_database(f"classifeed_{service}", service)
     refused = []
@@ -59,11 +60,11 @@ async def test_every_block_is_prepared(service, migrated_database):
     assert not refused, "\n".join(refused)
 
 
-def test_every_file_has_an_owner():
+def test_every_file_has_an_owner() -> None:
     assert {_owner_of(path) for path in FILES} == set(SERVICES)
 
 
-def test_assembled_statements_are_up_to_date():
+def test_assembled_statements_are_up_to_date() -> None:
     made = dict(assemble_sql.list_files())
     assert made
     assert list_stale(made.items()) == [], "run `python -m tools.assemble_sql`"
@@ -76,6 +77,6 @@ def test_assembled_statements_are_up_to_date():
         ("-- statement: a = b()\n\n-- part: b\nSELECT 1\n\n-- part: c\nSELECT 2\n", "no statement uses c"),
     ],
 )
-def test_wrong_parts_are_named(text, error):
+def test_wrong_parts_are_named(text: str, error: str) -> None:
     with pytest.raises(ValueError, match=error):
         assemble_sql.assemble("x.parts", text)

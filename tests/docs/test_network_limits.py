@@ -6,6 +6,7 @@ import inspect
 import re
 
 import pytest
+from psycopg.conninfo import conninfo_to_dict
 
 from classifeed_cleanweb.clients import receivers
 from classifeed_client import connection as public_client
@@ -33,7 +34,7 @@ def default_of(function: object, name: str) -> float:
     return float(inspect.signature(function).parameters[name].default)  # type: ignore[arg-type]
 
 
-_TCP = conninfo.conninfo_to_dict(conninfo.bounded_dsn("host=localhost"))
+_TCP = conninfo_to_dict(conninfo.bounded_dsn("host=localhost"))
 _SECONDS: dict[str, list[float]] = {
     "a connection": [float(str(_TCP["connect_timeout"])), _LONGEST_PAUSE_S],
     "a pooled connection that is free": [default_of(Database, "acquire_timeout_s")],

@@ -6,10 +6,12 @@ import hashlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _PIECE = b"<!-- nothing but words -->" * 400
 
@@ -138,7 +140,7 @@ def serve_hosts(count: int) -> Iterator[list[Site]]:
         yield [stack.enter_context(serve_site(f"127.0.1.{number}")) for number in range(1, count + 1)]
 
 
-def wait_until(condition: Any, timeout_s: float, what: str, pause_s: float = 0.2) -> Any:
+def wait_until(condition: Callable[[], T | None], timeout_s: float, what: str, pause_s: float = 0.2) -> T:
     """Return the first true value of a condition.
 
     Raises:

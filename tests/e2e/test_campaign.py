@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -123,15 +124,19 @@ def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
 def strike(suite: Suite, name: str, number: signal.Signals) -> None:
     """Kill a process and wait until another one serves in its place."""
 
-    def look() -> tuple[int | None, int, bool]:
+    def look() -> tuple[int, int, bool]:
         status = suite.status()
         if name in status["services"]:
             service = status["services"][name]
-            return service["pids"].get("all"), service["restarts"], service["state"] == "SERVING"
+            return service["pids"].get("all") or 0, service["restarts"], service["state"] == "SERVING"
         part = status["parts"][name]
-        return part["pid"], part["restarts"], part["state"] == "RUNNING"
+        return part["pid"] or 0, part["restarts"], part["state"] == "RUNNING"
 
-    pid, restarts, _ = wait_until(lambda: (found := look())[0] and found, 300, f"{name} runs")
+    def runs() -> tuple[int, int, bool] | None:
+        found = look()
+        return found if found[0] else None
+
+    pid, restarts, _ = wait_until(runs, 300, f"{name} runs")
     os.kill(pid, number)
 
     def is_back() -> bool:
@@ -156,9 +161,7 @@ def test_offers_are_those_of_the_last_load_whatever_dies(suite: Suite, site: Sit
         for shop in shops:
             shop.publish(rng)
         for shop in shops:
-            wait_until(
-                lambda shop=shop: is_loaded(suite, shop), 900, f"the last revision of {shop.seller} is loaded", 1
-            )
+            wait_until(partial(is_loaded, suite, shop), 900, f"the last revision of {shop.seller} is loaded", 1)
             paused = suite.run("feed", "pause", "--seller", shop.seller)
             assert paused.exit_code == 0, paused.document
         suite.settle(timeout_s=900)

@@ -143,7 +143,8 @@ def test_drain_is_seen_before_calls_are_refused(suite: Suite) -> None:
     service = suite.status()["services"]["searcher"]
     [pid] = set(service["pids"].values())
     with grpc.insecure_channel(service["grpc"]) as channel:
-        watch = health_pb2_grpc.HealthStub(channel).Watch(health_pb2.HealthCheckRequest(service=""), timeout=150)
+        stub = health_pb2_grpc.HealthStub(channel)
+        watch = stub.Watch(health_pb2.HealthCheckRequest(service=""), timeout=150)  # type: ignore[attr-defined]
         seen = [next(watch).status]
         os.kill(pid, signal.SIGTERM)
         seen.append(next(watch).status)

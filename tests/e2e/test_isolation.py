@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from bench.generated_feed import offer_ids, write_feed
-from confluent_kafka import Producer
+from confluent_kafka import Message, Producer
 
 from classifeed_common.testing.recovery import Stopwatch
 from tests.e2e.suite import Suite
@@ -45,7 +45,7 @@ class Topic:
 
     def send(self, key: str, value: bytes, kind: str | None = BATCH) -> int:
         """Write a record; return its partition."""
-        headers = {} if kind is None else {"type": kind.encode()}
+        headers: dict[str, str | bytes | None] = {} if kind is None else {"type": kind.encode()}
         self._producer.produce(TOPIC, value, key.encode(), headers=headers, on_delivery=self._delivered)
         assert self._producer.flush(60) == 0
         return self._partition
@@ -58,9 +58,11 @@ class Topic:
         self.send(keys[0], b"\xff" * _LARGE_BYTES)
         return 51
 
-    def _delivered(self, error: object, message: object) -> None:
+    def _delivered(self, error: object, message: Message) -> None:
         assert error is None, error
-        self._partition = message.partition()
+        partition = message.partition()
+        assert partition is not None
+        self._partition = partition
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -28,16 +29,19 @@ def test_every_service_is_killed_during_a_load(suite: Suite, seller: str, tmp_pa
         [(count,)] = suite.query("offers", "SELECT count(*) FROM applied_batches WHERE seller_id = %s", seller)
         return int(count)
 
+    def is_applied(goal: int) -> bool:
+        return applied() >= goal
+
     # One after another at growing depth of the load; each must be back before the next goes. The processor goes at the
     # first batch: it may be through with its file long before the others are with the offers.
     for depth, service in enumerate(("processor", "offers", "receiver", "indexer", "searcher", "api")):
         goal = max(1, depth * 40)
-        suite.wait(lambda goal=goal: applied() >= goal, 900, f"{goal} batches are applied")
+        suite.wait(partial(is_applied, goal), 900, f"{goal} batches are applied")
         suite.kill(service, pids[service])
 
         def is_back(service: str = service) -> bool:
             found = suite.status()["services"][service]
-            return found["pids"] != pids[service] and found["state"] == "SERVING"
+            return bool(found["pids"] != pids[service] and found["state"] == "SERVING")
 
         suite.wait(is_back, 300, f"{service} is back")
     # The command watched through the api, which was killed under it: it waited and went on.

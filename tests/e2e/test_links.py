@@ -57,9 +57,12 @@ class Feed:
 
     def await_fetches(self, count: int) -> list[dict[str, Any]]:
         """Wait until so many fetches have ended."""
-        return wait_until(
-            lambda: len(found := self.fetches()) >= count and found, 300, f"{count} fetches have ended", 0.5
-        )
+
+        def ended() -> list[dict[str, Any]]:
+            found = self.fetches()
+            return found if len(found) >= count else []
+
+        return wait_until(ended, 300, f"{count} fetches have ended", 0.5)
 
     def await_silence(self) -> int:
         """Wait until no fetch is under way, as one may be when the feed is paused, and return how many have ended."""

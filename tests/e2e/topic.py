@@ -37,7 +37,9 @@ def requests_of(bootstrap: str, seller: str) -> list[Sent]:
                 if message.error():
                     open_partitions.discard(message.partition())
                 elif message.key() == seller.encode():
-                    found.append(_parse(dict(message.headers())["type"].decode(), message.value()))
+                    kind = dict(message.headers() or {})["type"]
+                    assert isinstance(kind, bytes)
+                    found.append(_parse(kind.decode(), message.value() or b""))
     finally:
         consumer.close()
     return found

@@ -27,7 +27,8 @@ class Engine:
         await self.db.open()
         self.store = JobStore()
         async with self.db.transaction() as tx:
-            if (await (await tx.execute("SELECT to_regclass('dl_jobs')")).fetchone())[0] is None:
+            [(table,)] = await (await tx.execute("SELECT to_regclass('dl_jobs')")).fetchall()
+            if table is None:
                 for version in VERSIONS:
                     await tx.execute(ddl(version))
 

@@ -95,7 +95,7 @@ class Api:
             for service in services
         ]
 
-    def _handler(self, method: Any) -> grpc.RpcMethodHandler:
+    def _handler(self, method: Any) -> grpc.RpcMethodHandler[Any, Any]:
         wire = {
             "request_deserializer": GetMessageClass(method.input_type).FromString,
             "response_serializer": lambda message: message.SerializeToString(),

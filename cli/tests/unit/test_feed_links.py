@@ -11,7 +11,7 @@ from google.protobuf.json_format import ParseDict
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, feed_source_service_pb2, task_pb2, task_service_pb2
 
 Snapshot = Callable[[str, Any], None]
-FEED = {
+FEED: dict[str, Any] = {
     "name": "sellers/my-shop/feeds/default",
     "seller_id": "my-shop",
     "namespace": "default",
@@ -209,7 +209,7 @@ def test_list_goes_through_the_pages(api: Any, terminal: Any, snapshot: Snapshot
 def test_set_names_what_it_changes_and_nothing_else(api: Any, terminal: Any) -> None:
     api.respond("UpdateFeed", feed(version=4))
 
-    def changed(*options: str) -> tuple[list[str], feed_pb2.Feed]:
+    def changed(*options: str) -> tuple[list[str], feed_pb2.FeedSettings]:
         ended = terminal("feed", "set", "--seller", "my-shop", *options)
         assert ended.exit_code == 0, ended
         request = api.requests["UpdateFeed"][-1]

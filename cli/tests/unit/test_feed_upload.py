@@ -37,7 +37,7 @@ TASK = {
     "source_bytes": 14310,
     "expected_total": 33,
 }
-DONE = {
+DONE: dict[str, Any] = {
     **TASK,
     "status": "TASK_STATUS_SUCCEEDED",
     "phase": "TASK_PHASE_DONE",
@@ -339,12 +339,13 @@ def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: st
 
 def test_rate_is_that_of_the_whole_load_so_far_and_not_of_a_burst() -> None:
     now = 100.0
-    errors = Console(file=io.StringIO(), force_terminal=True, force_interactive=True, width=80)
+    screen = io.StringIO()
+    errors = Console(file=screen, force_terminal=True, force_interactive=True, width=80)
     with LoadProgress(SimpleNamespace(errors=errors), lambda: now) as progress:  # type: ignore[arg-type]
         for seconds, total in ((0.0, 0), (0.1, 4_000), (2.0, 8_000)):
             now = 100.0 + seconds
             progress.task(running("PARSING", total, 20_000, rate=99_999))
-    shown = [" ".join(re.sub("[━╸╺]+", "|", line).split()) for line in plain(errors.file.getvalue()).split("\r")]
+    shown = [" ".join(re.sub("[━╸╺]+", "|", line).split()) for line in plain(screen.getvalue()).split("\r")]
     assert any(line.endswith("8,000 of 20,000 offers 4,000/s 0:03 left") for line in shown), shown
     assert "99,999/s" not in "\n".join(shown)
 

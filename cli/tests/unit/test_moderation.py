@@ -61,7 +61,7 @@ def waiting(key: str, kind: str, minutes: float) -> dict[str, Any]:
 
 
 def test_pending_lists_every_kind_and_says_that_there_are_more(api: Any, terminal: Any, snapshot: Any) -> None:
-    pages = [
+    pages: list[dict[str, Any]] = [
         {"subjects": [waiting(POINT_ID, "SUBJECT_KIND_POINT", 63)]},
         {"subjects": []},
         {"subjects": [waiting(KEY, "SUBJECT_KIND_OFFER", 61)], "next_page_token": "more"},

@@ -46,11 +46,11 @@ def test_the_table_names_the_suite_in_the_order_of_an_offer() -> None:
 def test_only_brings_the_parts_that_a_service_needs() -> None:
     table = ServiceTable.load()
     everything, parts = table.choose([])
-    assert (everything, parts) == (list(table.services.values()), {"postgres", "kafka", "s3"})
+    assert (everything, parts) == (list(table.services.values()), frozenset({"postgres", "kafka", "s3"}))
     services, parts = table.choose(["receiver"])
-    assert ([spec.name for spec in services], parts) == (["receiver"], {"postgres"})
+    assert ([spec.name for spec in services], parts) == (["receiver"], frozenset({"postgres"}))
     services, parts = table.choose(["s3,searcher"])
-    assert ([spec.name for spec in services], parts) == (["searcher"], {"s3", "kafka"})
+    assert ([spec.name for spec in services], parts) == (["searcher"], frozenset({"s3", "kafka"}))
     with pytest.raises(CommandError) as error:
         table.choose(["serch"])
     assert error.value.exit_code == ExitCode.USAGE
@@ -98,7 +98,7 @@ def test_credentials_are_made_once_and_private(layout: Layout) -> None:
     write_tokens(layout, ["api", "offers"])
     assert {stat.S_IMODE(path.stat().st_mode) for path in layout.keys.iterdir()} == {0o600}
     token = KeyStore(layout.keys).verify(layout.token("operator").read_text(), "offers")
-    assert (token.caller, token.audiences) == ("operator", {"api", "offers"})
+    assert (token.caller, token.audiences) == ("operator", frozenset({"api", "offers"}))
     assert token.expires_at - time.time() > 1500
 
 

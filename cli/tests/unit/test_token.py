@@ -36,7 +36,7 @@ def test_a_token_is_made_listed_and_withdrawn(keys: Path, capsys: pytest.Capture
     assert run(create) == 0
     printed, message = capsys.readouterr()
     token = KeyStore(keys).verify(printed.strip(), "api")
-    assert (token.caller, token.may) == ("team:shop", {METHOD})
+    assert (token.caller, token.may) == ("team:shop", frozenset({METHOD}))
     assert "classifeed token revoke" in message.replace("\n", " ")
 
     assert run(["token", "list", "--keys", str(keys), "--json"]) == 0

@@ -78,7 +78,13 @@ def test_a_link_to_this_machine_is_refused_with_the_way_to_allow_it(api: Any, te
     failed = feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED", code="ADDRESS_REFUSED", message=REFUSED)
     api.respond("ListFetches", feed_source_service_pb2.ListFetchesResponse(fetches=[failed]))
     fetches = terminal("feed", "fetches", "--seller", "s").out
-    step = ExplanationStep(stage=1, state=3, text="No.", code="ADDRESS_REFUSED", suggestion="Give another link.")
+    step = ExplanationStep(
+        stage="EXPLANATION_STAGE_SOURCE",
+        state="EXPLANATION_STATE_STOPPED",
+        text="No.",
+        code="ADDRESS_REFUSED",
+        suggestion="Give another link.",
+    )
     api.respond("ExplainOffer", OfferExplanation(name="sellers/s/feeds/n/offers/1", steps=[step]))
     explained = terminal("offer", "explain", "s", "n", "1").out
     for shown in (fetches, explained):
