@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV := .venv
 EMPTY :=
 BIN := $(VENV)/bin
+TYPED := libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools \
+	$(wildcard libs/*/tests services/*/tests) cli/tests tests bench conftest.py
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
 UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
@@ -48,7 +50,7 @@ test-fast: setup  ## the tests that take no more than a few seconds each
 lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=$(subst $(EMPTY) ,:,$(wildcard services/*/src)) $(BIN)/mypy libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $(wildcard services/*/src) tools
+	MYPYPATH=$(subst $(EMPTY) ,:,$(wildcard services/*/src)) $(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.furniture
 	$(BIN)/buf lint

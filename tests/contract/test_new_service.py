@@ -94,7 +94,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 def test_linters_find_nothing(copy: Copy) -> None:
     for command in _LINTERS:
         copy.run(*command)
-    copy.run("mypy", f"services/{NAME}/src")
+    copy.run("mypy", f"services/{NAME}/src", f"services/{NAME}/tests")
     copy.python("tools/genproto.py", "--check")
     for tool in _TOOLS:
         copy.python("-m", f"tools.{tool}", *([] if tool == "furniture" else ["--check"]))
