@@ -10,9 +10,9 @@ from typing import Final
 
 import structlog
 
-from classifeed_pictures.decoding.limits import Limits
+from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, Decoded, SizeSpec, Version
-from classifeed_pictures.decoding.process import DecodeProcess, ProcessFailed
+from classifeed_pictures.decoding.process import DecodeProcess, ProcessFailed, ProcessKilled
 
 DEADLINE_S: Final = 5.0
 _WAITING_PER_PROCESS: Final = 16
@@ -88,9 +88,7 @@ class DecodePool:
         if self._inside:
             # Each has its deadline, and those that wait find the pool stopped.
             await self._drained.wait()
-        for task in self._renewals:
-            task.cancel()
-        await asyncio.gather(*self._renewals, return_exceptions=True)
+        await asyncio.gather(*self._renewals)
         await self._kill_all()
 
     async def decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
@@ -126,6 +124,17 @@ class DecodePool:
         return (await self.decode(original, sizes, formats)).versions
 
     async def _decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
+        try:
+            return await self._decode_once(data, sizes, formats)
+        except ProcessKilled:
+            # It may have been killed for the memory of another picture, or before it saw this one.
+            pass
+        try:
+            return await self._decode_once(data, sizes, formats)
+        except ProcessKilled:
+            raise too_much_memory("The picture") from None
+
+    async def _decode_once(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         process = await self._idle.get()
         try:
             if not self._is_running:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
-from classifeed_pictures.decoding.limits import Limits, too_much_memory
+from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded, SizeSpec
 from classifeed_pictures.decoding.wire import HEAD_BYTES, LENGTHS, BadFrame, pack_request, unpack, unpack_result
 
@@ -26,6 +26,10 @@ _ENVIRONMENT: Final = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "MAL
 
 class ProcessFailed(Exception):
     """A process for decoding could not be started; this says nothing about any picture."""
+
+
+class ProcessKilled(Exception):
+    """Somebody else killed the process: the kernel, for the memory of the machine, or an operator."""
 
 
 class DecodeProcess:
@@ -60,29 +64,38 @@ class DecodeProcess:
         Raises:
             ProcessFailed: it does not start.
         """
-        options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
+        # Shielded: asyncio waits for ever when the making of a child is canceled halfway.
+        creation = asyncio.create_task(self._create())
         try:
-            # -I: no variables of Python, and no modules from the working directory.
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                *("-I", "-m", "classifeed_pictures.decoding.worker", json.dumps(options)),
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                env=_ENVIRONMENT,
-                cwd="/",
-                limit=_READ_BYTES,
-            )
+            self._process = await asyncio.shield(creation)
             async with asyncio.timeout(_START_S):
                 await self._read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, BadFrame) as error:
             code = await self.kill()
             raise ProcessFailed(f"The process that decodes pictures does not start (exit code {code}).") from error
+        except asyncio.CancelledError:
+            creation.add_done_callback(_kill_child)
+            raise
+
+    async def _create(self) -> asyncio.subprocess.Process:
+        options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
+        # -I: no variables of Python, and no modules from the working directory.
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-I", "-m", "classifeed_pictures.decoding.worker", json.dumps(options)),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            env=_ENVIRONMENT,
+            cwd="/",
+            limit=_READ_BYTES,
+        )
 
     async def decode(self, data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         """Return what became of a picture. Whatever interrupts this kills the process.
 
         Raises:
             DecodeFailed: the picture is refused, or it brought the process down or to its deadline.
+            ProcessKilled: it was killed, maybe before it saw the picture.
         """
         self.served += 1
         self._is_spent = True
@@ -127,12 +140,12 @@ class DecodeProcess:
             f"The picture took longer than {self._deadline_s:g} s to decode. Publish a smaller or a simpler version.",
         )
 
-    def _explain(self, code: int | None) -> DecodeFailed:
+    def _explain(self, code: int | None) -> Exception:
         """Return the fault of a picture in whose course the process ended."""
         if code == -signal.SIGXCPU:
             return self._timed_out()
-        if code == -signal.SIGKILL:  # by the kernel, for the memory of the machine
-            return too_much_memory("The picture")
+        if code == -signal.SIGKILL:
+            return ProcessKilled()
         return broken("The picture brings the program down that decodes it.")
 
     def _write(self, pieces: Sequence[bytes]) -> None:
@@ -148,3 +161,8 @@ class DecodeProcess:
         if head > HEAD_BYTES or body > _ANSWER_BYTES:
             raise BadFrame
         return unpack(await self._process.stdout.readexactly(head), await self._process.stdout.readexactly(body))
+
+
+def _kill_child(creation: asyncio.Task[asyncio.subprocess.Process]) -> None:
+    if not creation.cancelled() and creation.exception() is None and creation.result().returncode is None:
+        creation.result().kill()
