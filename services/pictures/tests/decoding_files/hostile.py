@@ -85,7 +85,7 @@ SCRIPT = b"<!doctype html><html><script>alert(document.cookie)</script></html>"
 SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'
 
 
-def _many_scans(width: int, height: int, scans: int) -> bytes:
+def many_scans(width: int, height: int, scans: int) -> bytes:
     """A progressive JPEG whose last scan comes again and again."""
     whole = _flat(width, height, "JPEG", progressive=True)
     start = whole.rfind(b"\xff\xda")
@@ -176,8 +176,8 @@ _JPEG: dict[str, tuple[object, ...]] = {
     "jpeg without height": (lambda: raw.replace_size(good("jpeg"), 200, 0), OTHER),
     "jpeg without width": (lambda: raw.replace_size(good("jpeg"), 0, 150), BROKEN),
     "jpeg that says it is larger": (lambda: raw.replace_size(good("jpeg"), 7000, 7000), OK, BROKEN),
-    "jpeg with 5,000 scans": (lambda: _many_scans(64, 64, 5000), OTHER),
-    "jpeg of 48 megapixels with 90 scans": (lambda: _many_scans(8000, 6000, 80), OK, TIME, MEMORY),
+    "jpeg with 5,000 scans": (lambda: many_scans(64, 64, 5000), OTHER),
+    "jpeg of 48 megapixels with 90 scans": (lambda: many_scans(8000, 6000, 80), OK, TIME, MEMORY),
     "jpeg, progressive, of 48 megapixels, 4:4:4": (
         lambda: _flat(8000, 6000, "JPEG", progressive=True, subsampling=0), OK, TIME, MEMORY,
     ),

@@ -62,7 +62,7 @@ class DecodePool:
     @property
     def pids(self) -> list[int]:
         """Return the ids of the processes that live."""
-        return [process.pid for process in self._all if process.is_usable and process.pid]
+        return [process.pid for process in self._all if process.is_alive and process.pid]
 
     async def start(self) -> None:
         """Start the processes, and return when they are ready.
@@ -75,9 +75,9 @@ class DecodePool:
             async with asyncio.TaskGroup() as group:
                 for process in processes:
                     group.create_task(process.start())
-        except ExceptionGroup as errors:
+        except BaseException as error:
             await self._kill_all()
-            raise errors.exceptions[0] from None
+            raise (error.exceptions[0] if isinstance(error, ExceptionGroup) else error) from None
         for process in processes:
             self._idle.put_nowait(process)
         self._is_running = True
@@ -184,4 +184,6 @@ class DecodePool:
 
     async def _kill_all(self) -> None:
         await asyncio.gather(*(process.kill() for process in self._all))
+        # The sockets are closed in the next turn of the event loop.
+        await asyncio.sleep(0)
         self._all.clear()

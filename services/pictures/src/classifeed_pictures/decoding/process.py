@@ -6,6 +6,8 @@ import asyncio
 import json
 import os
 import signal
+import socket
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -17,6 +19,7 @@ from classifeed_pictures.decoding.model import Decoded, SizeSpec
 from classifeed_pictures.decoding.wire import HEAD_BYTES, LENGTHS, BadFrame, pack_request, unpack, unpack_result
 
 _START_S: Final = 60.0
+_END_S: Final = 1.0
 # An answer is the original and its versions; more than this comes only from a process that was taken over.
 _ANSWER_BYTES: Final = 256 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
@@ -43,7 +46,11 @@ class DecodeProcess:
     def __init__(self, limits: Limits, deadline_s: float) -> None:
         self._limits = limits
         self._deadline_s = deadline_s
-        self._process: asyncio.subprocess.Process | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+        self._is_ready = False
+        # While it has a picture: what is interrupted then cannot be used any more.
         self._is_spent = False
         # Pictures that it was given.
         self.served = 0
@@ -54,9 +61,14 @@ class DecodeProcess:
         return self._process.pid if self._process else None
 
     @property
+    def is_alive(self) -> bool:
+        """Return whether it lives and was ready once."""
+        return self._is_ready and self._process is not None and self._process.poll() is None
+
+    @property
     def is_usable(self) -> bool:
         """Return whether it can take a picture: it lives, and nothing went wrong in it."""
-        return self._process is not None and self._process.returncode is None and not self._is_spent
+        return self.is_alive and not self._is_spent
 
     async def start(self) -> None:
         """Start it, and return when it is ready.
@@ -64,31 +76,40 @@ class DecodeProcess:
         Raises:
             ProcessFailed: it does not start.
         """
-        # Shielded: asyncio waits for ever when the making of a child is canceled halfway.
-        creation = asyncio.create_task(self._create())
         try:
-            self._process = await asyncio.shield(creation)
             async with asyncio.timeout(_START_S):
+                self._reader, self._writer = await asyncio.open_connection(sock=self._spawn(), limit=_READ_BYTES)
                 await self._read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, BadFrame) as error:
             code = await self.kill()
             raise ProcessFailed(f"The process that decodes pictures does not start (exit code {code}).") from error
         except asyncio.CancelledError:
-            creation.add_done_callback(_kill_child)
+            self.kill_now()
             raise
+        self._is_ready = True
 
-    async def _create(self) -> asyncio.subprocess.Process:
+    def _spawn(self) -> socket.socket:
+        """Start the program with one end of a socket as its input and output; return the other one.
+
+        asyncio's own subprocesses wait for ever when their start is canceled halfway.
+        """
         options = {"limits": asdict(self._limits), "deadline_s": self._deadline_s, "parent": os.getpid()}
-        # -I: no variables of Python, and no modules from the working directory.
-        return await asyncio.create_subprocess_exec(
-            sys.executable,
-            *("-I", "-m", "classifeed_pictures.decoding.worker", json.dumps(options)),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            env=_ENVIRONMENT,
-            cwd="/",
-            limit=_READ_BYTES,
-        )
+        ours, theirs = socket.socketpair()
+        try:
+            # -I: no variables of Python, and no modules from the working directory.
+            self._process = subprocess.Popen(  # noqa: S603 - the program is this one
+                [sys.executable, "-I", "-m", "classifeed_pictures.decoding.worker", json.dumps(options)],
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                env=_ENVIRONMENT,
+                cwd="/",
+            )
+        except OSError:
+            ours.close()
+            raise
+        finally:
+            theirs.close()
+        return ours
 
     async def decode(self, data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
         """Return what became of a picture. Whatever interrupts this kills the process.
@@ -110,29 +131,32 @@ class DecodeProcess:
             raise self._timed_out() from None
         except (asyncio.IncompleteReadError, ConnectionError, BadFrame):
             self._is_spent = True
-            code = await self.kill(first_wait_s=1.0)
+            code = await self.wait()
             raise self._explain(code) from None
         except asyncio.CancelledError:
             self.kill_now()
             raise
 
-    async def kill(self, first_wait_s: float = 0.0) -> int | None:
-        """End it at once and return its exit code; with `first_wait_s`, after it had time to end by itself."""
-        if self._process is None:
-            return None
-        if first_wait_s:
-            try:
-                async with asyncio.timeout(first_wait_s):
-                    return await self._process.wait()
-            except TimeoutError:
-                pass
+    async def kill(self) -> int | None:
+        """End it at once, and return its exit code."""
         self.kill_now()
-        return await self._process.wait()
+        return await asyncio.to_thread(self._process.wait) if self._process else None
+
+    async def wait(self) -> int | None:
+        """Return the exit code of a process that has closed its side, and ends or is ended."""
+        assert self._process is not None
+        try:
+            return await asyncio.to_thread(self._process.wait, _END_S)
+        except subprocess.TimeoutExpired:
+            return await self.kill()
 
     def kill_now(self) -> None:
-        """Send it the signal that it cannot catch."""
-        if self._process is not None and self._process.returncode is None:
+        """Send it the signal that it cannot catch, and close the socket."""
+        self._is_spent = True
+        if self._process is not None and self._process.poll() is None:
             self._process.kill()
+        if self._writer is not None:
+            self._writer.transport.abort()
 
     def _timed_out(self) -> DecodeFailed:
         return DecodeFailed(
@@ -150,19 +174,12 @@ class DecodeProcess:
 
     def _write(self, pieces: Sequence[bytes]) -> None:
         """Hand over a frame; the event loop writes it while the answer is awaited, also when nobody reads it."""
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.writelines(pieces)
+        assert self._writer is not None
+        self._writer.writelines(pieces)
 
     async def _read(self) -> tuple[dict[str, Any], list[bytes]]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        head, body = LENGTHS.unpack(await self._process.stdout.readexactly(LENGTHS.size))
+        assert self._reader is not None
+        head, body = LENGTHS.unpack(await self._reader.readexactly(LENGTHS.size))
         if head > HEAD_BYTES or body > _ANSWER_BYTES:
             raise BadFrame
-        return unpack(await self._process.stdout.readexactly(head), await self._process.stdout.readexactly(body))
-
-
-def _kill_child(creation: asyncio.Task[asyncio.subprocess.Process]) -> None:
-    if not creation.cancelled() and creation.exception() is None and creation.result().returncode is None:
-        creation.result().kill()
+        return unpack(await self._reader.readexactly(head), await self._reader.readexactly(body))

@@ -1,0 +1,189 @@
+"""The pool itself: who is harmed when a process dies, and what a process may do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from classifeed_pictures.decoding import DecodeFailed, DecodePool, Limits, PoolFull, ProcessFailed, SizeSpec
+from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY
+
+from ...decoding_files.drawings import saved, texture
+from ...decoding_files.hostile import good, many_scans
+
+SIZES = (SizeSpec("large", 800, 800, False), SizeSpec("small", 100, 100, True))
+MIB = 1024 * 1024
+
+
+async def test_a_picture_past_its_deadline_fails_alone() -> None:
+    pool = DecodePool(processes=2, deadline_s=0.5)
+    await pool.start()
+    slow, *others = await asyncio.gather(
+        pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",)),
+        *(pool.decode(good("jpeg"), SIZES, ("jpeg",)) for _ in range(20)),
+        return_exceptions=True,
+    )
+    assert isinstance(slow, DecodeFailed)
+    assert slow.code == DECODE_TIMEOUT
+    assert [getattr(each, "width", each) for each in others] == [200] * 20
+    await pool.stop()
+
+
+async def test_a_process_that_its_pool_cannot_kill_is_ended_by_its_limit_of_cpu() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    await pool.decode(good("jpeg"), (), ())
+    limits = Path(f"/proc/{pid}/limits").read_text()
+    soft = int(next(line for line in limits.splitlines() if line.startswith("Max cpu time"))[26:].split()[0])
+    assert 5 < soft <= 8
+    await pool.stop()
+
+
+async def test_a_process_killed_while_idle_costs_no_picture() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    os.kill(pid, signal.SIGKILL)
+    assert (await pool.decode(good("jpeg"), SIZES, ("jpeg",))).width == 200
+    assert pid not in pool.pids
+    await pool.stop()
+
+
+@pytest.mark.parametrize(("sent", "code"), [(signal.SIGKILL, TOO_MUCH_MEMORY), (signal.SIGSEGV, "PICTURE_BROKEN")])
+async def test_a_process_that_dies_again_and_again_gives_its_picture_a_reason(sent: signal.Signals, code: str) -> None:
+    pool = DecodePool(processes=1, deadline_s=30)
+    await pool.start()
+    request = asyncio.create_task(pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",)))
+    while not request.done():
+        for pid in pool.pids:
+            os.kill(pid, sent)
+        await asyncio.sleep(0.001)
+    with pytest.raises(DecodeFailed) as caught:
+        await request
+    assert caught.value.code == code
+    assert (await pool.decode(good("jpeg"), SIZES, ("jpeg",))).width == 200
+    await pool.stop()
+
+
+async def test_too_little_memory_is_told_and_the_next_picture_is_decoded() -> None:
+    pool = DecodePool(processes=1, limits=Limits(memory_bytes=200 * MIB))
+    await pool.start()
+    # PNG holds 4 bytes per pixel; the check before the decode is for 49 megapixels, the kernel's limit for the rest.
+    with pytest.raises(DecodeFailed) as caught:
+        await pool.decode(saved(texture(np.random.default_rng(1), 3500, 3500), "PNG", compress_level=0), SIZES, ())
+    assert caught.value.code == TOO_MUCH_MEMORY
+    assert (await pool.decode(good("jpeg"), SIZES, ("jpeg",))).width == 200
+    await pool.stop()
+
+
+async def test_the_event_loop_runs_on_while_a_picture_is_decoded() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    request = asyncio.create_task(pool.decode(many_scans(3000, 2000, 40), SIZES, ("jpeg",)))
+    turns = 0
+    while not request.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert (await request).width == 3000
+    assert turns > 1000
+    await pool.stop()
+
+
+async def test_a_canceled_request_leaves_no_answer_to_the_next() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    request = asyncio.create_task(pool.decode(many_scans(3000, 2000, 40), SIZES, ("jpeg",)))
+    while not Path(f"/proc/{pid}/stat").read_text().split()[2] == "R":
+        await asyncio.sleep(0)
+    request.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await request
+    decoded = await pool.decode(good("png"), SIZES, ("jpeg",))
+    assert (decoded.format, decoded.width) == ("png", 200)
+    await pool.stop()
+
+
+async def test_no_more_wait_than_may() -> None:
+    pool = DecodePool(processes=1, waiting=2)
+    await pool.start()
+    results = await asyncio.gather(
+        *(pool.decode(good("jpeg"), SIZES, ("jpeg",)) for _ in range(5)), return_exceptions=True
+    )
+    assert [type(result).__name__ for result in results] == ["Decoded"] * 3 + ["PoolFull"] * 2
+    assert issubclass(PoolFull, Exception)
+    await pool.stop()
+
+
+async def test_a_process_is_replaced_after_so_many_pictures() -> None:
+    pool = DecodePool(processes=1, pictures_per_process=2)
+    await pool.start()
+    seen = []
+    for _ in range(6):
+        await pool.decode(good("jpeg"), (), ())
+        seen.extend(pool.pids)
+    # A process that has served its time is replaced behind the answer: it may or may not be in the list by then.
+    assert len(set(seen)) >= 3
+    await pool.stop()
+
+
+async def test_stopping_waits_for_pictures_and_leaves_no_process() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    request = asyncio.create_task(pool.decode(many_scans(3000, 2000, 40), SIZES, ("jpeg",)))
+    await asyncio.sleep(0)
+    waiting = asyncio.create_task(pool.decode(good("jpeg"), SIZES, ("jpeg",)))
+    await asyncio.sleep(0)
+    await pool.stop()
+    assert (await request).width == 3000
+    with pytest.raises(ProcessFailed):
+        await waiting
+    with pytest.raises(ProcessFailed):
+        await pool.decode(good("jpeg"), SIZES, ("jpeg",))
+    assert not Path(f"/proc/{pid}").exists()
+
+
+async def test_a_process_has_no_descriptors_but_its_pipes_and_no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CLASSIFEED_PICTURES_DATABASE_DSN", "postgresql://secret")
+    secret, other = os.pipe()
+    os.set_inheritable(secret, True)
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    assert sorted(path.name for path in Path(f"/proc/{pid}/fd").iterdir()) == ["0", "1", "2"]
+    assert b"secret" not in Path(f"/proc/{pid}/environ").read_bytes()
+    limits = Path(f"/proc/{pid}/limits").read_text().splitlines()
+    assert next(line for line in limits if line.startswith("Max open files")).split()[3:5] == ["3", "3"]
+    await pool.stop()
+    os.close(secret)
+    os.close(other)
+
+
+async def test_a_picture_comes_from_a_file_too_and_further_sizes_later(tmp_path: Path) -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    path = tmp_path / "picture"
+    path.write_bytes(good("png"))
+    decoded = await pool.decode(path, SIZES, ("jpeg", "webp", "avif"))
+    assert decoded.original == good("png")
+    assert [(each.size, each.format) for each in decoded.versions] == [
+        (size, name) for size in ("large", "small") for name in ("jpeg", "webp", "avif")
+    ]
+    (version,) = await pool.resize(decoded.original, [SizeSpec("tiny", 20, 20, False)], ["webp"])
+    assert (version.size, version.width, version.height) == ("tiny", 20, 15)
+    with pytest.raises(FileNotFoundError):
+        await pool.decode(tmp_path / "none", SIZES, ("jpeg",))
+    assert len(pool.pids) == 1
+    await pool.stop()
+
+
+async def test_a_format_that_is_not_made_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="Formats are"):
+        await DecodePool().decode(good("png"), SIZES, ("tiff",))
