@@ -73,6 +73,8 @@ def load_base(image: Image.Image, orientation: int, sizes: Sequence[SizeSpec]) -
         profile = image.info.get("icc_profile") or b""
         factor = max(1, min(image.width // wanted[0], image.height // wanted[1]))
         base = to_srgb(_shrink(image, factor), profile if isinstance(profile, bytes) else b"")
+        # Pillow writes the profile that it finds here into each version, whose colours are not that profile's any more.
+        base.info.clear()
         if orientation in _TURNS:
             base = base.transpose(_TURNS[orientation])
         return base

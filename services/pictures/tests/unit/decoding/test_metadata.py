@@ -69,7 +69,7 @@ def avif() -> bytes:
 
 def animated_avif() -> bytes:
     frames = [texture(np.random.default_rng(seed), 64, 48) for seed in range(3)]
-    return saved(frames[0], "AVIF", save_all=True, append_images=frames[1:], exif=secret_exif(), xmp=XMP, speed=10)
+    return saved(frames[0], "AVIF", save_all=True, append_images=frames[1:], exif=secret_exif(), xmp=XMP)
 
 
 MAKERS: tuple[Callable[[], bytes], ...] = (jpeg, png, webp, gif, avif, animated_avif)

@@ -138,7 +138,9 @@ def _swapped_profile() -> bytes:
 
 def test_versions_show_the_first_frame() -> None:
     for name in ("GIF", "WEBP", "PNG", "AVIF"):
-        data = saved(quarters(), name, save_all=True, append_images=[Image.new("RGB", (400, 240), BLUE)] * 2)
+        data = saved(
+            quarters(), name, save_all=True, append_images=[Image.new("RGB", (400, 240), each) for each in (BLUE, RED)]
+        )
         decoded = decode(data, BOX)
         assert decoded.frames == 3
         assert looks_like(opened(decoded.versions[0].data), quarters())
