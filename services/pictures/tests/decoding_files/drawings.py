@@ -12,7 +12,7 @@ Random = np.random.Generator
 
 
 def texture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Clouds of several sizes, as a photograph has them."""
+    """Draw clouds of several sizes, as a photograph has them."""
     layers = np.zeros((height, width, 3), np.float32)
     for side, weight in ((3, 60), (7, 40), (30, 20), (120, 8)):
         noise = (random.normal(128, 50, (side, side, 3))).clip(0, 255).astype(np.uint8)
@@ -25,13 +25,13 @@ def texture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
 
 
 def gradient(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """A few colours that run into each other."""
+    """Draw a few colours that run into each other."""
     corners = random.integers(0, 256, (int(random.integers(2, 5)), int(random.integers(2, 5)), 3)).astype(np.uint8)
     return Image.fromarray(corners).resize((width, height), Image.Resampling.BICUBIC)
 
 
 def shapes(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Boxes and ellipses, as furniture in a room."""
+    """Draw boxes and ellipses, as furniture in a room."""
     image = Image.new("RGB", (width, height), _colour(random))
     draw = ImageDraw.Draw(image)
     for _ in range(int(random.integers(4, 14))):
@@ -42,7 +42,7 @@ def shapes(random: Random, width: int = 480, height: int = 360) -> Image.Image:
 
 
 def text(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """A poster: lines of letters in blocks."""
+    """Draw a poster: lines of letters in blocks."""
     image = Image.new("RGB", (width, height), _colour(random, 180, 256))
     draw = ImageDraw.Draw(image)
     top = 10
@@ -65,7 +65,8 @@ def _colour(random: Random, low: int = 0, high: int = 256) -> tuple[int, int, in
 def saved(image: Image.Image, format_name: str, **options: object) -> bytes:
     """Return the picture as a file."""
     buffer = io.BytesIO()
-    image.save(buffer, format_name, **options)
+    # With threads, libaom hangs or crashes now and then when it encodes animations.
+    image.save(buffer, format_name, **({"max_threads": 1} if format_name == "AVIF" else {}), **options)
     return buffer.getvalue()
 
 

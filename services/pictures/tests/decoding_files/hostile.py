@@ -86,7 +86,7 @@ SVG = b'<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"><script>a
 
 
 def many_scans(width: int, height: int, scans: int) -> bytes:
-    """A progressive JPEG whose last scan comes again and again."""
+    """Return a progressive JPEG whose last scan comes again and again."""
     whole = _flat(width, height, "JPEG", progressive=True)
     start = whole.rfind(b"\xff\xda")
     return whole[:-2] + whole[start:-2] * scans + b"\xff\xd9"
@@ -265,7 +265,8 @@ _GIF: dict[str, tuple[object, ...]] = {
     "gif without size": (lambda: raw.gif_header(0, 0) + raw.gif_frame(0, 0) + b";", BROKEN),
     "gif without a picture": (lambda: raw.gif_header(10, 10) + b";", BROKEN),
     "gif with damaged codes": (
-        lambda: raw.gif_header(90, 90) + raw.gif_frame(90, 90, b"\x0c\xff" + b"\xff" * 255 + b"\x00") + b";", OK, BROKEN,
+        lambda: raw.gif_header(90, 90) + raw.gif_frame(90, 90, b"\x0c\xff" + b"\xff" * 255 + b"\x00") + b";",
+        OK, BROKEN,
     ),
     "gif with a block of an unknown kind": (lambda: raw.gif_header(1, 1) + b"\x99" * 50, BROKEN),
     "gif with a comment of 20 MB": (

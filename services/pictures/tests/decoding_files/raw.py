@@ -96,7 +96,7 @@ AVIF_TYPE = box(b"ftyp", b"avif", bytes(4), b"avifmif1miaf")
 
 
 def avif_grid(rows: int, columns: int, size: tuple[int, int], tile: tuple[int, int], tiles: int) -> bytes:
-    """An AVIF whose picture is a grid of tiles, all of which have the same few bytes that are no AV1."""
+    """Return an AVIF whose picture is a grid of tiles, all of which have the same few bytes that are no AV1."""
     entries = [full_box(b"infe", struct.pack(">HH4s", 1, 0, b"grid"), b"\x00", version=2)]
     entries += [full_box(b"infe", struct.pack(">HH4s", 2 + n, 0, b"av01"), b"\x00", version=2) for n in range(tiles)]
     grid = struct.pack(">BBBBII", 0, 1, rows - 1, columns - 1, *size)

@@ -75,9 +75,12 @@ class DecodePool:
             async with asyncio.TaskGroup() as group:
                 for process in processes:
                     group.create_task(process.start())
-        except BaseException as error:
+        except ExceptionGroup as errors:
             await self._kill_all()
-            raise (error.exceptions[0] if isinstance(error, ExceptionGroup) else error) from None
+            raise errors.exceptions[0] from None
+        except asyncio.CancelledError:
+            await self._kill_all()
+            raise
         for process in processes:
             self._idle.put_nowait(process)
         self._is_running = True

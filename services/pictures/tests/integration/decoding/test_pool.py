@@ -100,7 +100,7 @@ async def test_a_canceled_request_leaves_no_answer_to_the_next() -> None:
     await pool.start()
     (pid,) = pool.pids
     request = asyncio.create_task(pool.decode(many_scans(3000, 2000, 40), SIZES, ("jpeg",)))
-    while not Path(f"/proc/{pid}/stat").read_text().split()[2] == "R":
+    while Path(f"/proc/{pid}/stat").read_text().split()[2] != "R":
         await asyncio.sleep(0)
     request.cancel()
     with pytest.raises(asyncio.CancelledError):

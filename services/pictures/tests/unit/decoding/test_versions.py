@@ -126,7 +126,7 @@ def test_colours_of_a_profile_become_srgb() -> None:
 
 
 def _swapped_profile() -> bytes:
-    """The profile of sRGB with the colours of red and green exchanged."""
+    """Return the profile of sRGB with the colours of red and green exchanged."""
     profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
     return (
         profile.replace(b"rXYZ", b"tmp0")
