@@ -1,7 +1,7 @@
 """The process that decodes: `python -m classifeed_pictures.decoding.worker LIMITS`, frames in, frames out.
 
-It is started with no environment but what is here, has no descriptor but the one to its pool, and can open no more:
-no file, no socket. Its address space and its CPU time are limited by the kernel, and it dies with the process that started it.
+It is started with no environment but what is here, has no descriptor but the one to its pool, and can open no more: no
+file and no socket. Its address space and its CPU time are limited by the kernel. It dies with the one that started it.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def jpeg() -> bytes:
     data = saved(PICTURE, "JPEG", exif=secret_exif(), xmp=XMP, comment=SECRET, quality=90)
     thumbnail = raw.jpeg_segment(0xE0, b"JFXX\x00\x10" + SECRET)
     iptc = raw.jpeg_segment(0xED, b"Photoshop 3.0\x008BIM" + SECRET)
-    return raw.insert_segment(data, thumbnail, iptc, raw.jpeg_segment(0xE2, b"MPF\x00" + SECRET)) + SECRET
+    return raw.insert_segment(data, thumbnail, iptc, raw.jpeg_segment(0xE2, b"FPXR\x00" + SECRET)) + SECRET
 
 
 def png() -> bytes:
@@ -69,7 +69,7 @@ def avif() -> bytes:
 
 def animated_avif() -> bytes:
     frames = [texture(np.random.default_rng(seed), 64, 48) for seed in range(3)]
-    return saved(frames[0], "AVIF", save_all=True, append_images=frames[1:], exif=secret_exif(), xmp=XMP)
+    return saved(frames[0], "AVIF", save_all=True, append_images=frames[1:], exif=secret_exif(1))
 
 
 MAKERS: tuple[Callable[[], bytes], ...] = (jpeg, png, webp, gif, avif, animated_avif)
