@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Literal
 
@@ -23,9 +24,23 @@ class PicturesSettings(ServiceJobSettings):
         pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
         description="Bucket of the pictures; nobody else has files in it.",
     )
-    rules_file: Path | None = Field(
-        default=None,
-        description="Rules for canonical URLs, read again when the file changes; unset: those of the service.",
+    canonical_rules: str = Field(
+        default="",
+        description="Rules for canonical URLs, read again when they change: a path or s3://bucket/key; empty: those "
+        "that come with the service.",
+    )
+    spool_dir: Path = Field(
+        default=Path(tempfile.gettempdir()) / "classifeed-pictures",
+        description="Folder for files on their way, of this process alone.",
+    )
+    event_files_s: int = Field(
+        default=60, ge=1, description="How often the bucket is listed for files of events, in seconds."
+    )
+    event_files_days: int = Field(
+        default=30, ge=1, description="How long files of events are kept once they were taken, in days."
+    )
+    event_file_max_bytes: int = Field(
+        default=1 << 30, ge=1024, description="Size of a file of events, at most, in bytes."
     )
     poll_records: int = Field(default=500, ge=1, le=5000, description="Events in a transaction, at most.")
     lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")

@@ -7,22 +7,40 @@ from functools import partial
 from typing import Final
 
 from classifeed_common.db import Tx
-from classifeed_jobs import CleanUp, until_nothing_is_left
+from classifeed_common.host_limits import HostLimits
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
+from classifeed_pictures.app.list_event_files import remove_event_files
+from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.store.requests import delete_reported
 
 CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000
+_HOSTS_S: Final = 30 * 86400.0
 
 
-def pictures_clean_up(*, waiting_days: int) -> CleanUp:
+def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_days: int, hosts: HostLimits) -> CleanUp:
     """Return the clean-up.
 
     Args:
         waiting_days: how long a request is kept whose picture could not be had; whoever made it knows that.
+        bucket: with files of events.
+        event_files_days: how long those are kept once they were taken.
+        hosts: what is known of hosts goes a month after the last request.
     """
     waiting = timedelta(days=waiting_days)
-    return CleanUp(CLEAN_UP, [until_nothing_is_left(partial(_remove_reported, age=waiting), limit=_ROWS)])
+    return CleanUp(
+        CLEAN_UP,
+        [
+            until_nothing_is_left(partial(_remove_reported, age=waiting), limit=_ROWS),
+            partial(remove_event_files, bucket=bucket, kept_days=event_files_days),
+            partial(_forget_hosts, hosts=hosts),
+        ],
+    )
 
 
 async def _remove_reported(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
     return await delete_reported(tx, before=at - age, limit=limit)
+
+
+async def _forget_hosts(_begin: Begin, _at: datetime, _cursor: Cursor | None, *, hosts: HostLimits) -> Slice:
+    return Slice(next=None, processed=await hosts.forget(_HOSTS_S))

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
-from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry
+from classifeed_common.fetch import HostPaused
+from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.jobs.orders import OrderArgs
@@ -16,6 +17,7 @@ from classifeed_pictures.jobs.orders import OrderArgs
 QUEUE: Final = "pictures.download"
 TASK: Final = "pictures.download"
 _LONGEST_S: Final = 300.0
+_SHORTEST_PAUSE_S: Final = 0.5
 
 
 async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOrder]) -> None:
@@ -50,7 +52,10 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
     async def download_picture(ctx: JobContext, args: OrderArgs) -> None:
         """Download it, store it, and report what came of it."""
         order = DownloadOrder.FromString(args.message)
-        outcome = await download(order)
+        try:
+            outcome = await download(order)
+        except HostPaused as paused:
+            raise Snooze(max(paused.wait_s, _SHORTEST_PAUSE_S)) from paused
         async with ctx.guarded_transaction() as tx:
             await reporter.report(tx, order, outcome)
 

@@ -20,6 +20,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from classifeed_common.db import shared_tables
 from classifeed_jobs import add_jobs
+from classifeed_pictures.store.event_file_table import add_event_files
 
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
@@ -111,6 +112,7 @@ stored_pictures = Table(
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
 
+add_event_files(metadata)
 shared_tables.add_consumer_offsets(metadata)
 shared_tables.add_outbox(metadata)
 shared_tables.add_leases(metadata)

@@ -1,0 +1,152 @@
+"""What the parts of pictures stand on: built once, opened before all roles and closed after them."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from classifeed_common.blobs import BlobStore
+from classifeed_common.blobs.client import S3Client
+from classifeed_common.db import Database
+from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits, KeepAlive
+from classifeed_common.host_limits import HostLimits, HostPolicy
+from classifeed_common.kafka import DeadLetters, KafkaProducer
+from classifeed_common.outbox import Outbox
+from classifeed_common.runner.parts import blobs_of, database_of
+from classifeed_common.runner.snapshot_source import source_of
+from classifeed_common.snapshot import Snapshot
+from classifeed_common.spool import sweep_spool
+from classifeed_pictures.clients.event_bucket import EventBucket
+from classifeed_pictures.decoding.pool import DecodePool
+from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.rules.loading import PACKAGED, canonical_snapshot
+from classifeed_pictures.settings import PicturesSettings
+
+_PUTS = 32  # that may wait to be decoded beside all downloads
+_LISTINGS = 2
+_REDIRECTS = 3
+_KEEP = KeepAlive(idle_s=15, per_host=2, overall=100)
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Stores, queues, and the ways to the outer world.
+
+    Attributes:
+        settings: Of the service.
+        database: With its tables.
+        replica: Where states are sought; None: where they are written.
+        blobs: With the bytes of pictures.
+        events: With files of events, in the same bucket.
+        producer: Sends to Kafka.
+        letters: Dead letters.
+        outbox: Messages of transactions.
+        canonical: Rules of canonical URLs.
+        hosts: Permits for hosts.
+        fetcher: The way to addresses that nobody vouches for.
+        decoder: Processes that decode.
+    """
+
+    settings: PicturesSettings
+    database: Database
+    replica: Database | None
+    blobs: BlobStore
+    events: EventBucket
+    producer: KafkaProducer
+    letters: DeadLetters
+    outbox: Outbox
+    canonical: Snapshot[CanonicalRules]
+    hosts: HostLimits
+    fetcher: Fetcher
+    decoder: DecodePool
+
+    @classmethod
+    def of(cls, settings: PicturesSettings, *, client_id: str) -> Base:
+        """Return all of it, nothing opened yet."""
+        database = database_of(settings)
+        producer = KafkaProducer(settings.kafka_bootstrap, client_id=client_id)
+        hosts = HostLimits(database, host_policy(settings))
+        return cls(
+            settings=settings,
+            database=database,
+            replica=replica_of(settings),
+            blobs=blobs_of(settings, bucket=settings.bucket),
+            events=events_of(settings),
+            producer=producer,
+            letters=DeadLetters(producer),
+            outbox=Outbox(),
+            canonical=canonical_snapshot(source_of(settings, settings.canonical_rules, PACKAGED)),
+            hosts=hosts,
+            fetcher=fetcher_of(settings, hosts),
+            decoder=DecodePool(processes=settings.decoders or None, waiting=settings.downloads + _PUTS),
+        )
+
+    def canonical_rules(self) -> CanonicalRules:
+        """Return the rules in force."""
+        return self.canonical.current.value
+
+    async def start(self) -> None:
+        """Open it."""
+        await asyncio.to_thread(sweep_spool, self.settings.spool_dir)
+        await self.canonical.open()
+        await self.database.open()
+        if self.replica is not None:
+            await self.replica.open()
+        await self.blobs.open()
+        await self.producer.start()
+        await self.decoder.start()
+
+    async def stop(self) -> None:
+        """Close it, in the other order."""
+        await self.decoder.stop()
+        await self.fetcher.close()
+        await self.hosts.close()
+        await self.producer.close()
+        await self.blobs.close()
+        self.events.close()
+        if self.replica is not None:
+            await self.replica.close()
+        await self.database.close()
+        self.canonical.close()
+
+
+def host_policy(settings: PicturesSettings) -> HostPolicy:
+    """Return how hosts are treated, by all processes together."""
+    return HostPolicy(
+        first_rate=settings.host_first_rate,
+        highest_rate=settings.host_highest_rate,
+        at_a_time=settings.downloads_per_host,
+    )
+
+
+def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
+    """Return the way to addresses that nobody vouches for."""
+    return Fetcher(
+        guard=AddressGuard(allow_loopback=settings.allow_loopback),
+        limits=FetchLimits(
+            max_bytes=settings.download_max_bytes, total_s=settings.download_total_s, redirects=_REDIRECTS
+        ),
+        keep=_KEEP,
+        permits=hosts,
+        proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
+        user_agent="Classifeed/0.1 (+pictures)",
+    )
+
+
+def events_of(settings: PicturesSettings) -> EventBucket:
+    """Return the bucket as files of events are read from it."""
+    client = S3Client(
+        settings.s3_endpoint,
+        settings.s3_access_key,
+        settings.s3_secret_key.get_secret_value(),
+        threads=_LISTINGS,
+        retries=2,
+    )
+    return EventBucket(client, settings.bucket)
+
+
+def replica_of(settings: PicturesSettings) -> Database | None:
+    """Return where states are sought, if that is another server than the one where they are written."""
+    if not settings.replica_dsn.get_secret_value():
+        return None
+    return database_of(settings.model_copy(update={"dsn": settings.replica_dsn}))
