@@ -13,20 +13,20 @@ from classifeed_cli.main import build_app
 
 _HEAD: Final = """# Command line
 
-Made from the program's own help; a test keeps the two the same.
+Generated from the help of the program by `python -m tools.cli_page`; a test compares the two.
 
 Every command has `--help`, and most have these:
 
 | option | |
 | --- | --- |
 | `--json` | One JSON document on stdout, progress on stderr. An error is `{"error": {"reason", "message", "metadata"}}`; the [reasons](reasons.md) have a page. |
-| `--data` | Folder of the installation on this machine; `.classifeed` unless it is said, here or by CLASSIFEED_DATA. |
+| `--data` | Folder of the installation on this machine; `.classifeed` by default, or CLASSIFEED_DATA. |
 | `--address` | host:port of another installation's api, also by CLASSIFEED_ADDRESS. Its token comes from CLASSIFEED_TOKEN, or from the file CLASSIFEED_TOKEN_FILE; other services than the api, where they listen elsewhere, from CLASSIFEED_OFFERS_ADDRESS and CLASSIFEED_SEARCHER_ADDRESS. |
 
 Exit codes: 0 done, 1 refused or a load that did not succeed, 2 usage, 3 unavailable, 4 time out, 130 Ctrl-C, 141 where
-whoever reads the output has had enough (`| head`). `status` and `doctor` end with 1 when something does not work. What asks
-several services ends with 3 when one of them does not answer, and prints what the others have. What is tedious to undo is
-asked about on a terminal, and only there; `--yes` does not ask, and anything but `y` or `yes` ends with 1 and nothing done.
+the reader of the output closed the pipe (`| head`). `status` and `doctor` exit with 1 when something does not work. Commands that
+call several services exit with 3 when one of them does not respond, and print what the others return. Commands that are hard to undo
+ask for confirmation on a terminal, and only there; `--yes` skips it, and any reply but `y` or `yes` does nothing and exits with 1.
 """  # noqa: E501 - rows of a table
 _PLACEHOLDER: Final = re.compile(r"\{(\w+)\}")
 _COMMON: Final = frozenset({"data", "address", "as_json", "help"})

@@ -41,7 +41,7 @@ def test_status_and_doctor_name_what_stands_still_and_what_to_do(healthy: Suite)
         assert (shown.exit_code, row["state"]) == (1, "NOT_SERVING"), name
         assert row["since"], name
         assert (row["fixes"], row["log"]) == (
-            [f"`kill -CONT {pid}` lets it go on."],
+            [f"`kill -CONT {pid}` resumes it."],
             str(suite.data / f"logs/{name}.log"),
         )
         checks = {check["check"]: check for check in doctor.document["checks"]}
@@ -85,7 +85,7 @@ def test_what_a_service_misses_has_its_cause_and_its_time(healthy: Suite) -> Non
         first, again = suite.status(), suite.status()
         row = first["services"]["processor"]
         assert row["problems"][0].startswith("kafka: "), row
-        assert row["fixes"][0] == "It goes on by itself once kafka does."
+        assert row["fixes"][0] == "It continues by itself once kafka works again."
         for kind, name in (("parts", "kafka"), ("services", "processor")):
             assert first[kind][name]["since"] == again[kind][name]["since"], "however often it is asked"
     api_log = suite.data / "logs" / "api.log"

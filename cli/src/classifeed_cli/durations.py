@@ -27,5 +27,5 @@ def parse_duration(text: str) -> float:
     duration_s = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     has_units = len(units) == 1 or "" not in units
     if not (is_whole and falls and has_units and 0 < duration_s <= _LONGEST_S):
-        raise typer.BadParameter(f"{text!r} is no duration; write it as 90s, 10m, 1h, 1h30m or 1d")
+        raise typer.BadParameter(f"{text!r} is not a duration; write it as 90s, 10m, 1h, 1h30m or 1d")
     return duration_s

@@ -38,7 +38,7 @@ def choose(client: JobClient, service: str) -> list[str]:
         return client.services
     if service not in client.services:
         known = ", ".join(client.services)
-        raise CommandError(ExitCode.USAGE, "USAGE", f"{service} answers for no jobs here; there are: {known}")
+        raise CommandError(ExitCode.USAGE, "USAGE", f"{service} has no jobs here; services with jobs: {known}")
     return [service]
 
 

@@ -49,7 +49,7 @@ def _print_version(is_wanted: bool) -> None:
 
 def _classifeed(
     version: Annotated[
-        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version, and end.")
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """From a seller's feed file to moderated, searchable offers."""  # also keeps a lone command a subcommand

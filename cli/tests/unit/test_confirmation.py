@@ -1,4 +1,4 @@
-"""What is tedious to undo is asked about on a terminal, and only there."""
+"""Commands that are hard to undo asked about on a terminal, and only there."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_anything_but_yes_does_nothing(api: Any, typist: Typist, canceling: None
     shown = typist.shown()
     assert "Cancel load 7 of shop/default (prices.yml) after 12 of 33 offers?" in shown
     assert "What it has changed stays, and nothing is removed. [y/N]" in shown
-    assert "classifeed: not confirmed, so nothing was done; --yes does it without asking" in shown
+    assert "classifeed: not confirmed, so nothing was done; --yes skips the confirmation" in shown
 
 
 def test_ctrl_c_does_nothing(api: Any, typist: Typist, canceling: None) -> None:
@@ -142,7 +142,7 @@ def test_removal_says_how_many_offers_it_is_about(
     typist.type("n\n")
     assert typist.run(*remove).exit_code == 1
     shown = typist.shown()
-    assert "Remove shop/default? It has 95,000 offers in the search. Those that its files brought" in shown
+    assert "Remove shop/default? It has 95,000 offers in the search. Those from its files" in shown
     assert f"{becomes} [y/N]" in shown
     [request] = api.requests["Search"]
     filters = {each.field: each.terms.values[0].string_value for each in request.filters}
@@ -150,7 +150,7 @@ def test_removal_says_how_many_offers_it_is_about(
     api.respond("Search", refusal("UNAVAILABLE", "INDEX_REBUILDING", "not now"))
     typist.type("n\n")
     assert typist.run(*remove).exit_code == 1
-    assert "It has offers; how many cannot be asked now." in typist.shown()
+    assert "It has offers; the search cannot count them now." in typist.shown()
     assert "DeleteFeed" not in api.requests
 
 
@@ -169,8 +169,8 @@ def test_what_was_removed_before_is_not_asked_about(api: Any, typist: Typist) ->
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({}, "Its offers become as they stand there, and those that it lacks are removed."),
-        ({"disposition": 2}, "Its offers become as they stand there, and those that it lacks are kept by hand."),
+        ({}, "Its offers get the state of that file, and those missing from it are removed."),
+        ({"disposition": 2}, "Its offers get the state of that file, and those missing from it are kept by hand."),
         ({"mode": 2}, "It changes the offers that it names."),
     ],
 )
@@ -189,8 +189,8 @@ def test_whole_queues_are_asked_about_and_one_job_is_not(api: Any, typist: Typis
     typist.type("n\n")
     assert typist.run("jobs", "retry", "--queue", "feed.fetch", "--task", "t", "--since", "1h").exit_code == 1
     shown = typist.shown()
-    assert "Pause feed.fetch of loader? No job of it begins until `classifeed jobs resume feed.fetch`. [y/N]" in shown
-    assert "Try all failed jobs of the task t of the queue feed.fetch again that failed within 1h? [y/N]" in shown
+    assert "Pause feed.fetch of loader? No job of it starts until `classifeed jobs resume feed.fetch`. [y/N]" in shown
+    assert "Retry all failed jobs of the task t of the queue feed.fetch that failed within 1h? [y/N]" in shown
     assert not api.requests.keys() & {"PauseQueue", "RetryJobs"}
     api.respond("GetJob", job_pb2.Job(job_id="01a2008f-239e-7fba-aedf-7ec77d0f0aea"))
     api.respond("RetryJob", job_pb2.Job(status=job_pb2.JOB_STATUS_QUEUED))

@@ -26,7 +26,7 @@ PARTS = ("postgres", "kafka", "s3")
 REFUSED_BY_POSTGRES = b"E\0\0\0\x26SFATAL\0C57P03\0Mstarting up, wait\0\0"
 REFUSALS = {
     "postgres": (REFUSED_BY_POSTGRES, "refuses work: starting up, wait"),
-    "kafka": (b"\0\0\0\x08\0\0\0\x63\0\0\0\0", "refuses work: what listens there is no Kafka"),
+    "kafka": (b"\0\0\0\x08\0\0\0\x63\0\0\0\0", "refuses work: what listens there is not Kafka"),
     "s3": (b"HTTP/1.0 503 Slow Down\r\n\r\n", "refuses work: HTTP 503"),
 }
 GREETINGS = {
@@ -64,13 +64,13 @@ async def test_each_part_is_asked_in_its_own_protocol(part: str, monkeypatch: py
         assert await part_probe.find_fault(part, address) == REFUSALS[part][1]
     async with server(b"") as address:
         assert await part_probe.find_fault(part, address) in {
-            "ends connections without an answer",
+            "closes connections without a response",
             "refuses work: what listens there does not speak HTTP",
         }
     assert await part_probe.find_fault(part, address) == f"nothing listens on {address}"
     monkeypatch.setattr(part_probe, "LIMIT_S", 0.05)
     async with server(None) as address:
-        assert await part_probe.find_fault(part, address) == "does not answer within 0.05 s"
+        assert await part_probe.find_fault(part, address) == "does not respond within 0.05 s"
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: 
         assert (healths["kafka"].state, problem.since) == ("NOT_SERVING", LONG_AGO)
         assert problem.text == f"nothing listens on {away['parts']['kafka']['address']}"
         assert f"kill -9 {process['pid']}" in problem.fix
-        assert healths["processor"].problems[0].fix == "It goes on by itself once kafka does."
+        assert healths["processor"].problems[0].fix == "It continues by itself once kafka works again."
         status = await description.describe_status(away)
     assert (status["ready"], status["healthy"]) == (False, False)
     assert status["parts"]["kafka"]["since"] == LONG_AGO
@@ -130,7 +130,7 @@ async def test_what_was_just_started_is_waited_for(process: dict[str, Any]) -> N
     for kind, name in (("parts", "kafka"), ("services", "processor")):
         document[kind][name]["ready"] = False
         health = (await examine(document))[name]
-        assert (health.state, health.problems[0].fix) == ("STARTING", "Wait; its log says how far it is.")
+        assert (health.state, health.problems[0].fix) == ("STARTING", "Wait; its log shows its progress.")
     async with server(GREETINGS["kafka"]) as kafka:
         document["parts"]["kafka"]["address"] = kafka
         assert (await examine(document))["kafka"].state == "STARTING", "it answers, and does not serve yet"
@@ -158,7 +158,7 @@ async def test_processes_that_stand_still_or_have_ended_are_told_apart(process: 
         for health in list((await examine(document)).values())[1:]:
             assert health.state == "NOT_SERVING"
             assert f"process {process['pid']} was stopped by a signal" in health.problems[0].text
-            assert health.problems[0].fix == f"`kill -CONT {process['pid']}` lets it go on."
+            assert health.problems[0].fix == f"`kill -CONT {process['pid']}` resumes it."
         document["services"]["processor"]["started"] = "1"
         assert (await examine(document))["processor"].state == "DOWN"
 
@@ -173,7 +173,7 @@ async def test_a_service_that_is_silent_is_not_waited_for(
     async with server(GREETINGS["kafka"]) as kafka:
         health = (await examine(document_of(process, kafka=kafka, service="127.0.0.1:7")))["processor"]
     assert (health.state, health.problems[0].text) == (
-        "NOT_SERVING", "does not answer http://127.0.0.1:7/health/ready",
+        "NOT_SERVING", "does not respond at http://127.0.0.1:7/health/ready",
     )  # fmt: skip
 
 
@@ -193,7 +193,7 @@ def test_the_supervisor_remembers_since_when() -> None:
     assert set(watch.unwell_since) == {"s3"}
     assert [sorted(each) for each in changes] == [["kafka"], ["kafka", "s3"], ["s3"]]
     assert reported[0] == "kafka: does not answer within 2 s"
-    assert reported[-1].startswith("kafka is well again, after ")
+    assert reported[-1].startswith("kafka is healthy again after ")
 
 
 def test_status_and_doctor_end_with_1_and_say_which(

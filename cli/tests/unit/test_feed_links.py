@@ -156,8 +156,8 @@ def test_password_is_asked_and_is_no_argument(api: Any, terminal: Any, monkeypat
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--every", "soon"), "'soon' is no duration; write it as 90s, 10m, 1h, 1h30m or 1d"),
-        (("--every", "0s"), "'0s' is no duration"),
+        (("--every", "soon"), "'soon' is not a duration; write it as 90s, 10m, 1h, 1h30m or 1d"),
+        (("--every", "0s"), "'0s' is not a duration"),
         (("--header", "nonsense"), "write it as 'Name: value'"),
         (("--mode", "replace all"), "is not one of"),
     ],
@@ -399,7 +399,7 @@ def test_a_namespace_of_uploads_alone_has_no_link_to_show(api: Any, terminal: An
     uploads = feed(settings={}, status="FEED_STATUS_ACTIVE")
     api.respond("GetFeed", uploads)
     shown = terminal("feed", "show", "--seller", "my-shop").out
-    assert "source    uploads alone; nothing is fetched" in shown
+    assert "source    uploads only; nothing is fetched" in shown
     assert "newest    2026-11-21 12:00:00" in shown
     assert not any(label in shown for label in ("link", "every", "fetched ", "removed"))
     api.respond("ListFeeds", feed_service_pb2.ListFeedsResponse(feeds=[uploads]))

@@ -106,11 +106,11 @@ def test_load_that_was_mostly_refused_says_so_and_what_stays(
     upload = ("feed", "upload", file, "--seller", "my-shop")
     snapshot("feed-upload-mostly-refused", terminal(*upload))
     api.respond("WatchTask", [task(DONE, statistics={**numbers, "rejected_existing": 9_000}, warnings=[])])
-    assert "the 9,000 that an earlier load brought stay" in " ".join(terminal(*upload).out.split())
+    assert "the 9,000 of earlier loads keep their former state" in " ".join(terminal(*upload).out.split())
     assert terminal(*upload, "--fail-on-rejected=99%").exit_code == 1
     for changes, head in (
         ({"total": 0}, "SUCCEEDED, but the file has no offers"),
-        ({"total": 3, "skipped": 3}, "SUCCEEDED, but none of its 3 offers was taken"),
+        ({"total": 3, "skipped": 3}, "SUCCEEDED, but none of its 3 offers was accepted"),
         ({"total": 4, "added": 2, "rejected_moderation": 2}, "SUCCEEDED"),
     ):
         api.respond("WatchTask", [task(DONE, statistics=changes)])
@@ -142,7 +142,7 @@ def test_full_service_is_asked_again_when_it_says(api: Any, terminal: Any, refus
     upload = ("feed", "upload", file, "--seller", "my-shop")
     ended = terminal(*upload, "--timeout", "60")
     assert ended.exit_code == 0
-    assert ended.err.splitlines().count("too many uploads: waits 0 s") == 2
+    assert ended.err.splitlines().count("too many uploads: waiting 0 s") == 2
     tries = api.requests["UploadFeed"]
     assert len({requests[0].spec.request_id for requests in tries}) == 1, "so that none is stored twice"
     assert [sum(len(each.chunk) for each in requests) for requests in tries] == [14310] * 3
@@ -248,7 +248,7 @@ def test_ctrl_c_while_sending_says_that_nothing_was_stored(
 
     api.respond("UploadFeed", take_a_little)
     code, out, words = interrupted(api, reached, "feed", "upload", str(large), "--seller", "my-shop")
-    printed = "interrupted: the file was not sent to its end, so nothing was stored and no offer has changed"
+    printed = "interrupted: the file was not sent completely, so nothing was stored and no offer has changed"
     assert (code, out, words) == (130, "", [f"classifeed: {printed}"])
 
 
@@ -264,7 +264,7 @@ def test_ctrl_c_while_loading_says_that_the_load_goes_on(
     api.respond("WatchTask", load)
     code, out, words = interrupted(api, reached, "feed", "upload", file, "--seller", "my-shop")
     look = "classifeed task show my-shop default 7"
-    printed = f"interrupted: only the waiting has ended, load 7 goes on; see {look}"
+    printed = f"interrupted: only the waiting was stopped: load 7 continues; see {look}"
     assert (code, out, words) == (130, "", [f"classifeed: {printed}"])
 
 
@@ -283,7 +283,7 @@ def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: th
     code, out, words = interrupted(api, reached, "feed", "run", "--seller", "my-shop", "--json")
     assert (code, words) == (130, [])
     assert '"reason": "INTERRUPTED"' in out
-    assert "fetch 4 goes on; see classifeed feed fetches --seller my-shop --namespace default" in out
+    assert "fetch 4 continues; see classifeed feed fetches --seller my-shop --namespace default" in out
 
 
 def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Event, released: threading.Event) -> None:
@@ -326,7 +326,7 @@ def test_bar_has_count_rate_and_time_left_and_stays_on_stderr(api: Any, file: st
     words = [" ".join(re.sub("[━╸╺]+", "|", frame).split()) for frame in frames]
     for expected in (
         "sending price.yml | 0 bytes of 14 KiB",
-        "load 7 waits for its turn |",
+        "load 7 is queued |",
         "checking the file |",
         "loading | 9,999,999 of 12,345,678 offers",
         "finishing | 12,345,678 of 12,345,678 offers",

@@ -87,7 +87,7 @@ def test_held_load_is_shown(api: Any, terminal: Any, snapshot: Snapshot) -> None
     renamed = {**NO_OFFERS, "renamed": 2, "renamed_from": "7", "renamed_to": "a7"}
     api.respond("GetTask", task(hold=renamed), task(status="TASK_STATUS_SUPERSEDED"))
     snapshot("task-show-held", terminal("task", "show", "my-shop", "default", "7"))
-    assert "; a newer load took its place" in " ".join(terminal("task", "show", "my-shop", "default", "7").out.split())
+    assert "; a newer load replaced it" in " ".join(terminal("task", "show", "my-shop", "default", "7").out.split())
     api.respond("ListTasks", task_service_pb2.ListTasksResponse(tasks=[task(), task(hold=NO_OFFERS, statistics={})]))
     snapshot("task-list-held", terminal("task", "list", "my-shop", "default"))
 

@@ -40,11 +40,11 @@ def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: An
         "offers/1 in version 5: fields.title: too long",
         "republication 3 of all offers: 1200 so far (the receiver went back)",
         "1 of 64 shards are being delivered",
-        "shard 1 is filled again: 40 documents so far (trimmed)",
-        "1000 documents; 60 of 64 shards were found equal",
+        "shard 1 is being refilled: 40 documents so far (trimmed)",
+        "1000 documents; 60 of 64 shards are equal",
         "differ from the registry: 3, 4",
-        "catching up: 512 records that came while the searcher was stopped",
-        "the one before is searched meanwhile: 41 of 64 shards, 640 documents (it differs)",
+        "catching up: 512 records that arrived while the searcher was stopped",
+        "the previous index is searched meanwhile: 41 of 64 shards, 640 documents (it differs)",
     ):
         assert words in text, text
     assert terminal("index", "status", "--json").document["index"]["documents"] == "1000"

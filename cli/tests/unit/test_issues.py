@@ -56,7 +56,7 @@ def test_what_says_the_same_is_said_once(load: Any, terminal: Any, snapshot: Sna
     snapshot("task-errors-groups", terminal(*LOAD))
     assert [request.page_token for request in load.requests["ListOfferErrors"]] == ["", "next"]
     load.respond("ListOfferErrors", page(other, *same, *unknown))
-    assert "… and 2 more groups; ask for more with --limit" in " ".join(terminal(*LOAD, "--limit", "1").out.split())
+    assert "… and 2 more groups; increase --limit to see them" in " ".join(terminal(*LOAD, "--limit", "1").out.split())
     load.respond("ListOfferErrors", page(other, *same, *unknown))
     assert len(terminal(*LOAD, "--json").document["errors"]) == 15, "programs get each, as ever"
 

@@ -143,7 +143,7 @@ def test_waiting_leaves_no_trace_of_the_call(api: Any, terminal: Any, caplog: py
     assert (late.exit_code, caplog.messages) == (4, [])
     [progress, *shown] = late.err.splitlines()
     assert progress.startswith("running")
-    assert " ".join(map(str.strip, shown)) == f"classifeed: Job {ID} has not ended within 0.5 s; it goes on."
+    assert " ".join(map(str.strip, shown)) == f"classifeed: Job {ID} has not completed within 0.5 s; it continues."
 
 
 def test_status_finds_whose_job_it_is(
@@ -223,7 +223,7 @@ def test_cancel_and_retry_go_to_the_owner(api: Any, processor: Any, terminal: An
     processor.respond("GetJob", job())
     processor.respond("CancelJob", job(cancel_requested=True))
     ended = terminal("jobs", "cancel", ID)
-    assert (ended.out, ended.exit_code) == (f"{ID}: asked to stop\n", 0)
+    assert (ended.out, ended.exit_code) == (f"{ID}: stop requested\n", 0)
     processor.respond("RetryJob", job(status="JOB_STATUS_QUEUED", attempt=0))
     assert terminal("jobs", "retry", ID, "--json").document["status"] == "QUEUED"
     processor.respond("RetryJob", refusal("FAILED_PRECONDITION", "JOB_NOT_FAILED", "it is running"))
@@ -235,7 +235,7 @@ def test_failed_jobs_are_retried_in_bulk(api: Any, processor: Any, terminal: Any
     api.respond("RetryJobs", job_service_pb2.RetryJobsResponse(retried=3))
     processor.respond("RetryJobs", job_service_pb2.RetryJobsResponse(retried=1))
     ended = terminal("jobs", "retry", "--queue", "q", "--task", "t", "--since", "1h")
-    assert ended.out == "4 jobs wait for another try.\n"
+    assert ended.out == "4 jobs wait for another attempt.\n"
     [request] = api.requests["RetryJobs"]
     assert (request.queue, request.task) == ("q", "t")
     assert 3590 < time.time() - request.failed_since.ToNanoseconds() / 1e9 < 3660
@@ -256,7 +256,7 @@ def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: An
     processor.respond("PauseQueue", queue("feed.process", paused=True))
     api.respond("ResumeQueue", queue("feed.fetch"))
     assert terminal("jobs", "pause", "feed.process").out == "feed.process of processor is paused.\n"
-    assert terminal("jobs", "resume", "feed.fetch").out == "feed.fetch of loader goes on.\n"
+    assert terminal("jobs", "resume", "feed.fetch").out == "feed.fetch of loader is resumed.\n"
     unknown = terminal("jobs", "pause", "later", "--json")
     assert (unknown.exit_code, unknown.document["error"]["reason"]) == (1, "QUEUE_NOT_FOUND")
     api.respond("PauseQueue", queue("later", paused=True))
@@ -310,7 +310,7 @@ def test_limits_are_replaced_and_said(api: Any, processor: Any, terminal: Any) -
 
     api.respond("SetQueueLimits", limited)
     given = ("--running", "20", "--per-partition", "2", "--rate", "0.5", "--burst", "3")
-    said = "20 at a time, 2 of one partition key, 0.5 begun a second, 3 at once after a quiet time."
+    said = "20 at a time, 2 of one partition key, 0.5 started per second, 3 at once after an idle time."
     ended = terminal("jobs", "limit", "feed.fetch", *given)
     assert " ".join(ended.out.split()) == f"feed.fetch of loader runs at most {said}"
     assert terminal("jobs", "limit", "feed.fetch").out == "feed.fetch of loader has no limits.\n"

@@ -200,10 +200,10 @@ def test_point_is_added_shown_listed_commented_voted_and_removed(api: Any, termi
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("show", "7"), "is no uuid such as"),
-        (("add", "--at", "here", "--tag", "other"), "is no latitude and longitude such as 55.75,37.62"),
-        (("add", "--at", "1,2", "--tag", "other", "--role", "boss"), "is none of user, partner, moderator, expert"),
-        (("list", "1,2"), "is no latitude and longitude such as"),
+        (("show", "7"), "is not a uuid such as"),
+        (("add", "--at", "here", "--tag", "other"), "is not a latitude and longitude such as 55.75,37.62"),
+        (("add", "--at", "1,2", "--tag", "other", "--role", "boss"), "is not one of user, partner, moderator, expert"),
+        (("list", "1,2"), "is not a latitude and longitude such as"),
     ],
 )
 def test_point_arguments_that_cannot_be_used(api: Any, terminal: Any, arguments: tuple[str, ...], words: str) -> None:
@@ -225,7 +225,7 @@ def test_reviews_are_counted_claimed_and_ended(api: Any, terminal: Any, snapshot
     snapshot("cleanweb-queues", terminal("cleanweb", "queues"))
     snapshot("cleanweb-claim", terminal("cleanweb", "claim", "common_toloka", "--reviewer", "ann"))
     ended = terminal("cleanweb", "submit", "12", "text_toloka_insult", "--reviewer", "ann")
-    assert ended.out == "stored; review 12 has ended: its verdicts are on their way\n"
+    assert ended.out == "stored; review 12 is complete: its verdicts are being sent\n"
     [opinion] = api.requests["SubmitOpinion"]
     assert (opinion.review_id, opinion.reviewer, list(opinion.verdicts)) == (12, "ann", ["text_toloka_insult"])
 

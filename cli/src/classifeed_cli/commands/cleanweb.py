@@ -13,7 +13,7 @@ from classifeed_cli.terminal.confirmation import YesOption, confirm
 from classifeed_cli.views.cleanweb import show_callbacks, show_queues, show_review
 
 _app = typer.Typer(help="Texts that people review, and the callbacks with their verdicts.", no_args_is_help=True)
-_Reviewer = Annotated[str, typer.Option("--reviewer", help="Who reviews.")]
+_Reviewer = Annotated[str, typer.Option("--reviewer", help="Name of the reviewer.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -26,7 +26,7 @@ def register(app: typer.Typer) -> None:
 def queues(
     session: Session,
 ) -> None:
-    """List the projects: what waits in each, since when, and how many review."""
+    """List the projects: the texts that wait, since when, and the number of reviewers."""
     out = session.out
     with session.moderation_client() as client:
         found = client.get_queues()
@@ -38,10 +38,10 @@ def queues(
 @with_session
 def claim(
     session: Session,
-    project: Annotated[str, typer.Argument(help="Project, as `cleanweb queues` names it.")],
+    project: Annotated[str, typer.Argument(help="Name of the project, from `cleanweb queues`.")],
     reviewer: _Reviewer,
 ) -> None:
-    """Lease the oldest text of a project: print it, what to look for, and which verdicts there are."""
+    """Lease the oldest text of a project and print it, with the instructions and the possible verdicts."""
     out = session.out
     with session.moderation_client() as client:
         review = client.claim_review(project, reviewer)
@@ -55,13 +55,15 @@ def submit(
     session: Session,
     review: Annotated[int, typer.Argument(min=1, help="Number of the review.")],
     reviewer: _Reviewer,
-    verdict: Annotated[list[str] | None, typer.Argument(help="Verdicts that hold; none: nothing is wrong.")] = None,
+    verdict: Annotated[
+        list[str] | None, typer.Argument(help="Verdicts that apply; without any, the text is clean.")
+    ] = None,
 ) -> None:
-    """Submit an opinion about a text that was claimed. Two that agree end its review."""
+    """Submit an opinion about a claimed text. Two equal opinions complete its review."""
     out = session.out
     with session.moderation_client() as client:
         is_ended = client.submit_opinion(review, reviewer, verdict or [])
-    ended = "has ended: its verdicts are on their way" if is_ended else "goes on: another reviewer has to see the text"
+    ended = "is complete: its verdicts are being sent" if is_ended else "continues: another reviewer must see the text"
     out.say(f"stored; review {review} {ended}")
     out.document({"ended": is_ended})
 
@@ -70,7 +72,7 @@ def submit(
 @with_session
 def callbacks(
     session: Session,
-    given_up: Annotated[bool, typer.Option("--given-up", help="Only those that are not tried any more.")] = False,
+    given_up: Annotated[bool, typer.Option("--given-up", help="Only callbacks that were given up.")] = False,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Callbacks to print.")] = 50,
 ) -> None:
     """List callbacks that were not delivered, oldest first."""
@@ -79,7 +81,7 @@ def callbacks(
         found = client.list_callbacks(given_up=given_up, page_size=limit)
     show_callbacks(out, found)
     if len(found) == limit:
-        out.say("… there may be more; ask for more with --limit")
+        out.say("… there may be more; increase --limit to see more")
     out.document({"callbacks": [document_of(callback) for callback in found]})
 
 
@@ -87,19 +89,19 @@ def callbacks(
 @with_session
 def resend(
     session: Session,
-    number: Annotated[int, typer.Argument(min=0, help="Number of the callback; none: all.")] = 0,
+    number: Annotated[int, typer.Argument(min=0, help="Number of the callback; without it, all.")] = 0,
     yes: YesOption = False,
 ) -> None:
-    """Send a callback again that was given up, or all of them."""
+    """Send a given-up callback again, or all of them."""
     out = session.out
     if not number:
-        confirm(out, "Send all callbacks again that were given up?", yes=yes)
+        confirm(out, "Send all given-up callbacks again?", yes=yes)
     with session.moderation_client() as client:
         sent = client.resend_callbacks(number)
     if number and not sent:
         raise refused(
             "CALLBACK_NOT_GIVEN_UP",
-            f"Callback {number} is not among those that were given up; see `classifeed cleanweb callbacks`.",
+            f"Callback {number} is not a given-up callback; see `classifeed cleanweb callbacks`.",
             callback_id=str(number),
         )
     out.say(f"{sent} callbacks are sent again")

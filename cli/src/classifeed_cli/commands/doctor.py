@@ -16,7 +16,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
-    """Check what the suite needs and how it runs, each with what to do; exit code 1 when something is wrong."""
+    """Check what the suite needs and how it runs, with a fix for each fault; exit code 1 if there is a fault."""
     from classifeed_cli.platform.doctor import examine
     from classifeed_cli.platform.layout import Layout
 

@@ -17,10 +17,10 @@ def register(app: typer.Typer) -> None:
 
 def down(
     data: DataOption = None,
-    timeout: Annotated[float, typer.Option(help="Seconds that draining may take.", min=1)] = 90,
+    timeout: Annotated[float, typer.Option(help="Maximum time to drain, in seconds.", min=1)] = 90,
     as_json: JsonOption = False,
 ) -> None:
-    """Drain and stop the installation of this folder; nothing happens when none runs."""
+    """Drain and stop the installation of this folder; do nothing if none runs."""
     from classifeed_cli.platform.layout import Layout
     from classifeed_cli.platform.shutdown import stop_installation
 
@@ -29,7 +29,7 @@ def down(
     stopped = stop_installation(layout, timeout)
     output.document({"stopped": stopped.supervisor, "leftovers": list(stopped.leftovers)})
     if stopped.leftovers:
-        output.say(f"ended what a killed supervisor left behind: {', '.join(stopped.leftovers)}")
+        output.say(f"stopped what a killed supervisor left running: {', '.join(stopped.leftovers)}")
     elif stopped.supervisor:
         output.say(f"stopped what ran in {layout.root}")
     else:

@@ -15,8 +15,8 @@ from classifeed_cli.session import Session, with_session
 from classifeed_client import feed_name, seller_name
 
 _SHARDS = 64
-_app = typer.Typer(help="How far the search index is, and its repair.", no_args_is_help=True)
-_Client = Annotated[str, typer.Option("--client", help="Whose documents.")]
+_app = typer.Typer(help="State of the search index, and its repair.", no_args_is_help=True)
+_Client = Annotated[str, typer.Option("--client", help="Client of the index, such as `offers`.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,14 +50,14 @@ def republish(
     seller: Annotated[str, typer.Option("--seller", help="Only offers of this seller.")] = "",
     namespace: Annotated[str, typer.Option("--namespace", help="Only this namespace of the seller.")] = "",
 ) -> None:
-    """Push all offers to the registry once more, or those of a seller; mends a registry that lacks some."""
+    """Publish all offers once more, or those of a seller; repairs a registry that lacks some."""
     if namespace and not seller:
         raise typer.BadParameter("--namespace needs --seller")
     out = session.out
     parent = feed_name(seller, namespace) if namespace else seller_name(seller) if seller else ""
     with session.index_client() as calls:
         number = calls.republish_offers(parent, uuid.uuid4().hex)
-    out.say(f"republication {number} has begun; `classifeed index status` shows how far it is")
+    out.say(f"republication {number} has begun; `classifeed index status` shows its progress")
     out.document({"republication_id": str(number)})
 
 
@@ -66,13 +66,13 @@ def republish(
 def refill(
     session: Session,
     client: _Client = "offers",
-    shard: Annotated[list[int] | None, typer.Option(min=0, max=_SHARDS - 1, help="Shard; may be given again.")] = None,
+    shard: Annotated[list[int] | None, typer.Option(min=0, max=_SHARDS - 1, help="Shard; may be repeated.")] = None,
 ) -> None:
     """Deliver all documents of the registry to the index once more, or those of some shards."""
     out = session.out
     with session.index_client() as calls:
         shards = calls.request_refill(client, shard or [])
-    out.say(f"{shards} shards are filled again; `classifeed index status` shows how far they are")
+    out.say(f"{shards} shards are being refilled; `classifeed index status` shows their progress")
     out.document({"shards": shards})
 
 
@@ -95,22 +95,24 @@ def _delivery_lines(delivery: indexer_service_pb2.IndexerStatus) -> list[str]:
     refills = [shard for shard in delivery.shards if shard.HasField("refill")]
     lines = [f"indexer: {held} of {_SHARDS} shards are being delivered"]
     lines += [
-        f"  shard {shard.shard} is filled again: {shard.refill.documents} documents so far ({shard.refill.reason})"
+        f"  shard {shard.shard} is being refilled: {shard.refill.documents} documents so far ({shard.refill.reason})"
         for shard in refills
     ]
     return lines
 
 
 def _index_lines(index: search_service_pb2.IndexStatus) -> list[str]:
-    lines = [f"index: {index.documents} documents; {index.equal_shards} of {_SHARDS} shards were found equal"]
+    lines = [f"index: {index.documents} documents; {index.equal_shards} of {_SHARDS} shards are equal to the registry"]
     if index.differing_shards:
         lines.append(f"  shards that differ from the registry: {', '.join(map(str, index.differing_shards))}")
     if index.catch_up_records:
-        lines.append(f"  catching up: {index.catch_up_records} records that came while the searcher was stopped")
+        lines.append(f"  catching up: {index.catch_up_records} records that arrived while the searcher was stopped")
     if index.HasField("rebuild"):
-        searched = "the one before is searched meanwhile" if index.rebuild.serves_former else "not searched until then"
+        searched = (
+            "the previous index is searched meanwhile" if index.rebuild.serves_former else "not searchable until then"
+        )
         lines.append(
-            f"  being made from the registry, {searched}: {index.rebuild.shards} of {_SHARDS} shards, "
+            f"  being rebuilt from the registry, {searched}: {index.rebuild.shards} of {_SHARDS} shards, "
             f"{index.rebuild.documents} documents ({index.rebuild.reason})"
         )
     return lines

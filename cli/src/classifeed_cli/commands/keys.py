@@ -51,7 +51,7 @@ def init(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the keys of all services and of the operator, once; what exists is never overwritten.
+    """Create the keys of all services and of the operator, once; existing keys are never overwritten.
 
     The keys sign tokens and encrypt credentials of feeds. `kubectl create -f -` takes the Secrets, and refuses to
     replace keys, as `apply` would not.
@@ -71,7 +71,9 @@ def init(
 
 def _check_empty(folder: Path) -> None:
     if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
-        raise refused("FILE_EXISTS", f"{folder} is no empty folder, and keys are never overwritten: name a new one.")
+        raise refused(
+            "FILE_EXISTS", f"{folder} is not an empty folder, and keys are never overwritten: name a new one."
+        )
 
 
 def _hand_over(out: Output, kind: Format, folder: Path, services: Iterable[ServiceSpec]) -> None:

@@ -20,17 +20,17 @@ def logs(
         str, typer.Argument(metavar="[SERVICE]", help="One service, or postgres, kafka, s3, supervisor, migrate.")
     ] = "",
     task: Annotated[str, typer.Option(metavar="SELLER/NAMESPACE/TASK", help="Only lines about this load.")] = "",
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on with lines as they are written.")] = False,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="Lines to begin with, the newest.")] = 50,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Print new lines as they are written.")] = False,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=1, help="Number of newest lines to print first.")] = 50,
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the newest lines of the logs, of all services in the order of time; the suite need not run."""
+    """Print the newest lines of the logs of all services in the order of time; the suite need not run."""
     from classifeed_cli.platform import log_files
     from classifeed_cli.platform.layout import Layout
 
     if follow and as_json:
-        raise typer.BadParameter("--follow has no end, and --json is one document; take one of them")
+        raise typer.BadParameter("--follow never completes, and --json is one document; choose one of them")
     wanted = None
     if task:
         parts = task.split("/")

@@ -15,7 +15,7 @@ from classifeed_cli.views.amounts import price_words
 from classifeed_cli.views.explanation import show_explanation
 from classifeed_client import feed_name, offer_name
 
-_app = typer.Typer(help="Offers as their owner has them, and the way that each took.", no_args_is_help=True)
+_app = typer.Typer(help="Offers as they are stored, and the timeline of each.", no_args_is_help=True)
 _Id = Annotated[str, typer.Argument(help="The seller's id of the offer.")]
 
 
@@ -52,7 +52,7 @@ def list_offers(
             ),
         )
         if found.next_page_token:
-            out.say(f"… more than {limit}; ask for more with --limit")
+            out.say(f"… more than {limit}; increase --limit to see more")
     else:
         out.say(f"{seller} has no offers in {namespace}.")
     out.document(document_of(found))
@@ -85,9 +85,9 @@ def show(
         ("vendor", content.vendor),
         ("link", content.url),
         ("text", content.description),
-        ("approved", "by a setting, as there is no moderation" if offer.moderation == "setting" else offer.moderation),
+        ("approved", "by a setting, without moderation" if offer.moderation == "setting" else offer.moderation),
         ("last load", offer.last_task_id),
-        ("waits", f"what load {offer.waiting_task_id} changes of it" if offer.waiting_task_id else ""),
+        ("waits", f"for a decision about load {offer.waiting_task_id}" if offer.waiting_task_id else ""),
     )
     for label, value in lines:
         if value:
@@ -107,7 +107,7 @@ def explain(
     namespace: NamespaceArgument,
     external_id: _Id,
 ) -> None:
-    """Tell an offer's way from its line in the file to the search, or what stopped it and what to change."""
+    """Explain an offer: its stages from the line in the file to the search, or what stopped it and how to fix it."""
     out = session.out
     name = offer_name(seller, namespace, external_id)
     with session.client() as client:

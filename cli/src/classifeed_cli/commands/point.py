@@ -23,12 +23,12 @@ def _point_id(value: str) -> str:
     try:
         return str(uuid.UUID(value)) if value else ""
     except ValueError:
-        raise typer.BadParameter(f"{value!r} is no uuid such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b") from None
+        raise typer.BadParameter(f"{value!r} is not a uuid such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b") from None
 
 
 def _role(value: str) -> str:
     if f"AUTHOR_ROLE_{value.upper()}" not in subject_pb2.AuthorRole.keys()[1:]:
-        raise typer.BadParameter(f"{value!r} is none of {_ROLES}")
+        raise typer.BadParameter(f"{value!r} is not one of {_ROLES}")
     return value
 
 
@@ -49,13 +49,13 @@ def _read_place(value: str) -> point_pb2.Location:
     try:
         return point_pb2.Location(latitude=float(latitude), longitude=float(longitude))
     except ValueError:
-        raise typer.BadParameter(f"{value!r} is no latitude and longitude such as 55.75,37.62") from None
+        raise typer.BadParameter(f"{value!r} is not a latitude and longitude such as 55.75,37.62") from None
 
 
 _Id = Annotated[str, typer.Argument(help="The point's uuid.", callback=_point_id)]
-_Author = Annotated[str, typer.Option("--author", help="Who writes.")]
+_Author = Annotated[str, typer.Option("--author", help="Id of the author.")]
 _Role = Annotated[str, typer.Option("--role", help=f"What the author is: {_ROLES}.", callback=_role)]
-_Any = Annotated[bool, typer.Option("--any-status", help="As moderators see it: also what is not approved.")]
+_Any = Annotated[bool, typer.Option("--any-status", help="Also print what is not approved, as moderators see it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -68,13 +68,11 @@ def register(app: typer.Typer) -> None:
 def add(
     session: Session,
     at: Annotated[str, typer.Option("--at", help="Latitude,longitude in degrees.", callback=_place)],
-    tag: Annotated[list[str], typer.Option("--tag", help="Event type, such as accident; may be given again.")],
-    text: Annotated[str, typer.Option("--text", help="What the author says.")] = "",
+    tag: Annotated[list[str], typer.Option("--tag", help="Event type, such as accident; may be repeated.")],
+    text: Annotated[str, typer.Option("--text", help="Text of the point.")] = "",
     author: _Author = "operator",
     role: _Role = "user",
-    region: Annotated[
-        list[int] | None, typer.Option(min=1, help="Region, from the nearest; may be given again.")
-    ] = None,
+    region: Annotated[list[int] | None, typer.Option(min=1, help="Region, nearest first; may be repeated.")] = None,
     point_id: Annotated[str, typer.Option("--id", help="The point's uuid, chosen here.", callback=_point_id)] = "",
 ) -> None:
     """Create a point. It is served once its text is approved."""
@@ -113,9 +111,7 @@ def show(
 def list_points(
     session: Session,
     area: Annotated[str, typer.Argument(help="South-west and north-east corner: LAT,LON:LAT,LON.", callback=_area)],
-    tag: Annotated[
-        list[str] | None, typer.Option("--tag", help="Only with this event type; may be given again.")
-    ] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", help="Only with this event type; may be repeated.")] = None,
     any_status: _Any = False,
     limit: Annotated[int, typer.Option(min=1, help="Points to print.")] = 50,
 ) -> None:
@@ -139,7 +135,7 @@ def list_points(
         found = collect(ask, "points", limit)
     show_points(out, found.points)
     if found.next_page_token:
-        out.say(f"… more than {limit}; ask for more with --limit")
+        out.say(f"… more than {limit}; increase --limit to see more")
     out.document(document_of(found))
 
 
@@ -151,7 +147,7 @@ def comment(
     text: Annotated[str, typer.Argument(help="The comment.")],
     author: _Author = "operator",
     role: _Role = "user",
-    request: Annotated[str, typer.Option("--request", help="The same again adds nothing further.")] = "",
+    request: Annotated[str, typer.Option("--request", help="Id of the request; a repeated one adds nothing.")] = "",
 ) -> None:
     """Add a comment to a point. It is served once its text is approved."""
     out = session.out
@@ -169,10 +165,10 @@ def comment(
 def vote(
     session: Session,
     point_id: _Id,
-    is_there: Annotated[bool, typer.Option("--there/--gone", help="Whether what the point says is there.")],
+    is_there: Annotated[bool, typer.Option("--there/--gone", help="Whether what the point reports is still there.")],
     author: _Author = "operator",
 ) -> None:
-    """Vote that what a point says is there, or is gone; a later vote of the author replaces this one."""
+    """Vote whether what a point reports is still there; a later vote of the author replaces this one."""
     out = session.out
     with session.moderation_client() as client:
         point = client.vote(f"points/{point_id}", author, is_there=is_there)

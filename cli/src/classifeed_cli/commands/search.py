@@ -29,7 +29,7 @@ def search(
     query: Annotated[str, typer.Argument(help='Words, "phrases", price:[100 TO 500], AND, OR, NOT; * for all.')],
     seller: Annotated[str, typer.Option(help="Only offers of this seller.")] = "",
     condition: Annotated[
-        list[str] | None, typer.Option("--filter", help="Further condition in the query's form; may be given again.")
+        list[str] | None, typer.Option("--filter", help="Further condition in the query's form; may be repeated.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, max=1000, help="Offers to print.")] = 20,
 ) -> None:

@@ -18,10 +18,10 @@ def register(app: typer.Typer) -> None:
 
 def settle(
     data: DataOption = None,
-    timeout: Annotated[float, typer.Option(help="Seconds to wait at the most.", min=0)] = 60,
+    timeout: Annotated[float, typer.Option(help="Maximum time to wait, in seconds.", min=0)] = 60,
     as_json: JsonOption = False,
 ) -> None:
-    """Return when all lags, outboxes, publish marks and due jobs are empty; else exit code 4 and what is left."""
+    """Wait until no lag, outbox, publish mark or due job is left; otherwise exit code 4, and print what is left."""
     from classifeed_cli.platform.installation import Installation
     from classifeed_cli.platform.settle import wait_settled
 

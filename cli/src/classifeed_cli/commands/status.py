@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(data: DataOption = None, as_json: JsonOption = False) -> int:
-    """Show what runs, and what is wrong since when: exit code 1 then, and 3 when nothing runs in the folder."""
+    """Show what runs, what is wrong and since when. Exit code 1 if something is wrong, 3 if nothing runs."""
     from classifeed_cli.platform.description import describe_status, read_running
     from classifeed_cli.platform.installation import not_running
     from classifeed_cli.platform.layout import Layout
@@ -59,7 +59,7 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
         unwell = [name for name, row in rows_of(document) if row["problems"]]
         versions = sorted({row["version"] for row in document["services"].values()})
         state = "ready" if document["ready"] else document["phase"] if document["phase"] != "ready" else "not ready"
-        state += f": look at {', '.join(unwell)}" if unwell else ""
+        state += f": see {', '.join(unwell)}" if unwell else ""
         output.say(f"{state}; version {', '.join(versions)}" if versions else state)
 
 

@@ -33,12 +33,14 @@ def register(app: typer.Typer) -> None:
 
 @_app.command()
 def create(
-    team: Annotated[str, typer.Option("--for", help="Team that gets the token; stands in the audit log.")],
+    team: Annotated[str, typer.Option("--for", help="Team that gets the token; it is named in the audit log.")],
     may: Annotated[
         list[str],
-        typer.Option("--may", help="SERVICE/METHOD, SERVICE/*, or read for all that changes nothing; may be repeated."),
+        typer.Option(
+            "--may", help="SERVICE/METHOD, SERVICE/*, or `read` for all methods that change nothing; may be repeated."
+        ),
     ],
-    ttl: Annotated[str, typer.Option("--ttl", help="How long it is good: 12h, 30d; at most 366d.")] = "30d",
+    ttl: Annotated[str, typer.Option("--ttl", help="How long it is valid: 12h, 30d; at most 366d.")] = "30d",
     out_file: Annotated[
         Path | None, typer.Option("--out", help="File for the token, mode 0600, instead of printing it.")
     ] = None,
@@ -46,7 +48,7 @@ def create(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a token for another team and print it once; only what it is for is kept."""
+    """Create a token for another team and print it once; only its description is stored."""
     out = Output(as_json)
     patterns = [pattern for each in may for pattern in each.split(",") if pattern]
     folder = _folder(keys, data)
@@ -63,21 +65,21 @@ def create(
     where = f" It is in {out_file}." if out_file is not None else ""
     out.progress(
         f"Token {record.token_id} of {team}: {len(record.may)} methods, until {_moment(record.expires_at)}.{where} "
-        f"Withdraw it with `classifeed token revoke {record.token_id}`."
+        f"Revoke it with `classifeed token revoke {record.token_id}`."
     )
     out.document(_document(record) | ({"file": str(out_file)} if out_file is not None else {"token": token}))
 
 
 @_app.command("list")
 def list_tokens(keys: _KeysOption = None, data: DataOption = None, as_json: JsonOption = False) -> None:
-    """List the tokens that were made, the oldest first."""
+    """List the tokens, the oldest first."""
     out = Output(as_json)
     records = list_team_tokens(_folder(keys, data))
     if records:
         rows = ((each.token_id, each.team, _state(each), _moment(each.expires_at), _methods(each)) for each in records)
         out.table(("token", "team", "state", "until", "methods"), rows)
     else:
-        out.say("No tokens were made for other teams.")
+        out.say("There are no tokens of other teams.")
     out.document({"tokens": [_document(record) for record in records]})
 
 
@@ -88,13 +90,13 @@ def revoke(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Withdraw a token: the services refuse it from their next call on. Idempotent."""
+    """Revoke a token: the services refuse it from its next use on. Idempotent."""
     out = Output(as_json)
     try:
         record = revoke_team_token(_folder(keys, data), token_id)
     except LookupError as error:
         raise refused("TOKEN_NOT_FOUND", f"There is no token {token_id}. See `classifeed token list`.") from error
-    out.say(f"Token {token_id} of {record.team} is withdrawn.")
+    out.say(f"Token {token_id} of {record.team} is revoked.")
     out.document(_document(record))
 
 

@@ -19,14 +19,17 @@ def register(app: typer.Typer) -> None:
 
 def up(
     data: DataOption = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return when all is healthy, leave it running.")] = False,
-    timeout: Annotated[float, typer.Option(help="Seconds until everything must be healthy.", min=1)] = 120,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Return when everything is healthy, and leave it running.")
+    ] = False,
+    timeout: Annotated[float, typer.Option(help="Maximum time until everything is healthy, in seconds.", min=1)] = 120,
     only: Annotated[
-        list[str] | None, typer.Option(help="Services or parts to start, comma-separated; with what they need.")
+        list[str] | None,
+        typer.Option(help="Services or parts to start, comma-separated; what they need is started too."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Start PostgreSQL, Kafka, S3 and the services; stop them on Ctrl-C, or leave them with --detach."""
+    """Start PostgreSQL, Kafka, S3 and the services; stop them on Ctrl-C, or leave them running with --detach."""
     from classifeed_cli.platform.daemon import serve, start_detached, wait_for_other
     from classifeed_cli.platform.description import describe_status, read_running
     from classifeed_cli.platform.layout import Layout

@@ -58,7 +58,7 @@ class _Sheet(ABC):
         try:
             self._file: BinaryIO = self._path.open("xb")
         except FileExistsError:
-            raise refused("FILE_EXISTS", f"{self._path} is there already; name another file") from None
+            raise refused("FILE_EXISTS", f"{self._path} exists already; name another file") from None
         except OSError as error:
             raise refused("FILE_NOT_WRITTEN", f"{self._path}: {error.strerror}") from error
         self._begin()

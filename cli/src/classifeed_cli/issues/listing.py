@@ -24,7 +24,9 @@ def list_groups(out: Output, client: Client, request: Request, limit: int) -> in
     groups = group_issues(issues)
     show_groups(out, groups[:limit])
     if len(groups) > limit:
-        out.say(f"\n… and {len(groups) - limit:,} more groups; ask for more with --limit, or for a file with --xlsx")
+        out.say(
+            f"\n… and {len(groups) - limit:,} more groups; increase --limit to see them, or write a file with --xlsx"
+        )
     _show_unlisted(out, request, issues.unlisted)
     return len(groups) + sum(issues.unlisted.values())
 
@@ -40,7 +42,7 @@ def list_issues(out: Output, client: Client, request: Request, limit: int) -> in
     found = collect(ask, "errors", limit)
     show_errors(out, list(found.errors))
     if found.next_page_token:
-        out.say(f"… more than {limit}; ask for more with --limit")
+        out.say(f"… more than {limit}; increase --limit to see more")
     unlisted = {each.code: each.count for each in found.unlisted}
     _show_unlisted(out, request, unlisted)
     out.document(document_of(found))

@@ -135,7 +135,7 @@ def _is_locked(layout: Layout) -> bool:
 def _read_failure(layout: Layout, log: Path) -> CommandError:
     failure = read_json(layout.failure)
     if failure is None:
-        return unavailable("SUPERVISOR_DIED", f"the supervisor ended; its log ({log}) ends:\n{tail(log, 15)}")
+        return unavailable("SUPERVISOR_DIED", f"the supervisor exited; the end of its log ({log}):\n{tail(log, 15)}")
     error = failure["error"]
     return CommandError(ExitCode(failure["exit_code"]), error["reason"], error["message"], error["metadata"])
 

@@ -43,13 +43,17 @@ def examine(layout: Layout) -> list[Finding]:
 def _machine(layout: Layout) -> Iterator[Finding]:
     wanted = sys.version_info >= (3, 11)
     yield Finding(
-        "python", "ok" if wanted else "failed", platform.python_version() + ("" if wanted else ": 3.11 needed")
+        "python",
+        "ok" if wanted else "failed",
+        platform.python_version() + ("" if wanted else ": 3.11 or newer is needed"),
     )
     existing = next(folder for folder in (layout.root, *layout.root.parents) if folder.exists())
     free_gib = shutil.disk_usage(existing).free / 2**30
     enough = free_gib >= _FREE_DISK_GIB
     text = f"{free_gib:.1f} GiB free for {layout.root}"
-    yield Finding("disk", "ok" if enough else "warning", text + ("" if enough else f": {_FREE_DISK_GIB} are better"))
+    yield Finding(
+        "disk", "ok" if enough else "warning", text + ("" if enough else f": {_FREE_DISK_GIB} are recommended")
+    )
     writable = os.access(existing, os.W_OK)
     text = str(existing) if writable else f"{existing} cannot be written: choose another folder with --data"
     yield Finding("data folder", "ok" if writable else "failed", text)
@@ -81,7 +85,7 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, "failed", str(error))
         else:
             there = os.access(program, os.X_OK)
-            text = str(program) if there else f"{program} cannot be run: run `make setup`"
+            text = str(program) if there else f"{program} cannot be run: install it with `make setup`"
             yield Finding(name, "ok" if there else "failed", text)
     folder = cache_dir() / "kafka"
     missing = [jar for jar in pinned_jars() if not (folder / jar.file_name).exists()]

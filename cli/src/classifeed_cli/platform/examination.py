@@ -85,7 +85,7 @@ def identity_of(process: Mapping[str, Any]) -> ProcessIdentity | None:
 def _examine_supervisor(document: Mapping[str, Any]) -> Health:
     identity = identity_of(document)
     if identity is not None and identity.pid != os.getpid() and identity.is_suspended():
-        return Health("NOT_SERVING", (_suspended(identity.pid, "nothing that ends is started again meanwhile"),))
+        return Health("NOT_SERVING", (_suspended(identity.pid, "a process that exits is not restarted meanwhile"),))
     return Health("RUNNING")
 
 
@@ -109,7 +109,7 @@ async def _examine_service(service: Mapping[str, Any]) -> Health:
     if readiness is None and not service.get("ready", True):
         return _starting("")
     if readiness is None:
-        text = f"does not answer http://{service['http']}/health/ready"
+        text = f"does not respond at http://{service['http']}/health/ready"
         return Health("NOT_SERVING", (Problem(text, fix=_restart(service["pid"])),))
     problems = tuple(Problem(text, since) for text, since in readiness.problems)
     return Health("SERVING" if readiness.is_ready else "NOT_SERVING", problems)
@@ -119,27 +119,27 @@ def _examine_process(process: Mapping[str, Any]) -> Health | None:
     """Return what the process itself shows: it has ended, or stands still. None: it runs."""
     identity = identity_of(process)
     if identity is None or not identity.is_running():
-        fix = "The supervisor starts it again; its log says why it ended."
+        fix = "The supervisor starts it again; its log says why it exited."
         return Health("DOWN", (Problem("its process does not run", fix=fix),))
     if identity.is_suspended():
-        return Health("NOT_SERVING", (_suspended(identity.pid, "whatever needs it waits"),))
+        return Health("NOT_SERVING", (_suspended(identity.pid, "what depends on it waits"),))
     return None
 
 
 def _starting(fault: str) -> Health:
     text = f"is starting: {fault}" if fault else "is starting"
-    return Health("STARTING", (Problem(text, fix="Wait; its log says how far it is."),))
+    return Health("STARTING", (Problem(text, fix="Wait; its log shows its progress."),))
 
 
 def _suspended(pid: int, effect: str) -> Problem:
     return Problem(
-        f"its process {pid} was stopped by a signal and stands still: {effect}",
-        fix=f"`kill -CONT {pid}` lets it go on.",
+        f"its process {pid} was stopped by a signal: {effect}",
+        fix=f"`kill -CONT {pid}` resumes it.",
     )
 
 
 def _restart(pid: int) -> str:
-    return f"See its log. `kill -9 {pid}` ends the process, and the supervisor starts it again."
+    return f"See its log. `kill -9 {pid}` stops the process, and the supervisor starts it again."
 
 
 def _complete(problem: Problem, since: str, unwell: Collection[str]) -> Problem:
@@ -147,5 +147,5 @@ def _complete(problem: Problem, since: str, unwell: Collection[str]) -> Problem:
     fix = problem.fix
     missed = problem.text.partition(":")[0]
     if not fix and missed in unwell:
-        fix = f"It goes on by itself once {missed} does."
+        fix = f"It continues by itself once {missed} works again."
     return replace(problem, since=problem.since or since, fix=fix)

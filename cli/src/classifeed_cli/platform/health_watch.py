@@ -47,7 +47,7 @@ class HealthWatch:
         for name in sorted(fell_ill):
             self._progress(f"{name}: {'; '.join(problem.text for problem in unwell[name].problems)}")
         for name in sorted(recovered):
-            self._progress(f"{name} is well again, after {self.unwell_since[name]}")
+            self._progress(f"{name} is healthy again after {self.unwell_since[name]}")
         self.unwell_since = {name: self.unwell_since.get(name, now) for name in unwell}
         if fell_ill or recovered:
             self._on_change()

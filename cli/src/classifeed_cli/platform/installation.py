@@ -72,9 +72,7 @@ class Installation:
             CommandError: UNAVAILABLE, this installation runs without it.
         """
         if service not in self.grpc:
-            raise unavailable(
-                "SERVICE_NOT_RUNNING", f"{service} is not part of what runs here: start it without --only"
-            )
+            raise unavailable("SERVICE_NOT_RUNNING", f"{service} does not run here: start the suite without --only")
         return self.grpc[service]
 
     def token(self) -> str:
@@ -118,7 +116,7 @@ class Installation:
 
         present = {self.grpc[name]: name for name in reversed(JOB_SERVICES) if name in self.grpc}
         if not present:
-            raise unavailable("SERVICE_NOT_RUNNING", f"none of {', '.join(JOB_SERVICES)} is part of what runs here")
+            raise unavailable("SERVICE_NOT_RUNNING", f"none of {', '.join(JOB_SERVICES)} runs here")
         addresses = {name: address for address, name in present.items()}
         return JobClient({name: addresses[name] for name in JOB_SERVICES if name in addresses}, self.token)
 

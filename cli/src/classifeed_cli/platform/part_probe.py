@@ -34,11 +34,11 @@ async def find_fault(part: str, address: str) -> str | None:
         async with asyncio.timeout(LIMIT_S):
             await _connect(address, _PROBES[part])
     except TimeoutError:
-        return f"does not answer within {LIMIT_S:g} s"
+        return f"does not respond within {LIMIT_S:g} s"
     except ConnectionRefusedError:
         return f"nothing listens on {address}"
     except (OSError, ValueError, asyncio.IncompleteReadError):
-        return "ends connections without an answer"
+        return "closes connections without a response"
     except Refusal as refusal:
         return f"refuses work: {refusal}"
     return None
@@ -64,7 +64,7 @@ async def _probe_postgres(streams: Streams, _: str) -> None:
         fields = (await reader.readexactly(length - 4)).split(b"\0")
         raise Refusal(next((each[1:].decode(errors="replace") for each in fields if each[:1] == b"M"), "an error"))
     if kind != b"R":  # it asks for the password, or for none
-        raise Refusal("what listens there is no PostgreSQL")
+        raise Refusal("what listens there is not PostgreSQL")
 
 
 async def _probe_kafka(streams: Streams, _: str) -> None:
@@ -74,7 +74,7 @@ async def _probe_kafka(streams: Streams, _: str) -> None:
     writer.write(struct.pack("!i", len(body)) + body)
     _, correlation_id = struct.unpack("!ii", await reader.readexactly(8))
     if correlation_id != _CORRELATION_ID:
-        raise Refusal("what listens there is no Kafka")
+        raise Refusal("what listens there is not Kafka")
 
 
 async def _probe_s3(streams: Streams, address: str) -> None:

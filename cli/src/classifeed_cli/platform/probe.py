@@ -51,7 +51,7 @@ async def get_readiness(address: str) -> Readiness | None:
     for role, items in readiness.get("blocked", {}).items():
         problems += [(f"{role}: {what}: {why}", since.get(f"{role}: {what}", "")) for what, why in items.items()]
     if response[0] != 200 and not problems:
-        problems = [("starts, or drains", "")]
+        problems = [("starting or draining", "")]
     return Readiness(response[0] == 200, tuple(problems))
 
 
@@ -65,7 +65,7 @@ async def _get(address: str, path: str) -> tuple[int, bytes]:
         while chunk := await reader.read(65536):
             content += chunk
             if len(content) > _LIMIT_BYTES:
-                raise ValueError("answer too long")
+                raise ValueError("response too long")
     finally:
         writer.close()
     head, _, body = content.partition(b"\r\n\r\n")

@@ -68,7 +68,7 @@ class _Look:
     async def _ask(self, name: str, address: str, limit_s: float) -> None:
         response = await http_get(address, "/backlog", timeout_s=limit_s)
         if response is None:
-            self._note(name, f"http://{address}/backlog does not answer")
+            self._note(name, f"http://{address}/backlog does not respond")
             return
         status, body = response
         try:
@@ -76,7 +76,7 @@ class _Look:
         except ValueError:
             backlog = {}
         if status != 200:
-            self._note(name, backlog.get("detail") or f"http://{address}/backlog answers with HTTP {status}")
+            self._note(name, backlog.get("detail") or f"http://{address}/backlog responds with HTTP {status}")
         elif items := {item: int(count) for item, count in backlog["items"].items() if int(count)}:
             self.left[name] = items
 
@@ -89,13 +89,13 @@ class _Look:
         counts = {f"{name}.{item}": str(count) for name, items in self.left.items() for item, count in items.items()}
         busy = [f"{what} {count}" for what, count in counts.items() if not what.endswith(f".{UNREACHABLE}")]
         words = [", ".join(busy)] if busy else []
-        words += [f"{name} does not tell: {fault}" for name, fault in self.faults.items()]
+        words += [f"{name} does not report its backlog: {fault}" for name, fault in self.faults.items()]
         what = "; ".join(words) or "nothing in the last round"
         hint = " `classifeed status` says what is wrong." if self.faults else ""
         return CommandError(
             ExitCode.TIME_OUT,
             "NOT_SETTLED",
-            f"still to do after {timeout_s:g} s: {what}{'.' if hint else ''}{hint}",
+            f"not settled after {timeout_s:g} s: {what}{'.' if hint else ''}{hint}",
             counts,
             {
                 "settled": False,

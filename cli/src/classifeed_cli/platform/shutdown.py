@@ -34,7 +34,7 @@ def stop_installation(layout: Layout, timeout_s: float) -> Stopped:
     if supervisor is not None and was_running and not supervisor.wait_gone(timeout_s):
         raise timed_out(
             "STOP_TIMED_OUT",
-            f"the supervisor (pid {supervisor.pid}) still drains after {timeout_s:g} s: "
+            f"the supervisor (pid {supervisor.pid}) is still draining after {timeout_s:g} s: "
             f"wait, or see {layout.log('supervisor')}",
         )
     leftovers = []

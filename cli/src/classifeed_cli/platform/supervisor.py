@@ -110,7 +110,7 @@ class Supervisor:
                 migration.wait()
         if migration.returncode != 0:
             log = self.plan.layout.log("migrate")
-            raise refused("MIGRATION_FAILED", f"the migrate step failed; its log ({log}) ends:\n{tail(log, 15)}")
+            raise refused("MIGRATION_FAILED", f"the migrate step failed; the end of its log ({log}):\n{tail(log, 15)}")
         self.services = [supervise_service(self.plan, spec, self.write_state) for spec in self.plan.services]
         if self.services:
             self._progress(f"starting {', '.join(unit.name for unit in self.services)}")
@@ -169,6 +169,6 @@ def _check_hopeless(unit: Supervised) -> None:
     if unit.restarts >= 4:
         raise unavailable(
             "KEEPS_DYING",
-            f"{unit.name} died {unit.restarts + 1} times while starting; "
-            f"its log ({unit.log}) ends:\n{tail(unit.log, 15)}",
+            f"{unit.name} exited {unit.restarts + 1} times while starting; "
+            f"the end of its log ({unit.log}):\n{tail(unit.log, 15)}",
         )

@@ -23,7 +23,7 @@ class Words(RegexHighlighter):
         r"^ +│ +(?P<red>\^+)$",
         r"^ +[\d,]+  (?P<green>added|updated)$",
         r"^ +[\d,]+  (?P<red>rejected)\b",
-        r"^ +[\d,]+  (?P<yellow>skipped|repeat an id of the file|offers of earlier loads removed)\b",
+        r"^ +[\d,]+  (?P<yellow>skipped|with a duplicate id|offers of earlier loads removed)\b",
         r"^(?P<red>error)$",
         r"^(?P<yellow>warning)$",
         r"^(?P<cyan>> .+)$",

@@ -10,7 +10,7 @@ import typer
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.terminal.output import Output
 
-YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask on a terminal.")]
+YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")]
 _AGREED: Final = frozenset({"y", "yes"})
 
 
@@ -36,5 +36,5 @@ def confirm(out: Output, question: str, *, yes: bool) -> None:
         out.ask("\n")
     if reply.strip().lower() not in _AGREED:
         raise CommandError(
-            ExitCode.REFUSED, "NOT_CONFIRMED", "not confirmed, so nothing was done; --yes does it without asking"
+            ExitCode.REFUSED, "NOT_CONFIRMED", "not confirmed, so nothing was done; --yes skips the confirmation"
         )

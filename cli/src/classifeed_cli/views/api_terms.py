@@ -69,15 +69,15 @@ def _namespace_has_feed(seller: str, namespace: str) -> str:
     end = f"classifeed feed remove {feed_options(seller, namespace)}"
     return (
         f"{seller}/{namespace} is filled by a feed by link, whose next load would undo this upload. "
-        f"End that feed with `{end}`, upload to another --namespace, or upload with --force."
+        f"Remove that feed with `{end}`, upload to another --namespace, or upload with --force."
     )
 
 
 def _another_site(seller: str, namespace: str) -> str:
     return (
         f"Nothing was changed: the new link of {seller}/{namespace} leads to another site than the one that the stored "
-        "name, password and headers were given for. Give those of the new site in the same command, with --user or "
-        "--header, or forget them with --no-credentials."
+        "name, password and headers belong to. Give those of the new site in the same command, with --user or "
+        "--header, or delete them with --no-credentials."
     )
 
 
@@ -91,18 +91,18 @@ def _feed_has_no_link(seller: str, namespace: str) -> str:
 
 def _task_held(seller: str, namespace: str, task: str) -> str:
     return (
-        f"Load {task} is held: it waits for a decision, and has done nothing of what waits. Leave the offers as they "
-        f"are with `classifeed task reject {seller} {namespace} {task}`, or have it go on with `task confirm`."
+        f"Load {task} is held: it waits for a decision, and nothing of what waits is applied. Keep the offers as they "
+        f"are with `classifeed task reject {seller} {namespace} {task}`, or apply it with `task confirm`."
     )
 
 
 def _task_ended(seller: str, namespace: str, task: str) -> str:
-    return f"Load {task} has ended, so there is nothing to cancel. {_going_back(seller, namespace)}"
+    return f"Load {task} is complete, so there is nothing to cancel. {_going_back(seller, namespace)}"
 
 
 def _task_sent(seller: str, namespace: str, task: str) -> str:
     return (
-        f"Load {task} has sent its end and cannot be called back: it ends within moments. Wait for its end. "
+        f"Load {task} has sent all its offers and cannot be canceled: it completes within moments. Wait for it. "
         f"{_going_back(seller, namespace)}"
     )
 

@@ -49,7 +49,7 @@ def show_callbacks(out: Output, callbacks: Sequence[cleanweb_service_pb2.Callbac
                 (
                     each.callback_id,
                     time_words(each.create_time),
-                    "given up" if each.HasField("give_up_time") else "tried again",
+                    "given up" if each.HasField("give_up_time") else "to be retried",
                     f"{each.service}/{each.environment}",
                 ),
                 [each.key, one_line(each.fault)],

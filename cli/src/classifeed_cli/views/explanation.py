@@ -100,7 +100,7 @@ class _Stages:
         place = f"line {step.line}" + (f", column {step.column}" if step.column else "") if step.line else ""
         if step.stage == explanation_pb2.EXPLANATION_STAGE_OFFER and self._explanation.duplicate_lines:
             lines = ", ".join(map(str, self._explanation.duplicate_lines))
-            place = f"{place}; again in line {lines}, not read there".removeprefix("; ")
+            place = f"{place}; duplicate on line {lines}, where it is not read".removeprefix("; ")
         if place:
             self._out.say(" " * len(head) + place, hang=len(head))
         # Further left than the words, so that there is room for the fault and what stands around it.

@@ -20,11 +20,11 @@ _HOUR_S = 3600
 
 
 def show_feed(out: Output, feed: feed_pb2.Feed) -> None:
-    """Print a feed: its settings, and how fetching goes."""
+    """Print a feed: its settings, and the state of its fetches."""
     settings = feed.settings
     out.say(f"Feed {feed.seller_id}/{feed.namespace}: {_status(feed)}, version {feed.version}")
     if not settings.source.url:
-        _line(out, "source", "uploads alone; nothing is fetched")
+        _line(out, "source", "uploads only; nothing is fetched")
         is_removed = feed.status == feed_pb2.FEED_STATUS_REMOVED
         _line(out, "removed" if is_removed else "newest", time_words(feed.update_time))
         return
@@ -34,10 +34,10 @@ def show_feed(out: Output, feed: feed_pb2.Feed) -> None:
     _line(out, "every", _every(feed))
     mode = enum_label(load_pb2.LoadMode.DESCRIPTOR, settings.mode or load_pb2.LOAD_MODE_REPLACE)
     gone = _GONE.get(settings.disposition or load_pb2.DISPOSITION_DELETE, "")
-    _line(out, "mode", f"{mode}: {gone if mode == 'REPLACE' else 'changes what the file names of offers that exist'}")
-    _line(out, "format", settings.format or "any; found in the file")
+    _line(out, "mode", f"{mode}: {gone if mode == 'REPLACE' else 'changes the fields in the file, of existing offers'}")
+    _line(out, "format", settings.format or "any; detected from the file")
     if settings.default_currency:
-        _line(out, "currency", f"{settings.default_currency}, for amounts for which the file names none")
+        _line(out, "currency", f"{settings.default_currency}, for amounts without one in the file")
     if feed.HasField("update_time"):
         _line(out, "changed", time_words(feed.update_time))
     if feed.HasField("state"):

@@ -18,7 +18,7 @@ def show_hold(out: Output, task: task_pb2.Task) -> None:
     if task.status != task_pb2.TASK_STATUS_HELD:
         out.say(f"  held      {describe_hold(hold)}; {_decided(task)}", hang=12)
         return
-    out.say(f"  held      {describe_hold(hold)}. All else was applied; this waits for a decision.", hang=12)
+    out.say(f"  held      {describe_hold(hold)}. Everything else is applied; this waits for a decision.", hang=12)
     _show_prices(out, hold)
     for offer in hold.sample_offers:
         out.say(f"            {_name(offer.external_id, offer.title)}", hang=14)
@@ -34,23 +34,25 @@ def show_hold(out: Output, task: task_pb2.Task) -> None:
     confirm, reject = _choices(hold)
     out.say(f"{confirm}:\n  classifeed task confirm {where}")
     out.say(f"{reject}:\n  classifeed task reject {where}")
-    out.say("Or load a corrected file: it takes the place of this load.")
+    out.say("Or load a corrected file: it replaces this load.")
 
 
 def describe_hold(hold: load_pb2.LoadHold) -> str:
     """Return in a few words what a held load would do."""
     parts = []
     if load_pb2.HOLD_REASON_PRICES in hold.reasons:
-        middle = f"the middle one {_move(hold.price_ratio)}"
-        parts.append(f"{hold.moved_prices:,} of {hold.changed_prices:,} changed prices would move far, {middle}")
+        median = f"the median one {_move(hold.price_ratio)}"
+        parts.append(
+            f"{hold.moved_prices:,} of {hold.changed_prices:,} changed prices would change by a large factor, {median}"
+        )
     if load_pb2.HOLD_REASON_UNAVAILABLE in hold.reasons:
-        parts.append(f"nothing would be available any more: {hold.turned_unavailable:,} offers are now")
+        parts.append(f"no offer would be available any more; {hold.turned_unavailable:,} are available now")
     if hold.removals:
         of = f"{hold.removals:,} of {hold.offers:,} offers would be removed"
         is_empty = load_pb2.HOLD_REASON_NO_OFFERS in hold.reasons
-        parts.append(f"{of}: the file has no offer at all" if is_empty else f"{of}, as the file lacks them")
+        parts.append(f"{of}: the file has no offers" if is_empty else f"{of}, as the file lacks them")
     if hold.changes and not _changes_are_a_reason(hold):
-        parts.append(f"{hold.changes:,} prices that move far wait too")
+        parts.append(f"{hold.changes:,} prices with a large change wait too")
     return "; ".join(parts)
 
 
@@ -96,7 +98,7 @@ def _decided(task: task_pb2.Task) -> str:
         return "confirmed"
     if task.decision == offer_requests_pb2.HOLD_DECISION_REJECT:
         return "rejected"
-    return "a newer load took its place" if task.status == task_pb2.TASK_STATUS_SUPERSEDED else "not decided about"
+    return "a newer load replaced it" if task.status == task_pb2.TASK_STATUS_SUPERSEDED else "not decided"
 
 
 def _name(external_id: str, title: str) -> str:

@@ -66,11 +66,11 @@ def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
 
 def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
     """Print all of a job."""
-    stopping = ", asked to stop" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
+    stopping = ", stop requested" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
     out.say(f"{job.task} in {job.queue} of {service}: {status_of(job.status)}{stopping}")
     lines = (
         ("job", job.job_id),
-        ("tries", _tries(job)),
+        ("attempts", _attempts(job)),
         ("progress", progress_words(job)),
         ("reason", job.reason),
         ("error", job.error),
@@ -132,8 +132,8 @@ def describe_limits(queue: job_pb2.Queue) -> str:
     limits = [
         f"{queue.concurrency_limit} at a time" if queue.concurrency_limit else "",
         f"{queue.partition_limit} of one partition key" if queue.partition_limit else "",
-        f"{queue.rate_limit:g} begun a second" if queue.rate_limit else "",
-        f"{queue.rate_burst} at once after a quiet time" if queue.rate_burst else "",
+        f"{queue.rate_limit:g} started per second" if queue.rate_limit else "",
+        f"{queue.rate_burst} at once after an idle time" if queue.rate_burst else "",
     ]
     return f"runs at most {', '.join(filter(None, limits))}" if any(limits) else "has no limits"
 
@@ -202,12 +202,12 @@ def _whose(job: job_pb2.Job) -> str:
     return ", ".join(f"{label} {one_line(value)}" for label, value in named if value)
 
 
-def _tries(job: job_pb2.Job) -> str:
+def _attempts(job: job_pb2.Job) -> str:
     return f"{job.attempt} of {job.max_attempts}" if job.max_attempts else f"{job.attempt}, without limit"
 
 
 def _failure(job: job_pb2.Job) -> str:
-    return f"tries {_tries(job)}: {one_line(job.error)}" if job.error else ""
+    return f"attempts {_attempts(job)}: {one_line(job.error)}" if job.error else ""
 
 
 def _count(count: int) -> str:

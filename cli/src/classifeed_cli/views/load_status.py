@@ -39,7 +39,7 @@ def result_of(load: task_pb2.Task | feed_pb2.FetchLoad) -> str:
         (numbers.unchanged, "unchanged"),
         (_refused(numbers), "rejected"),
         (numbers.skipped, "skipped"),
-        (numbers.duplicates, "repeat an id"),
+        (numbers.duplicates, "with a duplicate id"),
         (numbers.removed, "removed"),
         (numbers.made_manual, "kept by hand"),
     )
@@ -73,7 +73,7 @@ def caution_of(task: task_pb2.Task) -> str:
         return "but the file has no offers"
     if _refused(numbers):
         return f"but {_refused(numbers):,} of {numbers.total:,} offers were refused"
-    return f"but none of its {numbers.total:,} offers was taken"
+    return f"but none of its {numbers.total:,} offers was accepted"
 
 
 def stays_of(task: task_pb2.Task) -> str:
@@ -87,8 +87,8 @@ def stays_of(task: task_pb2.Task) -> str:
     # None are known of a load from before they were counted.
     those = f"the {known:,}" if known else "those"
     return (
-        f"Of the {count:,} with errors{such} {those} that an earlier load brought stay as it left them, old prices "
-        "too. New ones were not made."
+        f"Of the {count:,} with errors{such}, {those} of earlier loads keep their former state, with the old prices; "
+        "new ones were not created."
     )
 
 

@@ -37,7 +37,7 @@ def show_pending(out: Output, subjects: Sequence[subject_pb2.Subject]) -> None:
         out.say("no text waits for a verdict")
         return
     out.table(
-        ("kind", "waits", "next try", "key"),
+        ("kind", "waits", "next attempt", "key"),
         (
             (
                 _kind(subject.kind),
@@ -60,7 +60,7 @@ def show_subject(out: Output, subject: subject_pb2.Subject, decisions: Sequence[
         ("text", one_line(subject.text)),
         ("regions", ", ".join(map(str, subject.region_ids))),
         ("since", time_words(moderation.start_time)),
-        ("next try", time_words(moderation.next_retry_time) if waits else ""),
+        ("next attempt", time_words(moderation.next_retry_time) if waits else ""),
         ("verdicts", verdict_words(moderation.verdicts)),
     )
     for label, value in lines:

@@ -69,7 +69,7 @@ class LoadProgress:
     def fetch(self, fetch: feed_pb2.Fetch) -> None:
         """Show where a fetch is."""
         if fetch.outcome == feed_pb2.FETCH_OUTCOME_QUEUED:
-            self._show(f"fetch {fetch.fetch_id} waits for its turn")
+            self._show(f"fetch {fetch.fetch_id} is queued")
         else:
             self._show("fetching the file", count=size_words(fetch.bytes) if fetch.bytes else "")
 
@@ -77,9 +77,9 @@ class LoadProgress:
         """Show where a load is: offers done of all, rate, and time left."""
         done, total = task.statistics.total, task.expected_total
         if task.phase == task_pb2.TASK_PHASE_UNSPECIFIED:
-            self._show(f"load {task.task_id} waits for its turn")
+            self._show(f"load {task.task_id} is queued")
         elif not total:
-            self._show("checking the file" if task.kind != task_pb2.TASK_KIND_DELETE else "taking offers away")
+            self._show("checking the file" if task.kind != task_pb2.TASK_KIND_DELETE else "removing offers")
         elif done < total:
             rate = self._rate(task)
             left = f"{_clock((total - done) / rate)} left" if rate else ""

@@ -21,7 +21,7 @@ _COUNTS = (
     ("rejected_validation", "rejected: errors in the file"),
     ("rejected_moderation", "rejected by moderation"),
     ("skipped", "skipped"),
-    ("duplicates", "repeat an id of the file"),
+    ("duplicates", "with a duplicate id"),
 )
 _GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
 

@@ -23,14 +23,14 @@ def register(app: typer.Typer) -> None:
 
 
 def demo(
-    timeout: Annotated[float, typer.Option(min=1, help="Seconds that starting may take.")] = 150,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to start, in seconds.")] = 150,
     as_json: JsonOption = False,
 ) -> int:
-    """Start the whole suite, load price lists, kill a service amid 20,000 offers, count them, and stop."""
+    """Start the whole suite, load price lists, kill a service in the middle of 20,000 offers, count them, and stop."""
     out = Output(as_json)
     started = time.monotonic()
     with (
-        Interruption("the demo ends, and nothing is left running"),
+        Interruption("the demo stops and leaves nothing running"),
         tempfile.TemporaryDirectory() as folder,
         running_suite(out, timeout) as (installation, layout),
         installation.client() as client,
@@ -38,7 +38,7 @@ def demo(
         document = play(Story(client, out, installation, layout, Path(folder)))
     out.document(document)
     out.say(f"\nDone in {time.monotonic() - started:.0f} s, and nothing is left running.")
-    out.say("Go on with a suite of your own:")
+    out.say("To continue with your own suite:")
     out.say("  make up")
     out.say("  classifeed feed upload FILE --seller NAME")
     return ExitCode.DONE

@@ -45,14 +45,14 @@ def kill_amid_load(story: Story) -> dict[str, Any]:
     stored = task.statistics.total
     killed = _process(story)
     if killed is None or not killed.send(signal.SIGKILL):
-        raise failed(f"The process of {_VICTIM} was not there to be killed.")
-    out.say(f"\n{stored:,} of {task.expected_total:,} offers are stored: now their service dies.")
+        raise failed(f"The process of {_VICTIM} was not running, so it could not be killed.")
+    out.say(f"\n{stored:,} of {task.expected_total:,} offers are stored: now their service is killed.")
     out.say(f"> kill -9 {killed.pid}")
     successor = _wait_for_successor(story, killed)
     out.say(f"The supervisor has started {_VICTIM} again, as process {successor.pid}.")
     found = find_offers(story.client, "*", seller=SELLER, conditions=[f"namespace:{_NAMESPACE}"], limit=1).total
-    out.say(f"The search goes on meanwhile: it finds {found:,} of the offers by now.")
-    out.say(f"Kafka keeps what {_VICTIM} has not taken, which goes on where it was.")
+    out.say(f"The search continues meanwhile: it finds {found:,} of the offers so far.")
+    out.say(f"Kafka keeps what {_VICTIM} has not read; the new process continues from there.")
     task = follow_load(story.client, out, name, _TIMEOUT_S)
     show_loaded(out, task)
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))
@@ -70,12 +70,12 @@ def _wait_for_share(story: Story, name: str) -> task_pb2.Task:
         while time.monotonic() < ends_at:
             task = story.client.get_task(name)
             if task.status != task_pb2.TASK_STATUS_IN_PROGRESS:
-                raise failed("The load had ended before anything was killed.")
+                raise failed("The load was complete before anything was killed.")
             progress.task(task)
             if task.expected_total and task.statistics.total >= task.expected_total * _SHARE:
                 return task
             time.sleep(_POLL_S)
-    raise failed(f"The load has not come to its middle within {_TIMEOUT_S} s.")
+    raise failed(f"The load did not reach its middle within {_TIMEOUT_S} s.")
 
 
 def _process(story: Story) -> ProcessIdentity | None:
@@ -98,7 +98,7 @@ def _compare(story: Story, ids: set[str], task: task_pb2.Task) -> dict[str, int]
     stored = {offer.external_id for offer in story.client.iter_offers(feed_name(SELLER, _NAMESPACE))}
     hits = find_offers(story.client, "*", seller=SELLER, conditions=[f"namespace:{_NAMESPACE}"], limit=1)
     counts = {"file": len(ids), "load": task.statistics.added, "offers": len(stored), "search": hits.total}
-    rows = (("in the file", "file"), ("added, as processor counts", "load"), ("stored by offers", "offers"))
+    rows = (("in the file", "file"), ("added by processor", "load"), ("stored by offers", "offers"))
     story.out.say("")
     story.out.table(
         ("counted where", "offers"),
@@ -106,5 +106,5 @@ def _compare(story: Story, ids: set[str], task: task_pb2.Task) -> dict[str, int]
     )
     if stored != ids or len(set(counts.values())) != 1:
         raise failed(f"The counts differ after the kill: {counts}.")
-    story.out.say("✓ None is lost, and none was counted twice.")
+    story.out.say("✓ No offer is lost, and none is counted twice.")
     return counts

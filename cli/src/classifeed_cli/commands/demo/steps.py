@@ -81,7 +81,7 @@ def fetch_by_link(story: Story) -> dict[str, Any]:
         out.say("")
         show_feed(out, client.create_feed(SELLER, _BY_LINK, settings))
 
-        out.say("\nIts first fetch comes by itself.")
+        out.say("\nIts first fetch starts by itself.")
         first, task = fetch_feed(client, out, _first_fetch(client, name), _FETCH_TIMEOUT_S)
         show_fetch(out, first)
         if task is None:
@@ -89,11 +89,11 @@ def fetch_by_link(story: Story) -> dict[str, Any]:
         out.say(f"  {standing_of(first.load)}", hang=2)
         check_loaded(task)
 
-        out.say("\nThe second one is asked for, and the site says that the file is as before.")
+        out.say("\nThe second fetch is requested, and the site reports an unchanged file.")
         second, _ = fetch_feed(client, out, client.run_feed(name), _FETCH_TIMEOUT_S)
         show_fetch(out, second)
         if second.outcome != feed_pb2.FETCH_OUTCOME_NOT_MODIFIED:
-            raise failed("The second fetch did not find the file as before.")
+            raise failed("The second fetch did not find the file unchanged.")
         # Nobody serves the file after this; a feed that is left would only fail.
         client.pause_feed(name)
     _search(story, _BY_LINK, [_RUSSIAN_QUERY])
@@ -113,27 +113,27 @@ STEPS: Final = (
     ),
     Step(
         "Where is my offer? One that is found, and one that was refused",
-        "api asks processor, offers and searcher what each of them knows",
+        "api queries processor, offers and searcher for what each of them knows",
         explain_two,
     ),
     Step(
-        "The shop mends the file: only what differs is written",
-        "processor sends all offers · offers writes what is new, removes what is gone",
+        "The shop corrects the file: only what differs is written",
+        "processor sends all offers · offers writes changes, removes missing ones",
         upload_mended,
     ),
     Step(
         "A text that the rules forbid: refused, corrected, found",
-        "offers · Kafka · moderation asks cleanweb, and judges by its rules",
+        "offers · Kafka · moderation gets verdicts from cleanweb, applies its rules",
         refuse_text,
     ),
     Step(
-        "By link: a price list in Russian stands on the shop's site",
+        "By link: a price list in Russian on the shop's site",
         "loader fetches it each hour · YML is Yandex Market Language, an XML format",
         fetch_by_link,
     ),
     Step(
         f"kill -9 in the middle of {BIG_COUNT:,} offers",
-        "Kafka keeps what is sent · offers commits a batch and its place in one go",
+        "Kafka keeps what is sent · offers commits each batch with its offset",
         kill_amid_load,
     ),
 )

@@ -87,7 +87,7 @@ def check_loaded(task: task_pb2.Task) -> None:
         CommandError: it did not.
     """
     if task.status != task_pb2.TASK_STATUS_SUCCEEDED:
-        raise failed("The price list was not loaded; see the fault above.")
+        raise failed("The price list was not loaded; see the error above.")
 
 
 def failed(message: str) -> CommandError:

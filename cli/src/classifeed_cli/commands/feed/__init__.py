@@ -9,7 +9,7 @@ from classifeed_cli.commands.feed import fetches, formats, links, upload
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(help="Hand in files, or links to them.", no_args_is_help=True)
+    group = typer.Typer(help="Upload files, or register links to them.", no_args_is_help=True)
     for module in (upload, links, fetches, formats):
         module.register(group)
     app.add_typer(group, name="feed")

@@ -27,7 +27,7 @@ def parse_share(text: str) -> float:
     found = _SHARE.fullmatch(text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
     if not 0 <= share <= 1:
-        raise typer.BadParameter(f"{text!r} is no share of the offers; write it as 10% or 0.1")
+        raise typer.BadParameter(f"{text!r} is not a share of the offers; write it as 10% or 0.1")
     return share
 
 
@@ -37,7 +37,7 @@ FailOnRejectedOption = Annotated[
         "--fail-on-rejected",
         parser=parse_share,
         metavar="[=SHARE]",
-        help="Exit 1 where more than this share of the offers was rejected, such as =10%; alone: where any was.",
+        help="Exit 1 if more than this share of the offers was rejected, such as =10%; without a share, if any was.",
     ),
 ]
 

@@ -33,9 +33,9 @@ def run(
     force: Annotated[bool, typer.Option("--force", help="Load the file even if nothing changed.")] = False,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the fetch and for its load.")] = True,
     fail_on_rejected: FailOnRejectedOption = None,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
 ) -> int:
-    """Fetch a feed now, paused or not, and print what became of it."""
+    """Fetch a feed now, paused or not, and print the outcome."""
     out = session.out
     name = feed_name(seller, namespace)
     task: task_pb2.Task | None = None
@@ -59,7 +59,7 @@ def fetches(
     namespace: NamespaceOption = "default",
     limit: Annotated[int, typer.Option(min=1, help="Fetches to print, the newest first.")] = 20,
 ) -> None:
-    """List the fetches of a feed, the newest first: when, how each ended, and what to do where it failed."""
+    """List the fetches of a feed, the newest first: time, outcome, and the fix for a failed one."""
     out = session.out
     name = feed_name(seller, namespace)
     with session.client() as client:

@@ -68,7 +68,7 @@ def _save(client: Client, out: Output, name: str, kind: str, path: Path) -> dict
         with target.open("xb") as sink:
             sink.write(file.content)
     except FileExistsError:
-        raise refused("FILE_EXISTS", f"{target} is there already; name another file") from None
+        raise refused("FILE_EXISTS", f"{target} exists already; name another file") from None
     except OSError as error:
         raise refused("FILE_NOT_WRITTEN", f"{target}: {error.strerror}") from error
     out.say(f"{kind.lower()} of {name}: {target}, {size_words(len(file.content))}")

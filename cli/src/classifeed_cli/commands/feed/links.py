@@ -42,10 +42,12 @@ def register(group: typer.Typer) -> None:
     """Add the commands."""
     group.command()(add)
     group.command("list")(list_feeds)
-    group.command("show", help="Print a feed: its settings, and how fetching goes.")(_feed_command(Client.get_feed))
+    group.command("show", help="Print a feed: its settings, and the state of its fetches.")(
+        _feed_command(Client.get_feed)
+    )
     group.command("set")(change)
     group.command("pause", help="Stop fetching; the offers stay.")(_feed_command(Client.pause_feed))
-    group.command("resume", help="Go on fetching, at once.")(_feed_command(Client.resume_feed))
+    group.command("resume", help="Resume fetching, at once.")(_feed_command(Client.resume_feed))
     group.command()(remove)
 
 
@@ -64,11 +66,11 @@ def add(
     header: HeaderOption = None,
     wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the first fetch and for its load.")] = True,
     fail_on_rejected: FailOnRejectedOption = None,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
 ) -> int:
-    """Have a file fetched by its link, at once and then each hour or as often as --every says.
+    """Register a link whose file is fetched at once, and then each hour or as often as --every says.
 
-    It waits until the file is loaded, and prints what became of it.
+    It waits until the file is loaded, and prints the outcome.
     """
     out = session.out
     feed_name(seller, namespace)
@@ -87,7 +89,7 @@ def add(
         show_feed(out, feed)
         if not wait:
             look = f"classifeed feed fetches {feed_options(seller, namespace)}"
-            out.say(f"It is fetched at once. How it goes:\n  {look}")
+            out.say(f"It is fetched at once. Follow it with:\n  {look}")
             out.document({**document_of(feed), "fetch": None, "task": None})
             return ExitCode.DONE
         fetch, task = fetch_first(client, out, feed, timeout)
@@ -104,7 +106,7 @@ def list_feeds(
     seller: SellerOption,
     limit: Annotated[int, typer.Option(min=1, help="Feeds to print.")] = 100,
 ) -> None:
-    """List the feeds of a seller, and what is filled by uploads alone, by namespace."""
+    """List the feeds of a seller, and the namespaces filled by uploads alone."""
     out = session.out
     parent = seller_name(seller)
     with session.client() as client:
@@ -112,7 +114,7 @@ def list_feeds(
     if found.feeds:
         show_feeds(out, found.feeds)
         if found.next_page_token:
-            out.say(f"… more than {limit}; ask for more with --limit")
+            out.say(f"… more than {limit}; increase --limit to see more")
     else:
         out.say(f"{seller} has neither feeds nor uploads. Make a feed:\n  classifeed feed add URL --seller {seller}")
     out.document(document_of(found))
@@ -132,10 +134,10 @@ def change(
     user: UserOption = None,
     header: HeaderOption = None,
     no_credentials: Annotated[
-        bool, typer.Option("--no-credentials", help="Forget name, password and headers.")
+        bool, typer.Option("--no-credentials", help="Delete the stored name, password and headers.")
     ] = False,
 ) -> None:
-    """Change what is given of a feed. A --user or --header takes the place of all that were stored."""
+    """Change the given settings of a feed. A --user or --header replaces all stored ones."""
     name = feed_name(seller, namespace)
     settings, paths = settings_of(
         url=url,
@@ -148,7 +150,7 @@ def change(
         headers=header,
     )
     if no_credentials and _CREDENTIALS in paths:
-        raise typer.BadParameter("--no-credentials goes without --user and --header")
+        raise typer.BadParameter("--no-credentials cannot be combined with --user or --header")
     if no_credentials:
         paths.append(_CREDENTIALS)
     if not paths:
@@ -166,10 +168,10 @@ def remove(
     disposition: Annotated[
         Disposition, typer.Option(case_sensitive=False, help="What happens to the offers.")
     ] = Disposition.DELETE,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
     yes: YesOption = False,
 ) -> int:
-    """End a feed, or empty a namespace of uploads, wait for that, and print what became of the offers."""
+    """Remove a feed, or empty a namespace of uploads, wait for completion, and print the outcome for the offers."""
     out = session.out
     name = feed_name(seller, namespace)
     with session.client() as client:
@@ -180,7 +182,7 @@ def remove(
         feed = client.delete_feed(name, disposition=disposition.value)
         task = follow_removal(client, out, feed, timeout)
     was_removed = not is_there and before is not None and before.version == feed.version
-    how = "was removed before. What became of its offers then:" if was_removed else "is removed."
+    how = "was removed before. The outcome for its offers then:" if was_removed else "is removed."
     out.say(f"Feed {seller}/{namespace} {how}")
     show_task(out, task)
     out.document({"feed": document_of(feed), "task": document_of(task)})
@@ -207,8 +209,8 @@ def _question(client: Client, seller: str, namespace: str, disposition: Disposit
     try:
         count = f"{client.search(request).total:,} offers in the search"
     except ApiError:
-        count = "offers; how many cannot be asked now"
-    return f"Remove {seller}/{namespace}? It has {count}. Those that its files brought {becomes}."
+        count = "offers; the search cannot count them now"
+    return f"Remove {seller}/{namespace}? It has {count}. Those from its files {becomes}."
 
 
 def _feed_command(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:

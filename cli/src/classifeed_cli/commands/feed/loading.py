@@ -21,8 +21,8 @@ from classifeed_client import Client, DeadlineExceeded, Unreachable
 _RETRY_S = 0.5
 _POLL_S = 0.2
 _NEWEST = 50
-_STUCK = "Where nothing goes on, `classifeed status` says what is wrong."
-_UNSENT = "the file was not sent to its end, so nothing was stored and no offer has changed"
+_STUCK = "If nothing progresses, `classifeed status` shows what is wrong."
+_UNSENT = "the file was not sent completely, so nothing was stored and no offer has changed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ def load_file(
         def on_sent(sent: int) -> None:
             progress.sending(file.name, sent, size_bytes)
             if sent == size_bytes:
-                interruption.words = f"the file was sent whole, so it may be loaded all the same; see {look}"
+                interruption.words = f"the file was sent completely, so it may still be loaded; see {look}"
 
         def send() -> feed_service_pb2.Upload:
             interruption.words = _UNSENT
@@ -93,7 +93,7 @@ def load_file(
             )
 
         stored = send_when_there_is_room(send, progress, lambda: deadline.left_s)
-        interruption.words = _waited(f"the file is stored, and its load goes on; see {look}")
+        interruption.words = _waited(f"the file is stored, and its load continues; see {look}")
         progress.waiting("waiting for the load")
         name = client.wait_for_task_name(stored, timeout_s=max(1.0, deadline.left_s))
         return follow_task(client, progress, interruption, name, deadline)
@@ -109,7 +109,7 @@ def follow_task(
     """
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
-    interruption.words = _waited(f"load {number} goes on; see {look}")
+    interruption.words = _waited(f"load {number} continues; see {look}")
 
     def show(task: task_pb2.Task) -> None:
         if task.status == task_pb2.TASK_STATUS_IN_PROGRESS:
@@ -126,7 +126,8 @@ def follow_task(
         raise CommandError(
             ExitCode.TIME_OUT,
             "TASK_NOT_ENDED",
-            f"Task {number} has not ended within {deadline.timeout_s:g} s; it goes on. {_STUCK} Look again: {look}",
+            f"Task {number} has not completed within {deadline.timeout_s:g} s; it continues. "
+            f"{_STUCK} Check again: {look}",
             {"task": name},
         ) from error
 
@@ -138,7 +139,7 @@ def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> tas
         CommandError: the time ran out, or Ctrl-C; the task goes on.
     """
     with Interruption("") as interruption, LoadProgress(out) as progress:
-        progress.waiting("waiting for its end")
+        progress.waiting("waiting for completion")
         return follow_task(client, progress, interruption, name, Deadline.after(timeout_s))
 
 
@@ -154,7 +155,7 @@ def fetch_feed(
     deadline = Deadline.after(timeout_s)
     look = f"classifeed feed fetches --seller {begun.seller_id} --namespace {begun.namespace}"
     with (
-        Interruption(_waited(f"fetch {begun.fetch_id} goes on; see {look}")) as interruption,
+        Interruption(_waited(f"fetch {begun.fetch_id} continues; see {look}")) as interruption,
         LoadProgress(out) as progress,
     ):
         fetch = client.wait_for_fetch(begun, timeout_s=timeout_s, on_change=progress.fetch)
@@ -176,15 +177,18 @@ def fetch_first(
     """
     deadline = Deadline.after(timeout_s)
     look = f"classifeed feed fetches {feed_options(feed.seller_id, feed.namespace)}"
-    with Interruption(_waited(f"the feed is made, and its fetch goes on; see {look}")), LoadProgress(out) as progress:
+    with (
+        Interruption(_waited(f"the feed is created, and its fetch continues; see {look}")),
+        LoadProgress(out) as progress,
+    ):
         progress.waiting("waiting for the fetch")
         fetch = _find_fetch(client, feed, deadline)
     if fetch is None:
         raise CommandError(
             ExitCode.TIME_OUT,
             "FETCH_NOT_BEGUN",
-            f"The feed is made, but its first fetch has not begun within {timeout_s:g} s; it will. "
-            f"{_STUCK} Look again: {look}",
+            f"The feed is created, but its first fetch has not begun within {timeout_s:g} s; it will. "
+            f"{_STUCK} Check again: {look}",
             {"feed": feed.name},
         )
     return fetch_feed(client, out, fetch, deadline.left_s)
@@ -227,11 +231,11 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
     raise CommandError(
         ExitCode.TIME_OUT,
         "TASK_NOT_MADE",
-        f"The feed is removed, but its offers were not seen to go within {timeout_s:g} s; they will. "
-        f"{_STUCK} Look again: {look}",
+        f"The feed is removed, but its offers are not removed after {timeout_s:g} s; they will be. "
+        f"{_STUCK} Check again: {look}",
         {"feed": feed.name},
     )
 
 
 def _waited(goes_on: str) -> str:
-    return f"only the waiting has ended, {goes_on}"
+    return f"only the waiting was stopped: {goes_on}"

@@ -34,5 +34,5 @@ def send_when_there_is_room(
             wait_s = error.retry_after_s
             if error.reason not in _FULL or wait_s is None or wait_s >= left_s():
                 raise
-            progress.waiting(f"too many uploads: waits {wait_s:.0f} s")
+            progress.waiting(f"too many uploads: waiting {wait_s:.0f} s")
             time.sleep(wait_s)

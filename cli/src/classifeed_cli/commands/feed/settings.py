@@ -56,12 +56,16 @@ EveryOption = Annotated[
 ModeOption = Annotated[
     Mode | None,
     typer.Option(
-        "--mode", case_sensitive=False, help="REPLACE: the file is the whole namespace. PATCH: only what it names."
+        "--mode",
+        case_sensitive=False,
+        help="REPLACE: the file is the whole namespace. PATCH: it changes only what it names.",
     ),
 ]
 DispositionOption = Annotated[
     Disposition | None,
-    typer.Option("--disposition", case_sensitive=False, help="What happens to offers that a REPLACE load lacks."),
+    typer.Option(
+        "--disposition", case_sensitive=False, help="What happens to offers that are missing from a REPLACE load."
+    ),
 ]
 FormatOption = Annotated[
     str | None,
@@ -73,16 +77,16 @@ CurrencyOption = Annotated[
         "--currency",
         parser=_currency_code,
         metavar="CODE",
-        help=f"Currency of amounts for which the file names none, such as RUB; `{NO_CURRENCY}`: as its format says.",
+        help=f"Currency of amounts without one in the file, such as RUB; `{NO_CURRENCY}`: that of the format.",
     ),
 ]
 UserOption = Annotated[
     str | None,
-    typer.Option("--user", help=f"Name for a site that asks; its password is asked, or is in {PASSWORD_VARIABLE}."),
+    typer.Option("--user", help=f"User name for the site; the password comes from a prompt or {PASSWORD_VARIABLE}."),
 ]
 HeaderOption = Annotated[
     list[str] | None,
-    typer.Option("--header", metavar="'NAME: VALUE'", help="Header of the request; may be given again."),
+    typer.Option("--header", metavar="'NAME: VALUE'", help="Header of the request; may be repeated."),
 ]
 
 
@@ -146,5 +150,5 @@ def _password(user: str) -> str:
     if password is not None:
         return password
     if not sys.stdin.isatty():
-        raise typer.BadParameter(f"--user: nobody can be asked for the password here; set {PASSWORD_VARIABLE}")
+        raise typer.BadParameter(f"--user: there is no terminal to type the password at; set {PASSWORD_VARIABLE}")
     return str(typer.prompt(f"Password of {user}", hide_input=True, err=True, default="", show_default=False))

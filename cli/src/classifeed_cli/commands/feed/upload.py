@@ -29,12 +29,15 @@ def upload(
     namespace: NamespaceOption = "default",
     mode: Annotated[
         Mode,
-        typer.Option(case_sensitive=False, help="REPLACE: the file is the whole namespace. PATCH: only what it names."),
+        typer.Option(
+            case_sensitive=False, help="REPLACE: the file is the whole namespace. PATCH: it changes only what it names."
+        ),
     ] = Mode.REPLACE,
     disposition: Annotated[
-        Disposition, typer.Option(case_sensitive=False, help="What happens to offers that a REPLACE load lacks.")
+        Disposition,
+        typer.Option(case_sensitive=False, help="What happens to offers that are missing from a REPLACE load."),
     ] = Disposition.DELETE,
-    force: Annotated[bool, typer.Option("--force", help="Load although the namespace has a feed by link.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Load even if the namespace has a feed by link.")] = False,
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Load it at once, however many offers it removes.")
     ] = False,
@@ -46,9 +49,9 @@ def upload(
     ] = False,
     fail_on_rejected: FailOnRejectedOption = None,
     currency: CurrencyOption = None,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
 ) -> int:
-    """Upload a file, wait until it is loaded, and print what became of it."""
+    """Upload a file, wait until it is loaded, and print the outcome."""
     out = session.out
     feed_name(seller, namespace)
     with session.client() as client:

@@ -9,7 +9,7 @@ from classifeed_cli.commands.jobs import changing, queues, reading, schedules
 
 def register(app: typer.Typer) -> None:
     """Add the group."""
-    group = typer.Typer(help="Work in the background, of every service that has some.", no_args_is_help=True)
+    group = typer.Typer(help="Background jobs of all services that run any.", no_args_is_help=True)
     for module in (changing, reading, queues, schedules):
         module.register(group)
     app.add_typer(group, name="jobs")

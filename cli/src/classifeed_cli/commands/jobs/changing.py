@@ -32,16 +32,22 @@ def trigger(
     session: Session,
     queue: QueueArgument,
     task: Annotated[str, typer.Argument(help="Name of the pipeline.")],
-    lock_key: Annotated[str, typer.Option(help="Of two jobs with one key only one runs at a time.")],
+    lock_key: Annotated[str, typer.Option(help="Lock key: of the jobs with one key, one runs at a time.")],
     args: Annotated[str, typer.Option(help="Arguments of the pipeline, a JSON object.")] = "{}",
-    idempotency_key: Annotated[str, typer.Option(help="Used again it answers the same job.")] = "",
-    partition_key: Annotated[str, typer.Option(help="Label for limits and fairness.")] = "",
-    priority: Annotated[int | None, typer.Option(help="Smaller runs first.", show_default="100")] = None,
+    idempotency_key: Annotated[str, typer.Option(help="Key of the request; a repeated one returns the same job.")] = "",
+    partition_key: Annotated[str, typer.Option(help="Partition key, for limits and fairness.")] = "",
+    priority: Annotated[
+        int | None, typer.Option(help="Priority; smaller values run first.", show_default="100")
+    ] = None,
     delay: Annotated[str, typer.Option(help="Not before this time has passed: 90s, 10m, 1h.")] = "",
-    max_attempts: Annotated[int | None, typer.Option(min=1, help="Tries at most.", show_default="5")] = None,
-    lease: Annotated[int | None, typer.Option(min=1, help="Seconds of silence until another worker gets it.")] = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
+    max_attempts: Annotated[
+        int | None, typer.Option(min=1, help="Maximum number of attempts.", show_default="5")
+    ] = None,
+    lease: Annotated[
+        int | None, typer.Option(min=1, help="Seconds without a sign of life until another worker gets the job.")
+    ] = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for completion; exit 0 only if it succeeded.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Maximum time for --wait, in seconds.")] = 600,
 ) -> None:
     """Enqueue a job of the loader."""
     out = session.out
@@ -83,7 +89,7 @@ def cancel(
     with session.job_client() as client:
         owner, _ = find_job(client, choose(client, service), job_id)
         job = client.cancel_job(owner, job_id)
-    words = "asked to stop" if job.status == job_pb2.JOB_STATUS_RUNNING else status_of(job.status)
+    words = "stop requested" if job.status == job_pb2.JOB_STATUS_RUNNING else status_of(job.status)
     out.say(f"{job_id}: {words}")
     out.document(job_document(owner, job))
 
@@ -98,7 +104,7 @@ def retry(
     yes: YesOption = False,
     service: ServiceOption = "",
 ) -> int:
-    """Try failed jobs again, with all their attempts before them."""
+    """Retry failed jobs, each with its full number of attempts."""
     out = session.out
     if bool(job_id) == bool(queue):
         raise typer.BadParameter("name either a job or --queue")
@@ -112,13 +118,13 @@ def retry(
             return ExitCode.DONE
         only = f" of the task {task}" if task else ""
         lately = f" that failed within {since}" if since else ""
-        confirm(out, f"Try all failed jobs{only} of the queue {queue} again{lately}?", yes=yes)
+        confirm(out, f"Retry all failed jobs{only} of the queue {queue}{lately}?", yes=yes)
         request = job_service_pb2.RetryJobsRequest(queue=queue, task=task)
         if since:
             request.failed_since.CopyFrom(_before_now(parse_duration(since)))
         responses = ask_all(services, lambda name: client.retry_jobs(name, request))
     retried = sum(responses.by_service.values())
-    out.say(f"{retried} {'job waits' if retried == 1 else 'jobs wait'} for another try.")
+    out.say(f"{retried} {'job waits' if retried == 1 else 'jobs wait'} for another attempt.")
     left_out = show_unreachable(out, responses)
     out.document({"retried": str(retried), **left_out})
     return responses.exit_code
@@ -128,7 +134,7 @@ def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise typer.BadParameter(f"--args is no JSON: {error}") from error
+        raise typer.BadParameter(f"--args is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise typer.BadParameter('--args must be a JSON object, such as {"file": "a.csv"}')
     return value

@@ -35,7 +35,7 @@ def queues(
     session: Session,
     service: ServiceOption = "",
 ) -> int:
-    """List the queues: what waits, what runs, and how many processes work them."""
+    """List the queues: waiting and running jobs, and the number of processes that run them."""
     return _list(session, service, "queues", lambda client: client.list_queues, show_queues)
 
 
@@ -46,12 +46,12 @@ def pause(
     yes: YesOption = False,
     service: ServiceOption = "",
 ) -> None:
-    """Hold back the jobs of a queue; those that run go on."""
+    """Pause a queue: its waiting jobs do not start, and running ones continue."""
     out = session.out
 
     def ask(owners: Sequence[str]) -> None:
         whose = " and ".join(owners)
-        confirm(out, f"Pause {queue} of {whose}? No job of it begins until `classifeed jobs resume {queue}`.", yes=yes)
+        confirm(out, f"Pause {queue} of {whose}? No job of it starts until `classifeed jobs resume {queue}`.", yes=yes)
 
     _change(session, service, queue, JobClient.pause_queue, _pause_message, ask)
 
@@ -62,7 +62,7 @@ def resume(
     queue: QueueArgument,
     service: ServiceOption = "",
 ) -> None:
-    """Let the jobs of a queue run again."""
+    """Resume a queue: its jobs start again."""
     _change(session, service, queue, JobClient.resume_queue, _pause_message)
 
 
@@ -70,15 +70,17 @@ def resume(
 def limit(
     session: Session,
     queue: QueueArgument,
-    running: Annotated[int, typer.Option("--running", min=0, help="Jobs at a time.")] = 0,
+    running: Annotated[int, typer.Option("--running", min=0, help="Jobs that run at a time.")] = 0,
     per_partition: Annotated[
-        int, typer.Option("--per-partition", min=0, help="Jobs of one partition key at a time.")
+        int, typer.Option("--per-partition", min=0, help="Jobs of one partition key that run at a time.")
     ] = 0,
-    rate: Annotated[float, typer.Option("--rate", min=0, help="Jobs begun a second.")] = 0,
-    burst: Annotated[int, typer.Option("--burst", min=0, help="Jobs at once after a quiet time; needs --rate.")] = 0,
+    rate: Annotated[float, typer.Option("--rate", min=0, help="Jobs started per second.")] = 0,
+    burst: Annotated[
+        int, typer.Option("--burst", min=0, help="Jobs started at once after an idle time; needs --rate.")
+    ] = 0,
     service: ServiceOption = "",
 ) -> None:
-    """Replace the limits of a queue over all processes; what is left out has none."""
+    """Replace the limits of a queue over all processes; an omitted limit is removed."""
 
     def change(client: JobClient, owner: str, queue: str) -> job_pb2.Queue:
         request = job_service_pb2.SetQueueLimitsRequest(
@@ -107,7 +109,7 @@ def locks(
     session: Session,
     service: ServiceOption = "",
 ) -> int:
-    """List who holds which lock key since when."""
+    """List the lock keys, with the job that holds each and since when."""
     return _list(session, service, "locks", lambda client: client.get_locks, show_locks, nothing="No lock key is held.")
 
 
@@ -142,7 +144,7 @@ def _all_workers(client: JobClient, service: str) -> Sequence[job_pb2.Worker]:
 
 
 def _pause_message(queue: job_pb2.Queue) -> str:
-    return "is paused" if queue.paused else "goes on"
+    return "is paused" if queue.paused else "is resumed"
 
 
 def _change(
@@ -166,12 +168,12 @@ def _change(
                 away = ", ".join(responses.unreachable)
                 raise unavailable(
                     "QUEUE_NOT_FOUND",
-                    f"No service that answers has a queue {queue}, and {away} does not. See `classifeed status`.",
+                    f"No service that responds has a queue {queue}; {away} does not respond. See `classifeed status`.",
                     queue=queue,
                 )
         if not owners:
             raise refused(
-                "QUEUE_NOT_FOUND", f"No service has a queue {queue} now. Say whose it will be: --service", queue=queue
+                "QUEUE_NOT_FOUND", f"No service has a queue {queue} yet. Name its service with --service", queue=queue
             )
         ask(owners)
         changed = {name: change(client, name, queue) for name in owners}

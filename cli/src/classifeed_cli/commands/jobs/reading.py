@@ -26,9 +26,9 @@ def register(group: typer.Typer) -> None:
 def status(
     session: Session,
     job_id: JobArgument,
-    journal: Annotated[bool, typer.Option("--journal", help="Tell all that happened to it.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait for its end; exit 0 only if it succeeded.")] = False,
-    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that --wait may take.")] = 600,
+    journal: Annotated[bool, typer.Option("--journal", help="Print the history of the job.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait for completion; exit 0 only if it succeeded.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Maximum time for --wait, in seconds.")] = 600,
     service: ServiceOption = "",
 ) -> None:
     """Print one job."""
@@ -53,14 +53,14 @@ def list_jobs(
     queue: Annotated[str, typer.Option(help="Only jobs of this queue.")] = "",
     state: Annotated[
         Literal["queued", "running", "succeeded", "failed", "canceled"] | None,
-        typer.Option("--status", help="Only jobs that stand so."),
+        typer.Option("--status", help="Only jobs with this status."),
     ] = None,
     task: Annotated[str, typer.Option(help="Only jobs of this task.")] = "",
     lock_key: Annotated[str, typer.Option(help="Only jobs with this lock key.")] = "",
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Jobs to print, the newest first.")] = 20,
     service: ServiceOption = "",
 ) -> int:
-    """List jobs, the newest first, for how long each has stood so, and what failed."""
+    """List jobs, the newest first, with the time in their status and the error of failed ones."""
     out = session.out
     wanted = job_service_pb2.ListJobsRequest(queue=queue, task=task, lock_key=lock_key)
     if state is not None:
@@ -81,7 +81,7 @@ def list_jobs(
     if jobs:
         show_jobs(out, jobs[:limit])
         if len(jobs) > limit or any(page.next_page_token for page in responses.by_service.values()):
-            out.say(f"… more than {limit}; ask for more with --limit")
+            out.say(f"… more than {limit}; increase --limit to see more")
     else:
         out.say("There are no such jobs.")
     left_out = show_unreachable(out, responses)

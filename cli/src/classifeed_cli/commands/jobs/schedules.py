@@ -17,16 +17,16 @@ from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.job import show_schedules, show_unreachable
 from classifeed_client import JobClient
 
-_PAUSE: Final = "Make no jobs of a schedule until it is resumed; what it misses meanwhile is not made up for."
+_PAUSE: Final = "Enqueue no jobs of a schedule until it is resumed; missed slots are not made up for."
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 
 
 def register(group: typer.Typer) -> None:
     """Add the group."""
-    schedules = typer.Typer(help="What is enqueued when.", no_args_is_help=True)
+    schedules = typer.Typer(help="Schedules, which enqueue jobs at set times.", no_args_is_help=True)
     schedules.command("list")(list_schedules)
     schedules.command("pause", help=_PAUSE)(_switching(JobClient.pause_schedule))
-    schedules.command("resume", help="Let a paused schedule go on with its next slot.")(
+    schedules.command("resume", help="Resume a paused schedule with its next slot.")(
         _switching(JobClient.resume_schedule)
     )
     group.add_typer(schedules, name="schedules")
@@ -38,7 +38,7 @@ def list_schedules(
     limit: Annotated[int, typer.Option(min=1, max=10_000, help="Schedules of a service to print, by name.")] = 100,
     service: ServiceOption = "",
 ) -> int:
-    """List the schedules, and when their jobs come."""
+    """List the schedules, and when each enqueues its next job."""
     out = session.out
     with session.job_client() as client:
 
@@ -54,7 +54,7 @@ def list_schedules(
     if found:
         show_schedules(out, found)
         if any(page.next_page_token for page in responses.by_service.values()):
-            out.say(f"… more than {limit} of a service; ask for more with --limit")
+            out.say(f"… more than {limit} of a service; increase --limit to see more")
     else:
         out.say("There are no schedules.")
     left_out = show_unreachable(out, responses)
@@ -77,7 +77,7 @@ def _switch(out: Output, services: list[str], switch: Callable[[str], schedule_p
     switched = ask_all(services, switch, absent="SCHEDULE_NOT_FOUND")
     left_out = show_unreachable(out, switched)
     for owner, schedule in switched.by_service.items():
-        out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'goes on'}.")
+        out.say(f"{schedule.name} of {owner} {'is paused' if schedule.paused else 'is resumed'}.")
     found = [_document(owner, schedule) for owner, schedule in switched.by_service.items()]
     out.document({"schedules": found, **left_out})
     return switched.exit_code

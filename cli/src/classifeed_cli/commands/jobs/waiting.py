@@ -26,12 +26,14 @@ def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, time
     """
     ends_at = time.monotonic() + timeout_s
     job = job_pb2.Job(job_id=job_id)
-    with Interruption(f"job {job_id} goes on; look again with `classifeed jobs status {job_id}`"):
+    with Interruption(f"job {job_id} continues; check again with `classifeed jobs status {job_id}`"):
         while job.status not in ENDED:
             left_s = ends_at - time.monotonic()
             if left_s <= 0:
                 raise timed_out(
-                    "JOB_NOT_ENDED", f"Job {job_id} has not ended within {timeout_s:g} s; it goes on.", job_id=job_id
+                    "JOB_NOT_ENDED",
+                    f"Job {job_id} has not completed within {timeout_s:g} s; it continues.",
+                    job_id=job_id,
                 )
             with suppress(Unreachable, DeadlineExceeded):
                 for job in client.watch_job(service, job_id, timeout_s=left_s):

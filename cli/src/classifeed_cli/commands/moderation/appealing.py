@@ -25,9 +25,9 @@ def appeal(
     session: Session,
     key: KeyArgument,
     reason: Annotated[str, typer.Argument(help="Why the text should be shown.")],
-    author: Annotated[str, typer.Option("--author", help="Who appeals.")],
+    author: Annotated[str, typer.Option("--author", help="Author who appeals.")],
 ) -> None:
-    """Appeal against the decision that refuses a text; somebody else than its reviewer decides."""
+    """Appeal against the decision that refuses a text; another reviewer decides."""
     out = session.out
     with session.moderation_client() as client:
         made = client.appeal(key, author, reason)
@@ -40,7 +40,7 @@ def appeals(
     session: Session,
     limit: Annotated[int, typer.Option(min=1, help="Appeals to print.")] = 50,
 ) -> None:
-    """List the appeals that nobody has decided, oldest first."""
+    """List the appeals without a decision, oldest first."""
     out = session.out
     with session.moderation_client() as client:
 
@@ -50,7 +50,7 @@ def appeals(
         found = collect(ask, "appeals", limit)
     show_appeals(out, found.appeals)
     if found.next_page_token:
-        out.say(f"… more than {limit}; ask for more with --limit")
+        out.say(f"… more than {limit}; increase --limit to see more")
     out.document(document_of(found))
 
 
@@ -58,7 +58,9 @@ def appeals(
 def decide(
     session: Session,
     number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
-    reviewer: Annotated[str, typer.Option("--reviewer", help="Who decides; not who made the first decision.")],
+    reviewer: Annotated[
+        str, typer.Option("--reviewer", help="Reviewer who decides; not the one of the first decision.")
+    ],
     is_approved: Annotated[bool, typer.Option("--approve/--refuse", help="Show the text, or keep it refused.")],
     rule: Annotated[str, typer.Option("--rule", help="Rule that the decision follows.")] = "appeal",
 ) -> None:

@@ -32,17 +32,17 @@ def apply(
     session: Session,
     key: KeyArgument,
     verdicts: Annotated[
-        list[str] | None, typer.Argument(help="Verdicts, such as text_toloka_obscene; none: nothing is wrong.")
+        list[str] | None, typer.Argument(help="Verdicts, such as text_toloka_obscene; without any, the text is clean.")
     ] = None,
-    partial: Annotated[bool, typer.Option("--partial", help="More verdicts come: these are not all of them.")] = False,
+    partial: Annotated[bool, typer.Option("--partial", help="These are not all verdicts: more will come.")] = False,
 ) -> None:
-    """Apply verdicts to a text as it is now, as the verdict service does, where that one cannot.
+    """Apply verdicts to the current text of a subject, in place of a verdict service that cannot.
 
     Needs a token of services.
     """
     out = session.out
     if partial and not verdicts:
-        raise typer.BadParameter("--partial needs a verdict: nothing at all decides nothing")
+        raise typer.BadParameter("--partial needs at least one verdict")
     with session.moderation_client(as_service=True) as client:
         applied = client.apply_verdicts(_versioned(client, key), verdicts or [], has_end=not partial)
     if applied.unknown_keys:
@@ -50,7 +50,7 @@ def apply(
     for decision in applied.decisions:
         show_decision(out, decision)
     if not applied.decisions:
-        out.say(f"{key}: nothing is decided by that, and nothing has changed")
+        out.say(f"{key}: these verdicts decide nothing, and nothing has changed")
     out.document(document_of(applied))
 
 
@@ -59,14 +59,14 @@ def rejudge(
     session: Session,
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would change.")] = False,
-    request: Annotated[str, typer.Option("--request", help="Number of one that was begun before: wait for it.")] = "",
-    timeout: Annotated[float, typer.Option(min=0.0, help="Seconds to wait for the end.")] = 600.0,
+    request: Annotated[str, typer.Option("--request", help="Number of an earlier request, to wait for it.")] = "",
+    timeout: Annotated[float, typer.Option(min=0.0, help="Maximum time to wait for completion, in seconds.")] = 600.0,
     yes: YesOption = False,
 ) -> None:
-    """Judge stored verdicts once more by the present rules, without a request to the verdict service."""
+    """Judge stored verdicts again by the current rules, without a request to the verdict service."""
     out = session.out
     if request and (kind or dry_run):
-        raise typer.BadParameter("--request names one that has its kind already")
+        raise typer.BadParameter("--request cannot be combined with --kind or --dry-run")
     what = f"every {kind}" if kind else "every text"
     if not dry_run and not request:
         confirm(out, f"Judge {what} again, and show or remove it accordingly? See --dry-run first.", yes=yes)
@@ -97,13 +97,13 @@ def _wait(
     ends_at = time.monotonic() + timeout_s
     number = rejudgement.request_id
     look = f"classifeed moderation rejudge --request {number}"
-    with Interruption(f"only the waiting has ended, it goes on; see `{look}`"):
+    with Interruption(f"only the waiting was stopped: the judging continues; see `{look}`"):
         while not rejudgement.done:
             if time.monotonic() >= ends_at:
                 raise timed_out(
                     "REJUDGE_NOT_ENDED",
-                    f"It has not ended within {timeout_s:g} s ({rejudgement.judged} texts so far), and goes on; "
-                    f"look again with `{look}`.",
+                    f"It has not completed within {timeout_s:g} s ({rejudgement.judged} texts so far), and continues; "
+                    f"check again with `{look}`.",
                     request_id=number,
                 )
             time.sleep(_PAUSE_S)

@@ -48,11 +48,11 @@ def pending(
     kind: Annotated[Kind | None, typer.Option("--kind", help="Only texts of this kind.")] = None,
     region: Annotated[int | None, typer.Option(min=1, help="Only texts of this region.")] = None,
     verdict: Annotated[
-        str | None, typer.Option(help="Only texts that have this verdict and are judged once more.")
+        str | None, typer.Option(help="Only texts that have this verdict and wait to be judged again.")
     ] = None,
     limit: Annotated[int, typer.Option(min=1, help="Texts of each kind to print.")] = 20,
 ) -> None:
-    """List the texts that wait for a verdict, those that are tried next first."""
+    """List the texts that wait for a verdict, in the order of their next attempt."""
     out = session.out
     with session.moderation_client() as client:
         wanted = moderation_service_pb2.ListPendingRequest(region_id=region or 0, verdict=verdict or "")
@@ -61,7 +61,7 @@ def pending(
     show_pending(out, found)
     for each, page in pages.items():
         if page.next_page_token:
-            out.say(f"… more than {limit} of kind {each}; ask for more with --limit")
+            out.say(f"… more than {limit} of kind {each}; increase --limit to see more")
     out.document({"subjects": [document_of(subject) for subject in found]})
 
 
@@ -70,7 +70,7 @@ def show(
     session: Session,
     key: KeyArgument,
 ) -> None:
-    """Print a text, how its moderation stands, and every decision about it."""
+    """Print a text, the state of its moderation, and every decision about it."""
     out = session.out
     with session.moderation_client() as client:
         subject = client.get_subject(key)
@@ -83,12 +83,10 @@ def show(
 def check(
     session: Session,
     text: Annotated[str, typer.Argument(help="The text; - reads it from stdin.")],
-    kind: Annotated[Kind, typer.Option("--kind", help="What it would be the text of.")] = Kind.OFFER,
-    region: Annotated[
-        list[int] | None, typer.Option(min=1, help="Region, from the nearest; may be given again.")
-    ] = None,
+    kind: Annotated[Kind, typer.Option("--kind", help="Kind of the text.")] = Kind.OFFER,
+    region: Annotated[list[int] | None, typer.Option(min=1, help="Region, nearest first; may be repeated.")] = None,
 ) -> int:
-    """Say what would become of a text; nothing is stored. Exit code 1 unless it would be approved."""
+    """Check a text without storing anything: print its decision. Exit code 1 unless it would be approved."""
     out = session.out
     written = sys.stdin.read() if text == "-" else text
     request = moderation_service_pb2.CheckTextRequest(text=written, kind=kind.label, region_ids=region or [])

@@ -10,7 +10,7 @@ from classifeed_cli.commands.task import changing, deciding, reading
 def register(app: typer.Typer) -> None:
     """Add the group."""
     group = typer.Typer(
-        help="What became of loads, ending or repeating one, and decisions about held ones.", no_args_is_help=True
+        help="Loads: their outcome, canceling and repeating them, and decisions about held ones.", no_args_is_help=True
     )
     for module in (changing, deciding, reading):
         module.register(group)

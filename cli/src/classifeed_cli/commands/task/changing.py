@@ -33,7 +33,7 @@ def cancel(
     task: TaskArgument,
     yes: YesOption = False,
 ) -> None:
-    """End a load that waits or is under way: what it has changed stays, and nothing is removed."""
+    """Cancel a load that waits or runs: what it has changed stays, and nothing is removed."""
     out = session.out
     with session.client() as client:
         found = find_task(client, seller, namespace, task)
@@ -59,11 +59,11 @@ def rerun(
         bool,
         typer.Option("--allow-changes", help="Load it however its prices move and even if nothing in it is available."),
     ] = False,
-    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the end of the load.")] = False,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")] = 600,
+    no_wait: Annotated[bool, typer.Option("--no-wait", help="Do not wait for the load to complete.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
     yes: YesOption = False,
 ) -> int:
-    """Load the kept file of an earlier load once more, wait until it is loaded, and print what became of it."""
+    """Load the kept file of an earlier load once more, wait until it is loaded, and print the outcome."""
     out = session.out
     with session.client() as client:
         earlier = find_task(client, seller, namespace, task)
@@ -80,7 +80,7 @@ def rerun(
     out.document(document_of(loaded))
     if no_wait:
         look = f"classifeed task show {seller} {namespace} {loaded.task_id}"
-        out.say(f"How it goes:\n  {look}")
+        out.say(f"Follow it with:\n  {look}")
     return ExitCode.DONE if no_wait or loaded.status == task_pb2.TASK_STATUS_SUCCEEDED else ExitCode.REFUSED
 
 
@@ -105,6 +105,6 @@ def _question_of_rerun(task: task_pb2.Task) -> str:
         return f"Load the file of load {task.task_id} ({file}) into {whose} again? It changes the offers that it names."
     lost = "kept by hand" if task.disposition == load_pb2.DISPOSITION_MAKE_MANUAL else "removed"
     return (
-        f"Load the file of load {task.task_id} ({file}) into {whose} again? Its offers become as they stand there, and "
-        f"those that it lacks are {lost}."
+        f"Load the file of load {task.task_id} ({file}) into {whose} again? Its offers get the state of that file, and "
+        f"those missing from it are {lost}."
     )

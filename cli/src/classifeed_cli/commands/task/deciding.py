@@ -17,13 +17,13 @@ from classifeed_cli.views.task import show_task
 from classifeed_client import Client, task_name
 
 _CONFIRM: Final = (
-    "Have a held load make its changes and remove what it lacks, wait for its end, and print what became of it."
+    "Let a held load make its changes and remove the offers it lacks, wait for completion, and print the outcome."
 )
 _REJECT: Final = (
-    "Have a held load leave its changes and keep what it lacks, wait for its end, and print what became of it."
+    "Let a held load drop its changes and keep the offers it lacks, wait for completion, and print the outcome."
 )
 _HeldTask = Annotated[int, typer.Argument(metavar="TASK", min=1, help="Number of the held task.")]
-_Timeout = Annotated[float, typer.Option(min=1, help="How long to wait for the end, in seconds.")]
+_Timeout = Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")]
 
 
 def register(group: typer.Typer) -> None:

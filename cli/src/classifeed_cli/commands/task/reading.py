@@ -76,7 +76,7 @@ def errors(
         Path | None, typer.Option("--xlsx", help="Write all listed issues to this Excel file.")
     ] = None,
 ) -> None:
-    """Print what is wrong with the offers of a load: what, where, and what to do; what says the same, once."""
+    """Print what is wrong with the offers of a load, where, and the fix; equal issues are grouped."""
     out = session.out
     with session.client() as client:
         load = find_task(client, seller, namespace, task)
