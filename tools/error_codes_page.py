@@ -51,7 +51,7 @@ _NAMES = {
     "currency_fix": "Name the currency as the format does.",
     "category_words": "a category as the format names it",
     "because": "",
-    "instead": "the offer is shown without one, or the sale price was taken",
+    "instead": "the offer is shown without one, or the sale price was used",
     "source": "and it is said where that is from",
     "unit": "bytes or elements",
     "expected": "what is said beside it",

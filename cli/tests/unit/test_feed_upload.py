@@ -170,7 +170,7 @@ def test_time_that_runs_out(api: Any, terminal: Any, snapshot: Snapshot, file: s
 
 def test_a_service_that_stops_is_waited_for(api: Any, terminal: Any, refusal: Any, file: str) -> None:
     api.respond("UploadFeed", UPLOAD)
-    stopping = refusal("UNAVAILABLE", "DRAINING", "The service is stopping; the load goes on. Watch it again.")
+    stopping = refusal("UNAVAILABLE", "DRAINING", "The service is stopping; the load continues. Watch it again.")
     api.respond("WatchTask", [running("PARSING", 10, 33)], stopping, [task(DONE)])
     ended = terminal("feed", "upload", file, "--seller", "my-shop")
     assert (ended.exit_code, len(api.requests["WatchTask"])) == (0, 3)

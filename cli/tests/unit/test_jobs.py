@@ -276,10 +276,10 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
     ended = terminal("jobs", "queues", "--json")
     assert (ended.exit_code, ended.document["unreachable"]) == (3, ["processor"])
     assert [each["queue"] for each in ended.document["queues"]] == ["feed.fetch"]
-    assert f"processor at {processor.address} gave no answer in time." in " ".join(ended.err.split())
+    assert f"processor at {processor.address} did not respond in time." in " ".join(ended.err.split())
     nobody = terminal("jobs", "queues", "--service", "processor")
     words = " ".join(nobody.err.split())
-    assert (nobody.exit_code, "gave no answer in time. `classifeed status` says what is wrong." in words) == (4, True)
+    assert (nobody.exit_code, "did not respond in time. `classifeed status` says what is wrong." in words) == (4, True)
     assert "Deadline Exceeded" not in words
     may_respond.set()
 

@@ -92,7 +92,7 @@ def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
         if status:
             message = f"{peer} says: {message}"
         elif kind is Unreachable:  # the words are gRPC's, about a connection
-            message = f"{peer} does not answer. It may be starting: try again in a moment. ({message})"
+            message = f"{peer} does not respond. It may be starting: try again in a moment. ({message})"
         else:
-            message = f"{peer} gave no answer in time."
+            message = f"{peer} did not respond in time."
     return kind(reason, message, metadata, violations, code, retry_after_s)

@@ -79,8 +79,8 @@ class UploadCalls(Connection):
             if time.monotonic() > ends_at:
                 raise DeadlineExceeded(
                     "TASK_NOT_MADE",
-                    f"The file is stored as {upload.name}, but its task was not made within {timeout_s:.0f} s. "
-                    "It will be made as soon as the processor answers; look again with `classifeed task list`.",
+                    f"The file is stored as {upload.name}, but its task was not created within {timeout_s:.0f} s. "
+                    "It will be created as soon as the processor responds; check again with `classifeed task list`.",
                 )
             time.sleep(_POLL_S)
             # A service that restarts, or is silent, is waited for: the file is stored, so its task will come.

@@ -93,8 +93,8 @@ def test_refusal_carries_reason_field_and_words_once(
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [
-        (grpc.StatusCode.UNAVAILABLE, Unreachable, "offers at o does not answer."),
-        (grpc.StatusCode.DEADLINE_EXCEEDED, DeadlineExceeded, "offers at o gave no answer in time."),
+        (grpc.StatusCode.UNAVAILABLE, Unreachable, "offers at o does not respond."),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, DeadlineExceeded, "offers at o did not respond in time."),
         (grpc.StatusCode.NOT_FOUND, Refused, "too late"),
     ],
 )

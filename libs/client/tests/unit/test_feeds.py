@@ -162,7 +162,7 @@ def test_a_fetch_is_waited_for_and_outlives_a_restart(client: Client, feeds: Fee
 
 
 def test_wait_for_a_fetch_ends_with_words(client: Client) -> None:
-    with pytest.raises(DeadlineExceeded, match="Look again: classifeed feed fetches --seller shop") as caught:
+    with pytest.raises(DeadlineExceeded, match="Check again: classifeed feed fetches --seller shop") as caught:
         client.wait_for_fetch(RUNNING, timeout_s=-1)
     assert (caught.value.reason, caught.value.metadata) == ("FETCH_NOT_ENDED", {"fetch": RUNNING.name})
 

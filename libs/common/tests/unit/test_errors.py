@@ -81,7 +81,7 @@ def test_a_status_of_a_stranger_is_understood() -> None:
     ("code", "kind", "words"),
     [
         (grpc.StatusCode.UNAVAILABLE, Unavailable, "processor at h:1 does not answer. Try again. (broken)"),
-        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded, "processor at h:1 gave no answer in time."),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded, "processor at h:1 did not respond in time."),
     ],
 )
 def test_a_service_behind_ours_that_is_away_or_silent_is_named(

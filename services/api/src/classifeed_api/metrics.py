@@ -10,11 +10,11 @@ METRICS: Final = MetricSet()
 
 LOST_TASKS: Final = METRICS.counter(
     "classifeed_api_lost_tasks_total",
-    "Uploads and removals whose task the processor had and knew no more; they get a new one.",
+    "Uploads and removals whose task the processor has lost; they get a new one.",
     unit="tasks",
 )
 LOST_SOURCES: Final = METRICS.counter(
     "classifeed_api_lost_sources_total",
-    "Feeds that the loader had known and knew no more; they are put there again.",
+    "Feeds that the loader has lost; they are stored there again.",
     unit="feeds",
 )

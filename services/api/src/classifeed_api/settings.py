@@ -19,22 +19,20 @@ class ApiSettings(ServiceJobSettings):
 
     processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
     loader_address: str = Field(pattern=TARGET, description="gRPC address of the loader, [dns:///]host:port.")
-    offers_address: str = Field(
-        pattern=TARGET, description="gRPC address of the owner of the offers, [dns:///]host:port."
-    )
+    offers_address: str = Field(pattern=TARGET, description="gRPC address of offers, [dns:///]host:port.")
     searcher_address: str = Field(pattern=TARGET, description="gRPC address of the searcher, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
-        description="File of the keys that credentials of feeds are sealed with, the loader's; unset: none are taken.",
+        description="File of the keys that encrypt credentials of feeds for the loader; unset: they are refused.",
     )
     min_interval_s: float = Field(
-        default=600, gt=0, description="Shortest time from one fetch of a feed to the next that is taken, in seconds."
+        default=600, gt=0, description="Shortest allowed interval between fetches of a feed, in seconds."
     )
     allow_loopback: bool = Field(
-        default=False, description="Take links to this machine too: for tests and demos, never in production."
+        default=False, description="Allow links to this machine: for tests and demos, never in production."
     )
     states_timeout_s: float = Field(
-        default=1, gt=0, description="How long reads of feeds wait for the loader's states, in seconds."
+        default=1, gt=0, description="Maximum time that reads of feeds wait for the states from the loader, in seconds."
     )
     explain_timeout_s: float = Field(
         default=2,
@@ -43,11 +41,11 @@ class ApiSettings(ServiceJobSettings):
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-api",
-        description="Folder for uploads on their way to the object store; each takes its size there meanwhile.",
+        description="Folder for uploads until they are in the object store; each takes its size there meanwhile.",
     )
-    upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is taken, in bytes.")
+    upload_limit_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest accepted file, in bytes.")
     upload_idle_s: float = Field(
-        default=30, gt=0, description="An upload that brings less than 64 KiB within this time is ended, in seconds."
+        default=30, gt=0, description="An upload that sends less than 64 KiB within this time is aborted, in seconds."
     )
     upload_streams: int = Field(
         default=64, gt=0, description="Uploads that may be open at once in this process; the others are refused."
@@ -58,14 +56,14 @@ class ApiSettings(ServiceJobSettings):
     upload_spared_s: float = Field(
         default=5,
         gt=0,
-        description="While as many uploads are open as may be, one that has brought less than 64 KiB for this long "
-        "makes place for a new one, the idlest first, in seconds.",
+        description="At the limit of open uploads, one that has sent less than 64 KiB for this long is replaced by a "
+        "new one, the idlest first, in seconds.",
     )
     spool_reserve_bytes: int = Field(
         default=256 * 1024**2, ge=0, description="Free space that an upload must leave in the spool folder, in bytes."
     )
     history_uploads: int = Field(
-        default=20, ge=1, description="Uploads of each namespace that stay though their loads are gone."
+        default=20, ge=1, description="Uploads of each namespace that are kept after their loads were removed."
     )
     removed_days: int = Field(
         default=45,
@@ -73,7 +71,7 @@ class ApiSettings(ServiceJobSettings):
         description="How long removed feeds are kept, in days: longer than the receiver keeps its tombstones.",
     )
     lease_ttl_s: float = Field(
-        default=10, gt=0, description="How long another replica waits before it takes over making tasks, in seconds."
+        default=10, gt=0, description="How long another replica waits before it takes over creating tasks, in seconds."
     )
     verify_interval_s: float = Field(
         default=60,
@@ -81,5 +79,5 @@ class ApiSettings(ServiceJobSettings):
         description="How often loader and processor are compared with what they acknowledged, in seconds.",
     )
     watch_interval_s: float = Field(
-        default=0.25, gt=0, description="How often WatchTask looks for a change, in seconds."
+        default=0.25, gt=0, description="How often WatchTask polls for a change, in seconds."
     )

@@ -196,7 +196,7 @@ CASES = {
     "rejected": Case(
         facts(Look(task(7), located(5), [issue("PRICE_INVALID")]), None, None),
         "REJECTED",
-        ["Load 7 did not take the offer", "What PRICE_INVALID says", "No earlier load has brought it"],
+        ["Load 7 did not accept the offer", "What PRICE_INVALID says", "No earlier load has added it"],
         "Mend PRICE_INVALID.",
         {"OFFER": "DONE", "CHECKS": "STOPPED", "BATCH": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "PRICE_INVALID",
@@ -208,7 +208,7 @@ CASES = {
             None,
         ),
         "REJECTED",
-        ["400 issues of this load that are counted and not listed"],
+        ["400 issues of this load that are counted but not listed"],
         "Correct what is listed, and load the file again.",
         {"CHECKS": "STOPPED"},
         "PRICE_INVALID",
@@ -216,7 +216,7 @@ CASES = {
     "rejected with an older state": Case(
         facts(Look(task(9), located(5), [issue("PRICE_INVALID")]), kept(load=7), found()),
         "REJECTED",
-        ["Load 9 did not take the offer", "the search finds the state of load 7"],
+        ["Load 9 did not accept the offer", "The search still finds the state of load 7"],
         "Mend PRICE_INVALID.",
         {"CHECKS": "STOPPED", "APPLIED": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "PRICE_INVALID",
@@ -224,7 +224,7 @@ CASES = {
     "duplicate": Case(
         facts(Look(task(7), located(4, 6), [issue("DUPLICATE_ID", kind="DUPLICATE", line=6)]), kept(), found()),
         "SEARCHABLE",
-        ["stands again on line 6"],
+        ["is repeated on line 6"],
         "Remove the offer on line 6, or give it an id of its own.",
         {"CHECKS": "WARNING", "APPLIED": "DONE"},
     ),
@@ -259,15 +259,15 @@ CASES = {
             before=Look(task(8), located(12), []),
         ),
         "REMOVED",
-        ["Load 9 ended the feed", "Load 8 had it on line 12"],
-        "To sell the offer again, load a file that has it, or make the feed anew.",
+        ["Load 9 removed the feed", "Load 8 had it on line 12"],
+        "To sell the offer again, load a file that has it, or create the feed again.",
         {"SOURCE": "SKIPPED", "FILE": "SKIPPED", "OFFER": "STOPPED"},
         "FEED_ENDED",
     ),
     "failed load": Case(
         facts(Look(FAILED, located(5, batch=0), []), kept(load=6), found()),
         "LOAD_FAILED",
-        ["Load 7, the newest, failed at line 5 (MALFORMED_XML)", "the search finds the state of load 6"],
+        ["Load 7, the newest, failed at line 5 (MALFORMED_XML)", "The search still finds the state of load 6"],
         "Correct line 5 of the file and load it again: one such fault stops all offers of the file.",
         {"SOURCE": "DONE", "FILE": "STOPPED", "OFFER": "SKIPPED", "SEARCHABLE": "SKIPPED"},
         "MALFORMED_XML",
@@ -275,7 +275,7 @@ CASES = {
     "failed load of a new offer": Case(
         facts(Look(FAILED, located(), []), None, None),
         "LOAD_FAILED",
-        ["No earlier load has brought it"],
+        ["No earlier load has added it"],
         None,
         {"FILE": "STOPPED"},
         "MALFORMED_XML",
@@ -288,14 +288,14 @@ CASES = {
         {"FILE": "DONE", "OFFER": "DONE", "BATCH": "STOPPED"},
         "RUNS_EXHAUSTED",
     ),
-    "waits for its turn": Case(
+    "is queued": Case(
         facts(
             Look(task(7, "IN_PROGRESS", phase=0, format="", run=0, expected_total=0), located(5, batch=0), []),
             kept(load=6),
             found(),
         ),
         "ON_ITS_WAY",
-        ["waits for its turn", "Meanwhile the search finds the state of load 6"],
+        ["is queued", "Meanwhile the search finds the state of load 6"],
         steps={
             "FILE": "WAITING",
             "OFFER": "WAITING",
@@ -307,13 +307,13 @@ CASES = {
     "sent, not answered": Case(
         facts(Look(task(7, "IN_PROGRESS", phase=1), located(5, has_reply=False), []), None, None),
         "ON_ITS_WAY",
-        ["on its way. The list of offers has not taken it from load 7 yet."],
+        ["on its way. The list of offers has not applied it from load 7 yet."],
         steps={"FILE": "DONE", "CHECKS": "WAITING", "BATCH": "DONE", "APPLIED": "WAITING", "MODERATION": "WAITING"},
     ),
     "not indexed yet": Case(
         facts(Look(task(7), located(5), []), kept(published_version=1), found(900)),
         "ON_ITS_WAY",
-        ["about to be sent", "Meanwhile the search finds the state of 2026-11-21 11:45:00 UTC"],
+        ["will be sent", "Meanwhile the search finds the state of 2026-11-21 11:45:00 UTC"],
         steps={"APPLIED": "DONE", "REGISTERED": "WAITING", "SEARCHABLE": "WAITING"},
     ),
     "banned": Case(
@@ -333,13 +333,13 @@ CASES = {
     "new text awaits its verdict": Case(
         facts(Look(task(7), located(5), []), kept(published_content=OfferContent(title="x")), found()),
         "SEARCHABLE",
-        ["finds", "Its text waits for its verdict. The text before it is shown meanwhile."],
+        ["finds", "Its text waits for its verdict. The previous text is shown meanwhile."],
         steps={"MODERATION": "WAITING", "REGISTERED": "DONE", "SEARCHABLE": "DONE"},
     ),
     "rejected for too long": Case(
         facts(Look(task(7), located(5), []), kept("REJECTED", load=3), None),
         "REJECTED",
-        ["had errors in every load for so long"],
+        ["had errors in every load for a long time"],
         None,
         {"APPLIED": "STOPPED"},
         "ERRORS_TOO_LONG",
@@ -355,8 +355,8 @@ CASES = {
     "never seen": Case(
         facts(Look(task(9), located(), []), None, None, lacking=[9, 8]),
         "NEVER_SEEN",
-        ["None of the files of loads 9, 8 has the id “B”. Nor is it in the list of offers."],
-        "Look for the id in your file: capitals and spaces inside count, and another namespace is another feed.",
+        ["None of the files of loads 9, 8 has the id “B”. It is not in the list of offers either."],
+        "Search for the id in your file: capitals and inner spaces matter, and another namespace is another feed.",
         {"OFFER": "STOPPED"},
         "NOT_IN_FILE",
     ),
@@ -372,7 +372,7 @@ CASES = {
     "link that fails, paused": Case(
         facts(None, None, None, link=link(is_paused=True)),
         "NEVER_SEEN",
-        ["could not be fetched", "paused, so it is not tried again"],
+        ["could not be fetched", "paused, so it is not fetched again"],
         None,
         {"SOURCE": "STOPPED"},
         "HTTP_NOT_FOUND",
@@ -388,13 +388,13 @@ CASES = {
     "first fetch queued": Case(
         facts(None, None, None, link=link("QUEUED", failures=0)),
         "ON_ITS_WAY",
-        ["The file of the feed waits to be fetched. Whether the file has the offer is known once it came."],
+        ["The file of the feed waits to be fetched. Whether the file has the offer is known after the fetch."],
         steps={"SOURCE": "WAITING", "FILE": "WAITING", "APPLIED": "WAITING", "SEARCHABLE": "WAITING"},
     ),
     "fetch running after failures": Case(
         facts(None, None, None, link=link("RUNNING", failures=2)),
         "ON_ITS_WAY",
-        ["is being fetched. Fetches that failed before: 2."],
+        ["is being fetched. Failed fetches before it: 2."],
         steps={"SOURCE": "WAITING", "SEARCHABLE": "WAITING"},
     ),
     "link that was never fetched": Case(
@@ -406,7 +406,7 @@ CASES = {
     "link whose load is forgotten": Case(
         facts(None, None, None, link=link("LOADED", failures=0)),
         "NEVER_SEEN",
-        ["No load of this namespace is remembered."],
+        ["No load of this namespace is stored."],
         None,
         {"SOURCE": "STOPPED"},
         "NO_LOAD",
@@ -414,7 +414,7 @@ CASES = {
     "link that cannot be asked for": Case(
         facts(None, None, None, link=UNKNOWN),
         "NEVER_SEEN",
-        ["The fetches of the feed could not be asked right now"],
+        ["The fetches of the feed did not respond"],
         None,
         {"SOURCE": "UNKNOWN"},
     ),
@@ -456,7 +456,7 @@ CASES = {
             "Load 9, the newest, does not have it and is held, as it would remove 1,200 of 1,300 offers: confirmed, it "
             "removes the offer."
         ],
-        "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+        "Reject that load, or load a file that has the offer, to keep it; confirm the load to remove it.",
     ),
     "held load changes its price far": Case(
         facts(
@@ -477,16 +477,16 @@ CASES = {
         "SEARCHABLE",
         [
             "The search finds the state of load 8",
-            "What load 9 changes of the offer waits for a decision: the load is held, as it would move 1,200 of 1,300 "
-            "changed prices far. Until then the offer stays as load 8 left it.",
+            "The change of the offer by load 9 waits for a decision: the load is held, as it would change 1,200 of "
+            "1,300 changed prices by a large factor. Until then the offer keeps the state of load 8.",
         ],
-        "Confirm that load if its file is right; else reject it, or load a right one.",
+        "Confirm that load if its file is right; otherwise reject it, or load a corrected file.",
         {"APPLIED": "WAITING", "REGISTERED": "DONE", "SEARCHABLE": "DONE"},
     ),
     "running load changes its price far": Case(
         facts(Look(task(9, "IN_PROGRESS"), located(5), []), kept(load=8, waiting_task_id=9), found()),
         "SEARCHABLE",
-        ["What load 9 changes of the offer waits for the end of that load."],
+        ["The change of the offer by load 9 waits until that load completes."],
         steps={"APPLIED": "WAITING", "SEARCHABLE": "DONE"},
     ),
     "its change was rejected": Case(
@@ -518,7 +518,7 @@ CASES = {
             "is held, as it would remove 2 of 1,300 offers and leave no offer available: confirmed, it removes the "
             "offer."
         ],
-        "Reject that load, or load a file that has the offer, to keep it; confirm the load to let it go.",
+        "Reject that load, or load a file that has the offer, to keep it; confirm the load to remove it.",
     ),
     "rejected load lacks it": Case(
         facts(
@@ -534,7 +534,7 @@ CASES = {
     "running load lacks it": Case(
         facts(Look(task(8), located(5), []), kept(load=8), found(), newer=task(9, "IN_PROGRESS"), lacking=[9]),
         "SEARCHABLE",
-        ["Load 9, the newest, does not have it and removes the offer when it ends."],
+        ["Load 9, the newest, does not have it and removes the offer when it completes."],
         "To keep the offer, put it back into the file and load it again.",
     ),
     "a patch does not name it": Case(
@@ -557,19 +557,19 @@ CASES = {
     "processor away": Case(
         facts(UNKNOWN, kept(), found()),
         "SEARCHABLE",
-        ["finds", "The loads could not be asked"],
+        ["finds", "The loads did not respond"],
         steps=dict.fromkeys(["SOURCE", "FILE", "OFFER", "CHECKS", "BATCH"], "UNKNOWN") | {"APPLIED": "DONE"},
     ),
     "owner away": Case(
         facts(Look(task(7), located(5), []), UNKNOWN, found()),
         "SEARCHABLE",
-        ["The list of offers could not be asked"],
+        ["The list of offers did not respond"],
         steps=dict.fromkeys(["APPLIED", "MODERATION", "PICTURES", "REGISTERED"], "UNKNOWN") | {"SEARCHABLE": "WARNING"},
     ),
     "search away": Case(
         facts(Look(task(7), located(5), []), kept(), UNKNOWN),
         "ON_ITS_WAY",
-        ["nothing has stopped the offer", "The search could not be asked"],
+        ["nothing has stopped the offer", "The search did not respond"],
         steps={"REGISTERED": "DONE", "SEARCHABLE": "UNKNOWN"},
     ),
     "loader away": Case(
@@ -671,8 +671,8 @@ def test_fetched_file_names_its_fetch() -> None:
     ("document", "words"),
     [
         (None, "The search does not have it any more."),
-        (found(), "The search is about to forget it."),
-        (UNKNOWN, "Whether the search has forgotten it cannot be asked right now."),
+        (found(), "The search will remove it in a moment."),
+        (UNKNOWN, "Whether the search has removed it is not known right now."),
     ],
 )
 def test_removal_is_told_to_its_end(document: Hit | Unknown | None, words: str) -> None:
@@ -680,7 +680,7 @@ def test_removal_is_told_to_its_end(document: Hit | Unknown | None, words: str) 
     explanation = explain(facts(Look(task(9), located(), []), removed, document))
     applied = step_of(explanation, "APPLIED")
     assert (applied.text, applied.time) == ("Load 9 removed the offer.", removed.update_time)
-    assert step_of(explanation, "REGISTERED").text == "The registry of documents has been told of the removal."
+    assert step_of(explanation, "REGISTERED").text == "The registry of documents has been informed of the removal."
     assert step_of(explanation, "SEARCHABLE").text == words
 
 
@@ -712,7 +712,7 @@ def test_lists_below_a_fault_are_left_to_the_load() -> None:
     failed = task(7, "FAILED", error_code="UNKNOWN_FORMAT", error_message="It is JSON. Export it.\nKnown:\n- yml")
     explanation = step_of(explain(facts(Look(failed, located(), []), None, None)), "FILE")
     assert explanation.text == "The file of load 7 cannot be loaded. It is JSON. Export it."
-    assert explanation.suggestion.startswith("Do as is said of the file and load it again")
+    assert explanation.suggestion.startswith("Correct the file as its message says and load it again")
 
 
 def test_failed_load_names_place_and_words_of_the_fault() -> None:
@@ -747,7 +747,7 @@ def test_broken_offer_may_have_a_duplicate() -> None:
 def test_long_wait_is_said_to_be_one() -> None:
     stuck = kept(version=NOW_MICROS - 600 * SECOND, published_version=NOW_MICROS - 600 * SECOND)
     explanation = explain(facts(Look(task(7), located(5), []), stuck, None))
-    assert "tell the operator" in step_of(explanation, "SEARCHABLE").text
+    assert "inform the operator" in step_of(explanation, "SEARCHABLE").text
 
 
 # Everything that a source may answer, freely combined: also what should never come together.

@@ -110,7 +110,7 @@ def test_what_is_no_currency_is_refused_by_its_field() -> None:
 
 def test_unknown_format_is_refused_with_those_there_are() -> None:
     check_format("yml", ["yml", "csv"], field="settings.format")
-    with pytest.raises(InvalidArgument, match=r"'yaml' is no format.*yml, csv") as caught:
+    with pytest.raises(InvalidArgument, match=r"'yaml' is not a known format.*yml, csv") as caught:
         check_format("yaml", ["yml", "csv"], field="settings.format")
     assert refused_fields(caught) == ["settings.format"]
 

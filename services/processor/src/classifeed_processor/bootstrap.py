@@ -108,7 +108,8 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             return {}
         words = (
             f"{count} of the loads have been waiting for a reply of offers for up to {seconds:.0f} s, although they "
-            f"asked again: see whether offers takes {FEEDS_OFFER_REQUESTS} in, and sends {FEEDS_OFFER_RESULTS}; what "
+            f"requested it again: check whether offers reads {FEEDS_OFFER_REQUESTS}, and sends {FEEDS_OFFER_RESULTS}; "
+            f"what "
             f"this version cannot read of it lies in {dlq(FEEDS_OFFER_RESULTS)}"
         )
         return {"replies": words}

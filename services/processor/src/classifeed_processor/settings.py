@@ -30,15 +30,18 @@ class ProcessorSettings(ServiceJobSettings):
         default=16,
         ge=1,
         le=10_000,
-        description="Batches of one seller that may wait for their replies, at most, of one process; "
-        "each has up to 100 offers. All sellers wait for them.",
+        description="Maximum number of batches of one seller in one process that may wait for replies; each has up to "
+        "100 offers. All sellers wait for them.",
     )
     history_tasks: int = Field(
-        default=20, ge=1, description="Ended tasks that are kept of each namespace, with their issues and statistics."
+        default=20,
+        ge=1,
+        description="Completed tasks that are kept of each namespace, with their issues and statistics.",
     )
-    heartbeat_s: float = Field(
-        default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
-    )
+    heartbeat_s: float = Field(default=5, gt=0, le=20, description="How often a process renews its lease, in seconds.")
     jobs_lease_s: int = Field(
-        default=20, ge=3, le=600, description="After this silence a task is given to another process, in seconds."
+        default=20,
+        ge=3,
+        le=600,
+        description="After this time without a renewal a task is given to another process, in seconds.",
     )

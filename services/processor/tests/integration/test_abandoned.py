@@ -113,7 +113,7 @@ async def test_third_death_of_the_reader_fails_the_task_and_the_next_one_runs(
     assert "(incident " in task.error_message
     processor.start()
     assert (await processor.wait_end(second)).status == SUCCEEDED
-    # A retry of the job has nothing to do any more: the seller has been told, and later files were loaded.
+    # A retry of the job has nothing to do any more: the seller has been informed, and later files were loaded.
     job_id = (await job_ids(processor))[0]
     assert await JobAdmin(processor.database, processor.jobs).retry(job_id, by="anna")
     async with asyncio.timeout(60):

@@ -184,7 +184,7 @@ async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(
     assert (task.status, task.statistics.total) == (SUCCEEDED, 900)
     assert len(sent(processor, TaskEnd)) == 3
     (warning,) = task.warnings
-    assert "1 of its parts was lost" in warning
+    assert "1 of its batches was lost" in warning
 
 
 async def test_a_full_window_of_replies_that_never_come_is_given_up_in_words(

@@ -58,8 +58,8 @@ class FetchCalls(Connection):
             if time.monotonic() > ends_at:
                 raise DeadlineExceeded(
                     "FETCH_NOT_ENDED",
-                    f"Fetch {fetch.fetch_id} has not ended within {timeout_s:g} s; it goes on. "
-                    f"Look again: classifeed feed fetches --seller {fetch.seller_id} --namespace {fetch.namespace}",
+                    f"Fetch {fetch.fetch_id} has not completed within {timeout_s:g} s; it continues. Check again: "
+                    f"classifeed feed fetches --seller {fetch.seller_id} --namespace {fetch.namespace}",
                     {"fetch": fetch.name},
                 )
             await asyncio.sleep(_POLL_S)

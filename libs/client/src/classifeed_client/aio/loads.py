@@ -108,6 +108,6 @@ class LoadCalls(UploadCalls, TaskCalls):
                 await asyncio.sleep(min(_RETRY_S, left_s))
         raise DeadlineExceeded(
             "TASK_NOT_ENDED",
-            f"{name} has not ended within {timeout_s:g} s; it goes on. Ask again for the same task.",
+            f"{name} has not completed within {timeout_s:g} s; it continues. Wait for the same task again.",
             {"task": name},
         )

@@ -73,6 +73,6 @@ def _naming_the_peer(error: DomainError) -> DomainError:
     peer = call.peers[-1]
     is_silent = isinstance(error, DeadlineExceeded)
     away = f"{peer} does not answer. Try again. ({error.message})"
-    error.message = f"{peer} gave no answer in time. Try again." if is_silent else away
+    error.message = f"{peer} did not respond in time. Try again." if is_silent else away
     error.metadata = {"service": peer.service, "address": peer.address}
     return error

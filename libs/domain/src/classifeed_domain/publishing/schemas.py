@@ -43,7 +43,7 @@ async def put_schema(schemas: Schemas, schema: Schema, stop: asyncio.Event, on_f
             await schemas.put_schema(schema)
         except Exception as error:  # noqa: BLE001 - see above
             log_fault(_log, "documents.schema.refused", error, client=schema.client, retry_in_s=pause_s)
-            on_fault(f"the receiver does not take the schema of {schema.client}, so nothing is published: {error}")
+            on_fault(f"the receiver refuses the schema of {schema.client}, so nothing is published: {error}")
         else:
             on_fault("")
             return True

@@ -84,8 +84,8 @@ class DeleteFeed:
         if feed is None:
             raise Unavailable(
                 "PROCESSOR_UNAVAILABLE",
-                f"{key.name} has no feed and no upload, and whether it has offers cannot be asked now. Try again in a "
-                "moment.",
+                f"{key.name} has no feed and no upload, and the list of offers does not respond. Try again in a "
+                f"moment.",
                 retry_after_s=2,
             )
         return False

@@ -94,7 +94,7 @@ class ExplainOffer:
         if tasks is UNKNOWN and offer is UNKNOWN and document is UNKNOWN:
             raise Unavailable(
                 "EXPLANATION_UNAVAILABLE",
-                "Neither the loads nor the owner of the offers nor the search can be asked right now. Try again.",
+                "Neither the loads nor the list of offers nor the search responds. Try again in a moment.",
                 retry_after_s=2,
             )
         choice = Choice(UNKNOWN if tasks is UNKNOWN else None)

@@ -31,8 +31,8 @@ class KeepCredentials:
         if self._cipher is None:
             raise FailedPrecondition(
                 "CREDENTIALS_NOT_SUPPORTED",
-                "This installation has no key to keep credentials with, so nothing was changed. Leave them out, or ask "
-                "its operator to set CLASSIFEED_API_SECRETS_FILE.",
+                "This installation has no key to encrypt credentials with, so nothing was changed. Leave them out, or "
+                "ask its operator to set CLASSIFEED_API_SECRETS_FILE.",
             )
         context = f"{key.seller_id}/{key.namespace}"
         plain = wanted.SerializeToString(deterministic=True)

@@ -73,7 +73,7 @@ class UploadSlots:
         if len(self._open) >= self._total and not self._displace_idlest():
             raise ResourceExhausted(
                 "UPLOADS_FULL",
-                f"{len(self._open)} uploads are open here, and no more are taken. Nothing was stored; send the file "
+                f"{len(self._open)} uploads are open in this process, its limit. Nothing was stored; send the file "
                 f"again in {_RETRY_AFTER_S:.0f} s.",
                 retry_after_s=_RETRY_AFTER_S,
             )
@@ -103,8 +103,8 @@ class UploadSlots:
         if self._of_seller[seller_id] >= self._per_seller:
             raise ResourceExhausted(
                 "SELLER_UPLOADS_FULL",
-                f"Seller {seller_id} has {self._per_seller} uploads open, and a seller may have no more. Nothing was "
-                "stored; let one of them end and send the file again.",
+                f"Seller {seller_id} has {self._per_seller} uploads open, which is the limit of a seller. Nothing was "
+                "stored; wait until one of them completes and send the file again.",
                 metadata={"seller_id": seller_id},
                 retry_after_s=_RETRY_AFTER_S,
             )

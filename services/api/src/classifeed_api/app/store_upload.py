@@ -60,7 +60,10 @@ class StoreUpload:
             await self._forget(upload_id)
             raise
         if stored is None:
-            raise NotFound("UPLOAD_NOT_FOUND", f"Upload {upload_id} was removed while it was stored. Send it again.")
+            raise NotFound(
+                "UPLOAD_NOT_FOUND",
+                f"Upload {upload_id} was removed while its file was being stored. Send the file again.",
+            )
         self._on_stored()
         return stored
 

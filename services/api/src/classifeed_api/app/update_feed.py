@@ -71,7 +71,7 @@ class UpdateFeed:
             if version not in {0, feed.version}:
                 raise Aborted(
                     "FEED_CHANGED",
-                    f"{key.name} is at version {feed.version} by now, and the change was made from {version}. Read it "
+                    f"{key.name} is at version {feed.version}, and the change was made from version {version}. Read it "
                     "again, and send the change with its version.",
                     metadata={"feed": key.name, "version": str(feed.version)},
                 )

@@ -120,8 +120,8 @@ class SourceVerifier:
         if behind:
             named["older feeds"] = (
                 "Feeds that are older here than at the loader, which goes by what it has, as this database was "
-                f"restored: {len(behind)}. Look at the settings of each and save them (UpdateFeed, PauseFeed, "
-                f"DeleteFeed): that counts from then on. The first are: {_first_of(behind)}"
+                f"restored: {len(behind)}. Check the settings of each and save them (UpdateFeed, PauseFeed, "
+                f"DeleteFeed): the saved settings count from then on. The first are: {_first_of(behind)}"
             )
         if unknown:
             named["unknown feeds"] = (

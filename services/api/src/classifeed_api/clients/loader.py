@@ -67,7 +67,7 @@ class LoaderClient:
             if error.code() is grpc.StatusCode.UNAVAILABLE:
                 raise Unavailable(
                     "LOADER_UNAVAILABLE",
-                    "The service that fetches feeds cannot be asked now. Try again in a moment; with the same "
+                    "The service that fetches feeds does not respond. Try again in a moment; with the same "
                     "request_id nothing is fetched twice.",
                     retry_after_s=2,
                 ) from error

@@ -46,7 +46,7 @@ def check_site(before: str, after: str, *, feed: str, field: str) -> None:
     old, new = (check_url(url, allow_loopback=True) for url in (before, after))
     if old.origin == new.origin:
         return
-    words = "must be given anew, or named without a value to be forgotten, as the link leads to another site"
+    words = "must be given again, or named without a value to be deleted, as the link leads to another site"
     raise InvalidArgument(
         "FEED_CREDENTIALS_OF_ANOTHER_SITE",
         f"The link of {feed} would lead from {old.scheme}://{old.authority} to {new.scheme}://{new.authority}, and the "

@@ -94,7 +94,7 @@ def check_format(given: str, known: Sequence[str], *, field: str) -> None:
     """
     if given in known:
         return
-    words = f"{given!r} is no format that can be loaded; leave it empty, or take one of: {', '.join(known)}"
+    words = f"{given!r} is not a known format; leave it empty, or name one of: {', '.join(known)}"
     raise InvalidArgument(
         "FEED_SETTINGS_INVALID",
         f"The settings cannot be used: {field}: {words}",

@@ -64,7 +64,7 @@ class Feed:
         if self.is_removed:
             raise FailedPrecondition(
                 "FEED_REMOVED",
-                f"{self.key.name} was deleted. Make it anew with CreateFeed.",
+                f"{self.key.name} was deleted. Create it again with CreateFeed.",
                 metadata={"feed": self.key.name},
             )
 

@@ -35,7 +35,7 @@ class NamespaceKey(NamedTuple):
         if found is None:
             raise InvalidArgument(
                 "FEED_NAME_INVALID",
-                f"{name!r} names no feed. Names look like sellers/{{seller}}/feeds/{{namespace}}.",
+                f"{name!r} is not the name of a feed. Names have the form sellers/{{seller}}/feeds/{{namespace}}.",
                 violations=[FieldViolation(field, "must be sellers/{seller}/feeds/{namespace}")],
             )
         return cls(*found.groups())

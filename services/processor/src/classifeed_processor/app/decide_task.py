@@ -58,6 +58,6 @@ def _refusal(key: TaskKey, state: TaskState, decision: HoldDecision) -> FailedPr
     return FailedPrecondition(
         "TASK_NOT_HELD",
         f"{key.name} is {status}, so there is nothing to be {wanted}: only a task that is HELD waits for a decision. "
-        "Where a newer load has taken its place, decide about that one.",
+        "If a newer load has replaced it, decide about that one.",
         metadata={"task": key.name, "status": status},
     )

@@ -18,10 +18,10 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import tasks
 
 _log = structlog.get_logger(__name__)
-_FAILED: Final = ("INTERNAL_FAULT", "The load cannot go on because of a fault of ours")
+_FAILED: Final = ("INTERNAL_FAULT", "The load cannot continue because of an internal fault")
 _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
-    "QUARANTINED": ("QUARANTINED", "The program that reads the file was killed three times while it read it"),
-    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The load failed five times because of a fault of ours"),
+    "QUARANTINED": ("QUARANTINED", "The process was killed three times while it read the file"),
+    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The load failed five times because of an internal fault"),
 }
 
 

@@ -51,7 +51,7 @@ class LocateOffer:
         """
         if not task.source_sha256:
             raise FailedPrecondition(
-                "SOURCE_GONE", f"{task.name} ends a feed and has no file. Ask for a task that loads."
+                "SOURCE_GONE", f"{task.name} removes a feed and has no file. Name a task that loads one."
             )
         async with self._reading:
             places = await self._read(task, external_id)

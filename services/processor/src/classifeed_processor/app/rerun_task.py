@@ -68,7 +68,7 @@ async def rerun_task(
     except BlobMissing as error:
         raise FailedPrecondition(
             "SOURCE_GONE",
-            f"The file of {earlier.name} is not kept any more. Upload it again, or run its feed.",
+            f"The file of {earlier.name} is no longer stored. Upload it again, or run its feed.",
             metadata={"task": earlier.name},
         ) from error
     async with database.transaction(timeout_s=timeout_s) as tx:
@@ -117,14 +117,13 @@ async def _lock_earlier(tx: Tx, key: TaskKey) -> reruns.Earlier:
     if earlier.kind == task_pb2.TASK_KIND_DELETE:
         raise FailedPrecondition(
             "SOURCE_GONE",
-            f"{key.name} ends a feed and has no file. Name a task that loads one.",
+            f"{key.name} removes a feed and has no file. Name a task that loads one.",
             metadata={"task": key.name},
         )
     if earlier.status in _OPEN:
         raise FailedPrecondition(
             "TASK_OPEN",
-            f"{key.name} has not ended. Wait for its end, cancel it, or decide about it if it is held; then run it "
-            "again.",
+            f"{key.name} is not complete. Wait for it, cancel it, or decide about it if it is held; then run it again.",
             metadata={"task": key.name},
         )
     return earlier
@@ -135,7 +134,7 @@ async def _require_not_removed(tx: Tx, earlier: TaskKey) -> None:
     if newest is not None and newest.kind == task_pb2.TASK_KIND_DELETE:
         raise FailedPrecondition(
             "NAMESPACE_REMOVED",
-            f"The feed of {earlier.name} was removed after that load. Make the feed anew, or upload the file again.",
+            f"The feed of {earlier.name} was removed after that load. Create the feed again, or upload the file again.",
             metadata={"task": earlier.name},
         )
 
@@ -144,7 +143,7 @@ async def _require_room(tx: Tx, earlier: TaskKey) -> None:
     if await reruns.count_open(tx, earlier.seller_id, earlier.namespace) >= _MOST_OPEN:
         raise ResourceExhausted(
             "RERUNS_FULL",
-            f"{_MOST_OPEN} reruns in the namespace of {earlier.name} have not ended, and it may have no more. Wait for "
-            "one of them, or cancel those that are not needed.",
+            f"{_MOST_OPEN} reruns in the namespace of {earlier.name} are not complete, which is the limit. Wait for "
+            f"one of them, or cancel those that are not needed.",
             metadata={"task": earlier.name},
         )

@@ -163,7 +163,7 @@ def _scan(path: Path) -> FeedScan:
 def _require_format(scan: FeedScan, wanted: str) -> None:
     if wanted and scan.format != wanted:
         raise FeedFault(
-            "FORMAT_DIFFERS", f"The file is of the format {scan.format}, and only {wanted} is wanted for this feed"
+            "FORMAT_DIFFERS", f"The file is of the format {scan.format}, and this feed accepts only {wanted}"
         )
 
 

@@ -41,7 +41,7 @@ _HELD: Final = task_pb2.TASK_STATUS_HELD
 _COUNTED: Final = frozenset({_IN_PROGRESS, task_pb2.TASK_STATUS_CANCELED})
 _DECIDED: Final = frozenset({HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT})
 _LOST_REPLIES: Final = (
-    "The load has arrived as a whole. What became of the offers in {} of its parts was lost on the way back, "
+    "The load is complete. The outcome of the offers in {} of its batches was lost, "
     "so the counts and issues are too low."
 )
 # Each begins with a code, for programs.
@@ -50,8 +50,8 @@ _REMOVALS_REJECTED: Final = (
     "load of a file without them is held again."
 )
 _CHANGES_REJECTED: Final = (
-    "CHANGES_REJECTED: {:,} offers stay as they were, as their changes were rejected. The next load that says the same "
-    "of them is held again."
+    "CHANGES_REJECTED: {:,} offers stay as they were, as their changes were rejected. The next load with the same "
+    "changes is held again."
 )
 
 _NO_TRACES: Final[Mapping[TaskKey, Context]] = {}
@@ -152,7 +152,7 @@ class _Taking:
                 await self._wake(key, replace(task, status=_HELD))
             case unknown:
                 # The consumer takes none. Raised, it blocks its partition, which is named; nobody sees it swallowed.
-                raise ValueError(f"the end of {key.name} has outcome {unknown}, which nothing is known of")
+                raise ValueError(f"the end of {key.name} has outcome {unknown}, which is not known")
 
     async def take_check(self, reply: RunCheckResult) -> None:
         """Take it that the owner has replied to all that was sent before the check: what is missing now never comes."""
@@ -227,7 +227,7 @@ class _Taking:
         await self._wake(key, replace(task, run=task.run + 1, phase=task_pb2.TASK_PHASE_PARSING))
 
     async def _give_up(self, key: TaskKey, reason: str) -> None:
-        fault = FeedFault("RUNS_EXHAUSTED", f"The owner of the offers could not take the load in three runs ({reason})")
+        fault = FeedFault("RUNS_EXHAUSTED", f"The list of offers could not apply the load in three runs ({reason})")
         await self._finish(key, task_pb2.TASK_STATUS_FAILED, fault)
 
     async def _finish(self, key: TaskKey, status: task_pb2.TaskStatus, fault: FeedFault | None = None) -> None:

@@ -73,7 +73,7 @@ ISSUES: Final = _issues(
         ERROR,
         VALIDATION,
         "The offer has no id",
-        "The offer has no id, so it cannot be told from the others or found again in the next load.",
+        "The offer has no id, so it cannot be distinguished from the others or found again in the next load.",
         "{id_words} with 1 to 256 characters, different for each offer",
         "Write {id_words} into each {offer_tag}: an id of its own that stays the same from load to load.",
         "The export leaves the id out, writes it under another name, or has none for this offer.",
@@ -115,8 +115,8 @@ ISSUES: Final = _issues(
         "DUPLICATE_ID",
         ERROR,
         DUPLICATE,
-        "The id stands in the file before",
-        "The id {value} stands on line {first_line} already; only the first offer with an id is read.",
+        "The id is used earlier in the file",
+        "The id {value} is used on line {first_line} already; only the first offer with an id is read.",
         "an id that no other offer of the file has",
         "Remove one of the two offers, or give it an id of its own.",
         "One product is exported twice, once for each category or variant, or two products share an id.",
@@ -126,10 +126,10 @@ ISSUES: Final = _issues(
         ERROR,
         VALIDATION,
         "The offer has no title",
-        "The offer says no title: {title_words} is missing, or has no letter and no digit.",
+        "The offer has no title: {title_words} is missing, or has no letter and no digit.",
         "{title_words}",
         "Add {title_tag} with what you sell, in words a buyer would search for.",
-        "The element is missing or empty, or a dot or a dash stands in it to fill it in.",
+        "The element is missing or empty, or has only a dot or a dash as a filler.",
     ),
     IssueCode(
         "PRICE_INVALID",
@@ -147,7 +147,7 @@ ISSUES: Final = _issues(
         ERROR,
         VALIDATION,
         "The offer has no currency",
-        "The offer names no currency for its price, and there is none to take instead.",
+        "The offer names no currency for its price, and the file has no default.",
         "a currency code such as RUB",
         "{currency_fix} Or name the currency of all such amounts at once: `--currency RUB` with `classifeed feed "
         "add`, `feed set` or `feed upload`.",
@@ -157,28 +157,28 @@ ISSUES: Final = _issues(
         "CURRENCY_UNKNOWN",
         ERROR,
         VALIDATION,
-        "There is no such currency",
+        "The currency is not known",
         "“{value}” is not the code of a currency.",
         "a code of ISO 4217 such as RUB, KZT, BYN, USD, EUR (RUR is read as RUB)",
         "Correct the code in {currency_tag}.",
-        "The code is misspelt, or a sign such as $ stands for it, which may mean twenty currencies.",
+        "The code is misspelt, or written as a sign such as $, which may mean twenty currencies.",
     ),
     IssueCode(
         "OFFER_TOO_LARGE",
         ERROR,
         VALIDATION,
         "The offer is too large",
-        "The offer has {size:,} {unit}; at most {limit:,} can be taken.",
+        "The offer has {size:,} {unit}; at most {limit:,} are allowed.",
         "at most 262,144 bytes and 2,000 elements in one {offer_tag}",
-        "Shorten the description; put pictures in as links, not as data.",
-        "A picture or a whole web page stands in the description.",
+        "Shorten the description; give pictures as links, not as data.",
+        "The description contains a picture or a whole web page.",
     ),
     IssueCode(
         "CATEGORY_MISSING",
         WARNING,
         CATEGORY,
         "The offer has no category",
-        "The file lists categories, but the offer names none of them; it was taken without a category.",
+        "The file lists categories, but the offer names none of them; it was loaded without a category.",
         "{category_words}",
         "Add {category_tag} to the offer: {category_words}.",
         "The product is in no category of the shop, or the export leaves it out.",
@@ -187,10 +187,10 @@ ISSUES: Final = _issues(
         "CATEGORY_UNKNOWN",
         WARNING,
         CATEGORY,
-        "The shop has no such category",
+        "The category is not in the file",
         "The offer is in the category {value}, but {categories_tag} of this file has no category with that id; it was "
-        "taken without a category.",
-        "an id out of {categories_tag}",
+        "loaded without a category.",
+        "an id from {categories_tag}",
         "Add the category to {categories_tag}, or correct {category_tag}.",
         "The category was removed or hidden in the shop, and its products were not.",
     ),
@@ -239,7 +239,7 @@ ISSUES: Final = _issues(
         WARNING,
         VALIDATION,
         "The currency was assumed",
-        "The offer names no currency for its price; {currency} was taken, {source}.",
+        "The offer names no currency for its price; {currency} was used, {source}.",
         "a currency code such as RUB",
         "{currency_fix}",
         "The export writes bare amounts, as the shop sells in one currency only.",
@@ -252,7 +252,7 @@ ISSUES: Final = _issues(
         "The title has {length} characters; it was cut after 1,000.",
         "at most 1,000 characters",
         "Keep the title short and move the rest to {description_tag}.",
-        "The description stands in the title.",
+        "The title contains the description.",
     ),
     IssueCode(
         "ESCAPED_TWICE",
@@ -269,11 +269,11 @@ ISSUES: Final = _issues(
         "LINK_ESCAPED",
         WARNING,
         VALIDATION,
-        "A link holds a space",
-        "“{value}” holds a space, which a link cannot; it was taken with %20 for each.",
+        "A link contains a space",
+        "“{value}” contains a space, which links may not; each was replaced by %20.",
         "a link without spaces",
         "Write %20 for each space in a link, or name the files without spaces.",
-        "The link is made of the name of a file, which has a space in it.",
+        "The link is built from a file name that contains a space.",
     ),
     IssueCode(
         "URL_INVALID",
@@ -283,7 +283,7 @@ ISSUES: Final = _issues(
         "“{value}” is not a link{because}; it was left out.",
         "an address of at most 4,096 characters that begins with http:// or https://",
         "Write the whole address of the page, with https://.",
-        "The link lacks its beginning, or something else stands in its place.",
+        "The link lacks its beginning, or the field contains something else.",
     ),
     IssueCode(
         "PICTURE_URL_INVALID",
@@ -293,7 +293,7 @@ ISSUES: Final = _issues(
         "“{value}” is not a link to a picture{because}; it was left out.",
         "an address that begins with http:// or https://",
         "Write the whole address of the picture, with https://, one {picture_tag} for each.",
-        "The link lacks the name of the site, or the name of a file stands in its place.",
+        "The link lacks the name of the site, or is only a file name.",
     ),
     IssueCode(
         "COORDINATES_INVALID",
@@ -310,16 +310,16 @@ ISSUES: Final = _issues(
         WARNING,
         VALIDATION,
         "A value does not fit its field",
-        "“{value}” does not fit {field}, which takes {expected}; it was left out.",
+        "“{value}” does not fit {field}, which expects {expected}; it was left out.",
         "{expected}",
         "Correct the value, or leave the element out.",
-        "A word stands where a number is read, a text is too long, or an attribute is missing.",
+        "The field expects a number and has a word, a text is too long, or an attribute is missing.",
     ),
     IssueCode(
         "TOO_MANY_ISSUES",
         WARNING,
         VALIDATION,
-        "There is more wrong with this offer",
+        "The offer has further issues",
         "{count:,} further issues of this offer are not listed.",
         "an offer without errors",
         "Correct what is listed and load the file again.",
@@ -332,7 +332,7 @@ ISSUES: Final = _issues(
         "Text refused by moderation",
         "The title or the description breaks a rule, which is named with it; the offer is not in the search.",
         "a text that breaks no rule of moderation",
-        "Write the text without the piece that is shown, and load the file again.",
+        "Write the text without the shown part, and load the file again.",
         "The text has what the rules of moderation forbid: obscene words, insults, threats, spam, contacts, links.",
     ),
 )
@@ -346,15 +346,16 @@ FAULTS: Final = _faults(
     FaultCode(
         "MALFORMED_XML",
         "The file is not well-formed XML",
-        "An & or < stands alone in a text or a link, a tag is not closed, an entity of HTML such as &nbsp; is used, or "
-        "the file is cut off. What it is, and where, is said with the fault.",
-        "Correct the place that is named. Let a program write the XML rather than joining strings: then none of these "
-        "can happen.",
+        "An & or < is not escaped in a text or a link, a tag is not closed, an entity of HTML such as &nbsp; is used, "
+        "or "
+        "the file is cut off. The message names the fault and its position.",
+        "Correct the position that the message names. Let a program write the XML rather than joining strings: then "
+        "none of these faults can happen.",
     ),
     FaultCode(
         "UNKNOWN_FORMAT",
         "The format of the file is not known",
-        "The file can be read, but it is none of the formats that can be loaded: a table (CSV, TSV, XLSX), a file of "
+        "The file can be read, but its format is not supported: a table (CSV, TSV, XLSX), a file of "
         "another marketplace (Avito, Yandex Realty, CIAN, auto.ru, Kyero), or something else.",
         "Export the offers in a known format. `classifeed feed formats` lists them. "
         "`classifeed feed formats NAME --sample FILE` saves a sample.",
@@ -362,15 +363,15 @@ FAULTS: Final = _faults(
     FaultCode(
         "NOT_A_FEED",
         "The file is a web page or an error message, not a feed",
-        "Instead of the feed the site gave a page for people: a login, an error page, or the error text of a script.",
+        "Instead of the feed the site returned a web page: a login, an error page, or the error text of a script.",
         "Open the link in a browser, correct what the page says, and load again.",
-        "Open the file that you sent in a text editor: it holds a page, not the feed. Export the feed again, and send "
+        "Open the file that you sent in a text editor: it is a page, not the feed. Export the feed again, and send "
         "that.",
     ),
     FaultCode(
         "FILE_EMPTY",
         "The file is empty",
-        "The file has no bytes, or nothing but blanks: the export failed, or was read before it began to write.",
+        "The file has no bytes, or only blanks: the export failed, or was read before it began to write.",
         "Check how the file is made, and load it again.",
     ),
     FaultCode(
@@ -383,20 +384,20 @@ FAULTS: Final = _faults(
     FaultCode(
         "ENCODING_UNKNOWN",
         "The declared encoding is not known",
-        "The first line of the file names an encoding that is not read.",
+        "The first line of the file names an encoding that is not supported.",
         'Save the file as UTF-8, and name that in its first line: encoding="UTF-8".',
     ),
     FaultCode(
         "FORMAT_DIFFERS",
-        "The file is of another format than the one that is wanted",
-        "The feed is set to load one format only, and what came is of another one: the site has changed its export, "
+        "The file is of another format than its feed accepts",
+        "The feed is set to load one format only, and the file has another one: the site has changed its export, "
         "or the link leads to another file.",
         "Correct the link, or set the feed to the format of the file, or to any format.",
     ),
     FaultCode(
         "STRUCTURE_WRONG",
         "The file lacks a part that its format needs",
-        "The first tag of the file is right, but what must be inside of it is missing, stands elsewhere, or has a "
+        "The first tag of the file is right, but what must be inside of it is missing, is elsewhere, or has a "
         "misspelt tag: capital and small letters are not the same.",
         "Compare the file with the sample of its format, which `classifeed feed formats` gives.",
     ),
@@ -404,34 +405,34 @@ FAULTS: Final = _faults(
         "STOCK_ONLY",
         "The file holds prices and stock only",
         "No offer of the file has a name: it is an update of prices and stock. Loaded as the whole feed, "
-        "it would replace every offer by one without a name.",
+        "it would replace every offer with one without a name.",
         "Load the file in mode PATCH, or send the whole feed.",
     ),
     FaultCode(
         "ARCHIVE_BROKEN",
         "The archive cannot be unpacked",
-        "The archive is cut off, damaged, protected by a password, or packed in a way that is not read.",
+        "The archive is cut off, damaged, protected by a password, or uses a compression that is not supported.",
         "Pack the file again as gzip, or as zip with Deflate and without a password, and check that it unpacks.",
     ),
     FaultCode(
         "ARCHIVE_AMBIGUOUS",
-        "The archive holds not exactly one file",
-        "An archive with several files does not say which one is the feed.",
+        "The archive does not contain exactly one file",
+        "In an archive with several files it is not known which one is the feed.",
         "Pack the feed alone.",
     ),
     FaultCode(
         "FILE_TOO_LARGE",
         "The file is too large",
-        "Unpacked, the file is larger than what is read, or its archive unpacks to far more than any real feed does.",
+        "Unpacked, the file is larger than the limit, or its archive unpacks to far more than any real feed does.",
         "Split the feed over several namespaces.",
     ),
     FaultCode(
         "UNSAFE_XML",
         "The file uses XML that is refused for safety",
-        "The file declares entities or defaults that point outside of it or that grow, nests elements beyond reason, "
+        "The file declares entities or defaults that point outside of it or that grow, nests elements too deeply, "
         "has an offer or a head of very many elements, very many or very long names, or one piece of text of many "
         "megabytes. No real feed needs any of these.",
-        "Write the feed without declarations of its own, with few names and with plain, shallow elements.",
+        "Write the feed without its own declarations, with few names and with plain, shallow elements.",
     ),
     FaultCode(
         "SOURCE_MISSING",
@@ -441,36 +442,38 @@ FAULTS: Final = _faults(
     ),
     FaultCode(
         "RUNS_EXHAUSTED",
-        "The load did not arrive as a whole three times",
-        "Parts of the load were lost on their way to the owner of the offers, three times. Nothing was removed.",
-        "Load the file again; if it happens again, tell the operator.",
+        "The load arrived incompletely three times",
+        "Parts of the load were lost between processor and offers, three times. Nothing was removed.",
+        "Load the file again; if it happens again, inform the operator.",
     ),
     FaultCode(
         "INTERNAL_FAULT",
-        "The load failed because of a fault of ours",
-        "A program of ours raised an exception each of the five times that it loaded the file. The incident finds it "
+        "The load failed because of an internal fault",
+        "The service raised an exception in each of five attempts to load the file. The incident finds it "
         "in the logs of the processor. Nothing was removed.",
-        "Load the file again; if it happens again, tell the operator the incident.",
+        "Load the file again; if it happens again, give the operator the incident.",
     ),
     FaultCode(
         "QUARANTINED",
-        "The program that reads the file was killed three times",
-        "Each time that the file was read, the process that read it died: it was killed for want of memory, or "
-        "crashed. The third time it ran nothing else. The same file is not loaded again by itself. "
+        "The process that reads the file was killed three times",
+        "In each of three attempts the process that read the file was killed for lack of memory, or crashed. The "
+        "third time it ran nothing else. The same file is not loaded again by itself. "
         "Nothing was removed.",
-        "Tell the operator the incident; a file that differs from this one is loaded as usual.",
+        "Give the operator the incident; a file that differs from this one is loaded as usual.",
     ),
     FaultCode(
         "LOAD_CANCELED",
         "The load was canceled",
-        "Its owner, or somebody who runs this installation, ended the load before it was done. What it had added and "
-        "changed by then stays. Nothing is removed, unless an operator ended it after its end had been sent.",
+        "Its owner, or an operator of this installation, canceled the load before it was complete. What it had added "
+        "and "
+        "changed by then stays. Nothing is removed, unless an operator canceled it after it had been sent completely.",
         "To load the file after all, load it again.",
     ),
     FaultCode(
         "REMOVAL_CANCELED",
         "The removal was canceled",
-        "The offers of a feed that was removed were to go or to be kept by hand, and somebody ended that before.",
+        "The task that removes the offers of a removed feed, or keeps them by hand, was canceled before it was "
+        "complete.",
         "To have the offers removed after all, remove the feed once more.",
     ),
 )

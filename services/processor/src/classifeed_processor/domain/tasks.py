@@ -20,11 +20,11 @@ class Window(IntEnum):
     """How it stands with the window of a run, the batches that may wait for their replies."""
 
     OPEN = 0
-    """Batches go out, or have all gone out."""
+    """Batches are being sent, or all are sent."""
     STALLED = 1
-    """It was full and no reply came: the owner is asked whether it has replied to all."""
+    """The window was full and no reply came: offers was requested to confirm that it has replied to all."""
     REPORTED = 2
-    """The owner has said so: what has no reply is sent again, and the run goes on."""
+    """Offers has confirmed: batches without a reply are sent again, and the run continues."""
 
 
 class TaskKey(NamedTuple):

@@ -102,7 +102,9 @@ def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
         yield from _refuse(request, _OF_A_LOAD, "must be empty: a DELETE has no file")
         if request.mode == load_pb2.LOAD_MODE_PATCH:
             yield FieldViolation("mode", "must not be PATCH: a DELETE leaves nothing of the feed")
-        yield from _require(request, ("feed_version",), "is missing: a DELETE says which version of the feed ends")
+        yield from _require(
+            request, ("feed_version",), "is missing: a DELETE names the version of the feed that is removed"
+        )
         return
     yield from _require(request, ("source_sha256",), "is missing: a LOAD has a file")
     if request.default_currency and request.default_currency not in CURRENCY_CODES:
@@ -111,7 +113,7 @@ def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
     if not request.upload_id and not is_fetched:
         yield FieldViolation("upload_id", "is missing: a LOAD names its upload, or its fetch by feed_loader_task_id")
     elif request.upload_id:
-        yield from _refuse(request, _OF_A_FETCH, "must be empty beside upload_id: a file comes by one way")
+        yield from _refuse(request, _OF_A_FETCH, "must be empty beside upload_id: a file has one origin")
         if not is_fetched:
             yield from _refuse(request, ("feed_version", "skip_if_loaded"), "must be empty for an upload")
     else:

@@ -73,11 +73,11 @@ def _attempts(opening: Opening, prefix: bytes) -> list[Attempt]:
         return [declared]
     if is_single_byte(opening.encoding):
         if looks_like_utf8(prefix):
-            words = f"The file is not written in {opening.declared} as it says, but in UTF-8; it was read so."
+            words = f"The file is not written in {opening.declared} as it says, but in UTF-8; it was read as such."
             return [Attempt("utf-8", words), declared]
         return [declared]
     said = opening.declared or "UTF-8"
-    words = f"The file is not written in {said} as it says, but in windows-1251; it was read so."
+    words = f"The file is not written in {said} as it says, but in windows-1251; it was read as such."
     return [declared, Attempt(FALLBACK_ENCODING, words)]
 
 
@@ -168,7 +168,7 @@ class ContentReader:
             return
         limit = limits.element_bytes if scan.inside_offer else limits.head_bytes
         if at - scan.boundary > limit:
-            where = "One offer" if scan.inside_offer else "What stands outside of offers"
+            where = "One offer" if scan.inside_offer else "The part outside of offers"
             raise FeedFault("UNSAFE_XML", f"{where} takes more than {limit:,} bytes", line=parser.CurrentLineNumber)
 
     def _root_handler(self, parser: expat.XMLParserType) -> Callable[[str, dict[str, str]], None]:
@@ -219,7 +219,7 @@ def _fault_of(
 ) -> Exception:
     if error.code == _AMPLIFICATION_CODE:
         return FeedFault(
-            "UNSAFE_XML", "The file's entities grow without measure", line=error.lineno + opening.skip_lines
+            "UNSAFE_XML", "The file's entities expand without limit", line=error.lineno + opening.skip_lines
         )
     with open_content(source, opening) as stream:
         fault = explain(stream, attempt.encoding, opening.skip_lines)

@@ -47,14 +47,14 @@ def test_a_bare_ampersand_is_named_at_its_place(
     line = next(number for number, each in enumerate(lines, 1) if text in each)
     at = lines[line - 1].index(text) + (text.rindex("&&") if "&&" in text else text.index("&"))
     assert (fault.code, fault.line, fault.column) == ("MALFORMED_XML", line, at + 1)
-    assert fault.reason.startswith("An & stands alone in “")
+    assert fault.reason.startswith("There is a bare & in “")
     assert shown.split(maxsplit=1)[0] in fault.reason
     assert "Write &amp; for each &" in fault.message
     assert "&lt;" not in fault.message
 
 
 def listed(fault: FeedFault) -> list[str]:
-    [note] = [note for note in fault.notes if note.startswith("An & stands alone in ")]
+    [note] = [note for note in fault.notes if note.startswith("There is a bare & in ")]
     return note.partition(" by line and column: ")[2].split(", ")
 
 

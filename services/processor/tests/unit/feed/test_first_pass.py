@@ -244,7 +244,7 @@ def test_tags_beside_the_offers_are_one_warning_for_the_file(load: Load, found: 
     loaded = load((sample[:at] + strays + sample[at:]).encode())
     assert len(loaded.records) == len(whole.records)
     assert (
-        "Tags among the offers that are no offers were left out: "
+        "Tags among the offers that are not offers were left out: "
         f"<ofer> (2, first on line {line}), <{tag.upper()}> (1, first on line {line + 1})."
     ) in loaded.scan.warnings
 
@@ -260,4 +260,4 @@ def test_an_offer_in_a_foreign_namespace_is_told_from_an_offer(scan: Scan, yml: 
 
 
 def test_a_feed_without_offers_is_a_warning(scan: Scan, yml: WriteYml) -> None:
-    assert scan(yml()).warnings == ("The file holds no offers.",)
+    assert scan(yml()).warnings == ("The file has no offers.",)

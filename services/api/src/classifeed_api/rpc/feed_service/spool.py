@@ -53,7 +53,7 @@ class Spool:
             if shutil.disk_usage(self.path.parent).free < self._reserve:
                 raise ResourceExhausted(
                     "SPOOL_FULL",
-                    "No room to take the file right now. Nothing was changed; try again in some minutes.",
+                    "There is no disk space for the file right now. Nothing was changed; try again in some minutes.",
                     retry_after_s=60,
                 )
         await asyncio.to_thread(self._append, chunk)

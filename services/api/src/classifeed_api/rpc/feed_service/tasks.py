@@ -99,7 +99,9 @@ class TaskMethods:
             await asyncio.wait([response, draining], return_when=asyncio.FIRST_COMPLETED)
             if response.done():
                 return response.result()
-            raise Unavailable("DRAINING", "The service is stopping; the load goes on. Watch it again.", retry_after_s=1)
+            raise Unavailable(
+                "DRAINING", "The service is stopping; the load continues. Watch it again.", retry_after_s=1
+            )
         finally:
             response.cancel()
             draining.cancel()

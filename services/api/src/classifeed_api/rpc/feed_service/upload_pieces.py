@@ -37,11 +37,11 @@ async def pieces_of(
             return
         except TimeoutError as error:
             within_s = clock() - began + idle_s - left_s if upload.is_displaced else idle_s
-            and_so = "and another upload needed the place, " if upload.is_displaced else ""
+            and_so = "and another upload needed its slot, " if upload.is_displaced else ""
             raise DeadlineExceeded(
                 "UPLOAD_IDLE",
-                f"Less than {LEAST_BYTES // 1024} KiB came within {within_s:.0f} s, {and_so}so the upload was ended. "
-                "Nothing was stored; send the file again.",
+                f"Less than {LEAST_BYTES // 1024} KiB came within {within_s:.0f} s, {and_so}so the upload was "
+                f"aborted. Nothing was stored; send the file again.",
             ) from error
         left_s -= clock() - began
         received += len(request.chunk)

@@ -93,7 +93,7 @@ class UploadMethods:
         except ValueError as error:
             raise InvalidArgument(
                 "UPLOAD_NAME_INVALID",
-                f"{request.name!r} names no upload. Names look like uploads/<uuid>.",
+                f"{request.name!r} is not the name of an upload. Names have the form uploads/<uuid>.",
                 violations=[FieldViolation("name", "must end in a UUID")],
             ) from error
         async with self._database.transaction() as tx:
@@ -124,13 +124,13 @@ def _require_whole(spec: feed_service_pb2.UploadSpec, size_bytes: int, sha256: s
     if spec.size_bytes and spec.size_bytes != size_bytes:
         raise InvalidArgument(
             "UPLOAD_CUT_OFF",
-            f"{spec.size_bytes} bytes were announced, {size_bytes} came. Nothing was stored; send the file again.",
+            f"{spec.size_bytes} bytes were announced, {size_bytes} received. Nothing was stored; send the file again.",
             violations=[FieldViolation("spec.size_bytes", f"must be the number of bytes sent, {size_bytes}")],
         )
     if spec.sha256 and spec.sha256 != sha256:
         raise InvalidArgument(
             "UPLOAD_DAMAGED",
-            "The file that came is not the one that was announced. Nothing was stored; send it again.",
+            "The received file is not the announced one. Nothing was stored; send it again.",
             violations=[FieldViolation("spec.sha256", f"must be the hash of the bytes sent, {sha256}")],
         )
 
@@ -138,7 +138,7 @@ def _require_whole(spec: feed_service_pb2.UploadSpec, size_bytes: int, sha256: s
 def _wrong_order(part: str) -> InvalidArgument:
     return InvalidArgument(
         "UPLOAD_OUT_OF_ORDER",
-        f"An upload is one spec and then the pieces of the file; got {part} out of turn.",
+        f"An upload is one spec and then the pieces of the file; got {part} out of order.",
         violations=[FieldViolation("part", "the first message must be `spec`, all others `chunk`")],
     )
 

@@ -63,7 +63,7 @@ class BareAmpersands:
         count = f"at least {self.count:,}" if self.count >= COUNTED else f"{self.count:,}"
         which = f" The first {LISTED}" if self.count > LISTED else " All"
         listed = ", ".join(f"{place.line}:{place.column}" for place in self.places)
-        return [f"An & stands alone in {count} places.{which} by line and column: {listed}"]
+        return [f"There is a bare & in {count} places.{which} by line and column: {listed}"]
 
     def _take(self, data: bytes, *, is_last: bool) -> bytes:
         """Goes through what is sure to be whole, and returns the rest."""

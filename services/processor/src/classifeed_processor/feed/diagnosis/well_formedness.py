@@ -28,12 +28,12 @@ _CUT_OFF = {
     )
 }
 _WORDS = {
-    _CODES[expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "An attribute stands twice in one tag",
+    _CODES[expat.errors.XML_ERROR_DUPLICATE_ATTRIBUTE]: "A tag has the same attribute twice",
     _CODES[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]: "Something follows after the end of the root element",
     _CODES[
         expat.errors.XML_ERROR_BAD_CHAR_REF
     ]: "A character reference such as &#0; names a character that XML forbids",
-    _CODES[expat.errors.XML_ERROR_MISPLACED_XML_PI]: "An XML declaration stands in the middle of the file",
+    _CODES[expat.errors.XML_ERROR_MISPLACED_XML_PI]: "There is an XML declaration in the middle of the file",
     _CODES[expat.errors.XML_ERROR_UNBOUND_PREFIX]: "A tag has a prefix that was never declared",
 }
 _STACK = 64
@@ -163,14 +163,14 @@ def _invalid_token(recent: bytes, at: int, encoding: str) -> _Reason:
     if bare >= 0:
         around = _around(recent, bare, encoding)
         before = len(recent[bare:at].decode(encoding, "replace"))
-        return _Reason(f"An & stands alone in “{around}”; in XML it is written &amp;", _FIX_BARE, before, bare)
+        return _Reason(f"There is a bare & in “{around}”; in XML it is written &amp;", _FIX_BARE, before, bare)
     if b"<" in recent[max(at - 1, 0) : at + 1]:
-        return _Reason("A < stands alone; in XML it is written &lt;", _FIX_LESS)
+        return _Reason("There is a bare <; in XML it is written &lt;", _FIX_LESS)
     if byte and byte[0] < 0x20:
-        return _Reason(f"A control character (byte 0x{byte[0]:02X}) stands in the text; XML forbids it")
+        return _Reason(f"A control character (byte 0x{byte[0]:02X}) is in the text; XML forbids it")
     if byte and byte[0] >= 0x80:
         return _Reason(f"The byte 0x{byte[0]:02X} has no meaning in the file's encoding")
-    return _Reason(f"“{byte.decode('ascii', 'replace')}” cannot stand here")
+    return _Reason(f"“{byte.decode('ascii', 'replace')}” is not allowed here")
 
 
 def _around(recent: bytes, at: int, encoding: str) -> str:

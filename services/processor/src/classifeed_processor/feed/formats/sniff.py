@@ -56,7 +56,7 @@ def sniff(prefix: bytes) -> Opening:
     skipped = text[: len(text) - len(stripped)]
     has_mark = bom > 0 or codecs.BOM_UTF8 in skipped
     if not stripped:
-        raise FeedFault("FILE_EMPTY", "The file is empty" if not prefix else "The file holds nothing but blanks")
+        raise FeedFault("FILE_EMPTY", "The file is empty" if not prefix else "The file has only blanks")
     if _HTML.match(stripped) or _SCRIPT_ERROR.match(stripped):
         raise FeedFault(
             "NOT_A_FEED",
@@ -68,7 +68,7 @@ def sniff(prefix: bytes) -> Opening:
         raise unknown_format(stripped)
     if stripped[1:2] == b"\0":
         # expat takes it for UTF-16, whatever it is told, and libxml2 does not.
-        raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and goes on in another one", line=1)
+        raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and continues in another one", line=1)
     name = _declared_encoding(stripped)
     # A mark says more than a name: it is not written by hand.
     encoding = "utf-8" if has_mark or wide else _check_declared(name)
@@ -113,7 +113,9 @@ def _wide_encoding(prefix: bytes) -> tuple[str, bytes, int]:
 
 def unknown_encoding(name: str) -> FeedFault:
     """Return the fault of a file that declares an encoding of this name."""
-    return FeedFault("ENCODING_UNKNOWN", f"The file declares the encoding {shown(name)}, which is not read", line=1)
+    return FeedFault(
+        "ENCODING_UNKNOWN", f"The file declares the encoding {shown(name)}, which is not supported", line=1
+    )
 
 
 def _declared_encoding(text: bytes) -> str:

@@ -214,9 +214,9 @@ class TableMapping:
         if self.head.main_currency:
             return self.head.main_currency, "the main currency of the file"
         if default:
-            return default, "the one that the load was given with --currency"
+            return default, "the currency given with --currency"
         if self.implied_currency and not self.head.currencies:
-            return self.implied_currency, "the one that the format means where a file names none"
+            return self.implied_currency, "the default currency of the format"
         return "", ""
 
     def _put_availability(self, content: OfferContent, gathered: GatheredOffer) -> bool:

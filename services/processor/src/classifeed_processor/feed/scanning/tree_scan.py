@@ -117,7 +117,7 @@ class TreeScan:
             parent, awaited = _local(containers[-1]), _local(self.shape.offers)
             reason = f"<{parent}> holds <{self._show_stray(stray[0])}> and no <{awaited}>; only <{awaited}> is an offer"
             raise FeedFault("STRUCTURE_WRONG", reason, line=stray[1] + skipped_lines)
-        warnings = self.head_warnings() if self.offer_count else ["The file holds no offers."]
+        warnings = self.head_warnings() if self.offer_count else ["The file has no offers."]
         if stray is not None:
             warnings.append(self._strays.warning(self._show_stray, skipped_lines))
         if unknown := list(self.unknown_tags()):
@@ -170,7 +170,7 @@ class TreeScan:
             if depth >= max_depth:
                 raise too_deep(parser, max_depth)
             if self._outside_elements > max_elements:
-                raise _too_many(parser, f"More than {max_elements:,} elements stand between two offers")
+                raise _too_many(parser, f"More than {max_elements:,} elements are between two offers")
             path.append(name)
             if reading is None and depth in head_depths and (reader := head_elements.get(tuple(path))) is not None:
                 reading = reader, attributes, depth
@@ -232,7 +232,7 @@ class TreeScan:
         if gap > _SMALL_GAP:
             self._outside_bytes += gap
             if self._outside_bytes > self._limits.head_bytes:
-                raise FeedFault("UNSAFE_XML", f"More than {self._limits.head_bytes:,} bytes stand outside of offers")
+                raise FeedFault("UNSAFE_XML", f"More than {self._limits.head_bytes:,} bytes are outside of offers")
         self.inside_offer = True
         self.boundary = offset
         self._outside_elements = 0

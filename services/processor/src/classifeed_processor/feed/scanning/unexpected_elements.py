@@ -54,4 +54,4 @@ class StrayTags:
             for name, tag in self._tags.items()
         ]
         more = f" and {self._others:,} more elements" if self._others else ""
-        return f"Tags among the offers that are no offers were left out: {', '.join(counted)}{more}."
+        return f"Tags among the offers that are not offers were left out: {', '.join(counted)}{more}."

@@ -43,7 +43,7 @@ class FormatMethods:
         file_name = _file_names(found).get(request.kind, "")
         if not file_name:
             words = f"{request.name} has no {_KIND_NAMES.get(request.kind, 'such file')}."
-            raise NotFound("FORMAT_FILE_NOT_FOUND", f"{words} Ask for a file that ListFormats names.")
+            raise NotFound("FORMAT_FILE_NOT_FOUND", f"{words} Request a file that ListFormats names.")
         return FormatFile(file_name=file_name, content=found.read_file(file_name))
 
 

@@ -59,7 +59,7 @@ def read_token(token: str, default: tuple[Any, ...]) -> tuple[Any, ...]:
     try:
         values = json.loads(base64.urlsafe_b64decode(token.encode()))
     except (binascii.Error, ValueError) as error:
-        raise invalid_field("page_token", "is no token that ListTasks or ListOfferErrors gave") from error
+        raise invalid_field("page_token", "is not a token of ListTasks or ListOfferErrors") from error
     if not isinstance(values, list) or [type(value) for value in values] != [type(value) for value in default]:
         raise invalid_field("page_token", "is a token of another list")
     return tuple(values)

@@ -157,7 +157,7 @@ def test_a_sale_price_beside_a_price_of_zero_is_the_price(load: Load) -> None:
     assert record.content.price.amount_micros == 8_000_000
     assert not record.content.HasField("old_price")
     (issue,) = record.errors
-    assert (issue.code, issue.message) == ("PRICE_ZERO", "The price is zero; the sale price was taken.")
+    assert (issue.code, issue.message) == ("PRICE_ZERO", "The price is zero; the sale price was used.")
 
 
 def test_the_sale_price_may_name_the_currency_of_both(load: Load) -> None:
@@ -391,7 +391,7 @@ def test_a_file_without_the_channel_lacks_its_structure(scan: Scan) -> None:
 def test_what_is_said_of_the_shop_is_no_stray_tag(load: Load, scan: Scan) -> None:
     about = '<lastBuildDate>x</lastBuildDate><ttl>60</ttl><i:owner xmlns:i="urn:i"/><a:link xmlns:a="http://www.w3.org/2005/Atom"/>'
     assert load(rss(about, product())).scan.warnings == ()
-    assert scan(rss(about)).warnings == ("The file holds no offers.",)
+    assert scan(rss(about)).warnings == ("The file has no offers.",)
     assert scan(atom("<updated>x</updated>", "<author><name>x</name></author>")).warnings == (
-        "The file holds no offers.",
+        "The file has no offers.",
     )

@@ -153,7 +153,7 @@ def test_categories_with_a_parent_that_is_not_listed_are_one_warning(load: Load)
     assert load(feed(offers)).scan.warnings == ()
     (warning,) = load(feed(offers, head=head)).scan.warnings
     assert warning.startswith(
-        "Categories whose parent is not listed were taken as topmost ones: 3 (parent 103), 4 (parent 104), "
+        "Categories whose parent is not listed were loaded as top-level ones: 3 (parent 103), 4 (parent 104), "
     )
     assert warning.endswith("22 (parent 122) and 2 more.")
 
@@ -163,7 +163,7 @@ def test_a_space_in_a_link_is_escaped(load: Load, tag: str) -> None:
     (record,) = load(feed(f'<offer id="a">{GOOD}<{tag}>https://p.test/a b.jpg</{tag}></offer>')).records
     (issue,) = record.errors
     assert (issue.code, issue.path) == ("LINK_ESCAPED", f"offer/{tag}")
-    assert "“https://p.test/a b.jpg” holds a space" in issue.message
+    assert "“https://p.test/a b.jpg” contains a space" in issue.message
     assert (record.content.url or record.content.picture_urls[0]) == "https://p.test/a%20b.jpg"
 
 

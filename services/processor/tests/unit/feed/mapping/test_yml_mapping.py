@@ -117,8 +117,8 @@ RATED = '<currency id="KZT" rate="2"/><currency id="USD" rate="90"/>'
         ('<currency id="KZT" rate="CBRF"/>', "", "CURRENCY_ASSUMED", "KZT", "the main currency of the file"),
         ("", "USD", "CURRENCY_ASSUMED", "USD", "--currency"),
         (RATED, "USD", "CURRENCY_ASSUMED", "USD", "--currency"),
-        ("", "", "CURRENCY_ASSUMED", "RUB", "the format means"),
-        (RATED, "", "CURRENCY_MISSING", "", "there is none to take"),
+        ("", "", "CURRENCY_ASSUMED", "RUB", "currency of the format"),
+        (RATED, "", "CURRENCY_MISSING", "", "the file has no default"),
     ],
 )
 def test_an_amount_without_a_currency_has_that_of_the_file_the_load_or_the_format(
@@ -431,7 +431,7 @@ def test_what_availability_says_and_what_it_does_not(
     assert [issue.code for issue in record.errors] == codes
     for issue in record.errors:
         assert issue.message == (
-            f"“{attribute}” does not fit available, which takes true or false, or the number of pieces; "
+            f"“{attribute}” does not fit available, which expects true or false, or the number of pieces; "
             "it was left out."
         )
         assert issue.path == ("offer/@available" if place == "attribute" else "offer/available")

@@ -12,7 +12,7 @@ from classifeed_processor.feed.formats.google.scan import AtomScan, RssScan
 GOOGLE_RSS: Final = Format(
     name=RssScan.name,
     title="Google and Facebook products, RSS 2.0",
-    description="What shops give to Google Merchant Center and to catalogues of Facebook and Instagram.",
+    description="Product data that shops send to Google Merchant Center and to catalogues of Facebook and Instagram.",
     recognised_by="root <rss> with the namespace http://base.google.com/ns/1.0",
     roots=RssScan.shape.containers[0],
     shape=RssScan.shape,

@@ -61,7 +61,7 @@ class RssMapping(TableMapping):
         sale = self._money("sale_price", "FIELD_INVALID") if main == "price" and "sale_price" in self.texts else None
         currency = self._currency(price, main, sale)
         if sale is not None and sale.micros and price.micros == 0:
-            self.add_issue("PRICE_ZERO", "price", value=self.texts["price"], instead="the sale price was taken")
+            self.add_issue("PRICE_ZERO", "price", value=self.texts["price"], instead="the sale price was used")
             price = sale
         elif sale is not None and self._is_sale(sale, price, currency):
             self.set_old_price(content, price.micros, currency)

@@ -19,7 +19,7 @@ def _names(offer: str) -> FieldNames:
         price="g:price",
         price_words="an amount and the code of its currency, such as 1499.90 RUB",
         currency="g:price",
-        currency_fix="Write the code of the currency behind the amount in <g:price>, such as 1499.90 RUB.",
+        currency_fix="Write the code of the currency after the amount in <g:price>, such as 1499.90 RUB.",
         category="g:product_type",
         category_words="<g:product_type> with a path such as Home > Kitchen > Kettles",
         categories="g:product_type",

@@ -12,7 +12,7 @@ from classifeed_processor.feed.formats.native.scan import NativeScan
 NATIVE: Final = Format(
     name=NativeScan.name,
     title="Classifeed",
-    description="Our own format, for goods and classifieds alike; it can say everything that an offer can have.",
+    description="Our own format, for goods and classifieds alike; it has every field of an offer.",
     recognised_by="root <classifeed>",
     roots=NativeScan.shape.containers[0],
     shape=NativeScan.shape,

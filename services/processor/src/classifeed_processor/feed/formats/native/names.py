@@ -19,7 +19,7 @@ NAMES: Final = FieldNames(
     currency="price",
     currency_fix='Name the currency in the price, such as <price currency="RUB">1499.90</price>.',
     category="category",
-    category_words='<category id="..."> with an id out of <categories>, or a path such as Home > Kitchen > Kettles',
+    category_words='<category id="..."> with an id from <categories>, or a path such as Home > Kitchen > Kettles',
     categories="categories",
     picture="picture",
 )

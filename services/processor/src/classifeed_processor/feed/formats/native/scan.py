@@ -53,7 +53,7 @@ class NativeScan(TreeScan):
         known = self.head.categories
         named = [f"{shown(each)} (parent {shown(known[each].parent_id)})" for each in orphans[:_SHOWN_CATEGORIES]]
         more = f" and {len(orphans) - _SHOWN_CATEGORIES:,} more" if len(orphans) > _SHOWN_CATEGORIES else ""
-        return [f"Categories whose parent is not listed were taken as topmost ones: {', '.join(named)}{more}."]
+        return [f"Categories whose parent is not listed were loaded as top-level ones: {', '.join(named)}{more}."]
 
     def _add_category(self, attributes: dict[str, str], name: str) -> None:
         self.head.add_category(attributes.get("id", ""), name, attributes.get("parent", ""))

@@ -17,7 +17,7 @@ WORDS: Final = SchemaWords(
     },
     expected={
         "title": "text without elements",
-        "description": "text without elements; HTML stands in CDATA",
+        "description": "text without elements; HTML belongs in CDATA",
         "category": 'a path of at most 600 characters, and id="..." where it has one',
         "stock": "a whole number from 0",
         "attribute": 'an attribute name="..." and at most 16,384 characters',

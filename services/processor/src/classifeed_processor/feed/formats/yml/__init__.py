@@ -12,7 +12,7 @@ from classifeed_processor.feed.formats.yml.scan import YmlScan
 YML: Final = Format(
     name=YmlScan.name,
     title="YML (Yandex Market Language)",
-    description="Price lists of shops, as Yandex Market takes them and nearly every Russian shop system writes them.",
+    description="Price lists of shops, as Yandex Market accepts them and nearly every Russian shop system writes them.",
     recognised_by="root <yml_catalog>, or <torg_price> of Mail.ru",
     roots=YmlScan.shape.containers[0],
     shape=YmlScan.shape,

@@ -19,7 +19,7 @@ NAMES: Final = FieldNames(
     currency="currencyId",
     currency_fix='Add <currencyId> to the offer, or name the shop\'s main currency in <currencies> with rate="1".',
     category="categoryId",
-    category_words="<categoryId> with an id out of <categories>",
+    category_words="<categoryId> with an id from <categories>",
     categories="categories",
     picture="picture",
 )

@@ -60,7 +60,7 @@ class GzipStream:
         if magic != MAGIC:
             raise FeedFault("ARCHIVE_BROKEN", "Something follows in the file after the end of the gzip archive")
         if method != _DEFLATE or flags & _RESERVED:
-            raise FeedFault("ARCHIVE_BROKEN", "The gzip archive is packed in a way that is not known")
+            raise FeedFault("ARCHIVE_BROKEN", "The gzip archive is packed with an unknown compression")
         self._count_member()
         self._skip_header(flags)
         self._member = Inflater(self._take, "gzip")
@@ -72,7 +72,7 @@ class GzipStream:
         self._input = rest + self._input
         crc, size = struct.unpack("<II", self._take_exactly(8))
         if crc != self._crc or size != self._member_bytes & 0xFFFFFFFF:
-            raise FeedFault("ARCHIVE_BROKEN", "The gzip archive is damaged: its check sum is another one")
+            raise FeedFault("ARCHIVE_BROKEN", "The gzip archive is damaged: its checksum does not match")
 
     def _count_member(self) -> None:
         self._members += 1

@@ -62,7 +62,7 @@ class ZipStream:
         if self._bytes_read > self._member.size_bytes or (
             not piece and (self._crc, self._bytes_read) != (self._member.crc, self._member.size_bytes)
         ):
-            raise FeedFault("ARCHIVE_BROKEN", "The zip archive is damaged: its size or its check sum is another one")
+            raise FeedFault("ARCHIVE_BROKEN", "The zip archive is damaged: its size or its checksum does not match")
         return piece
 
     def _take(self, size: int) -> bytes:
