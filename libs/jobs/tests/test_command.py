@@ -53,7 +53,7 @@ def test_tables_jobs_and_queues(run: Run, database_dsn: str) -> None:
     assert output.splitlines()[1].split()[:4] == ["mail", "2", "0", "0"]
     assert run(*given, "retry", "--queue", "mail")[1] == "0 jobs are back in their queue\n"
     code, _, error = run(*given, "retry", str(made[0].job_id))
-    assert (code, "only a failed or canceled one can be tried again" in error) == (1, True)
+    assert (code, "only a failed or canceled one can be retried" in error) == (1, True)
     code, _, error = run(*given, "retry", str(uuid4()))
     assert (code, "JOB_NOT_FOUND: there is no job" in error) == (1, True)
 
@@ -71,10 +71,10 @@ def test_sql_makes_the_tables_too(run: Run, database_dsn: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("install",), 2, "say which database: --dsn, the variable JOBS_DSN, or --app module:name"),
+        (("install",), 2, "name the database: --dsn, the variable JOBS_DSN, or --app module:name"),
         (("--dsn", "host=127.0.0.1", "worker"), 2, "worker needs --app module:name, where the tasks are registered"),
         (("--app", "no_such_module:jobs", "list"), 2, "--app no_such_module:jobs: ModuleNotFoundError"),
-        (("--app", "json:jobs", "list"), 2, "json has no Jobs of the name jobs"),
+        (("--app", "json:jobs", "list"), 2, "json has no Jobs named jobs"),
         (("--dsn", "host=127.0.0.1", "retry"), 2, "retry needs a JOB, or --queue for all failed jobs of a queue"),
         (("--app", "x", "worker", "--queue", "mail"), 2, "'mail' is not NAME=N with N of 1 or more"),
     ],

@@ -34,15 +34,15 @@ class ServiceSettings(LogFileSettings):
     )
     http_hosts: str = Field(
         default="",
-        description="Further host names by which HTTP requests may come, comma-separated; the loopback and, unless "
-        "HTTP listens there, every IP address may come anyway.",
+        description="Further host names that HTTP requests may use, comma-separated; the loopback and, unless "
+        "HTTP listens there, every IP address are always allowed.",
     )
     roles: str = Field(default="", description="Roles to run besides serving, comma-separated; empty: all.")
     run_file: Path | None = Field(
-        default=None, description="File that gets the addresses as JSON once the process listens; unset: none."
+        default=None, description="File for the addresses as JSON once the process listens; unset: none."
     )
     drain_grace_s: float = Field(
-        default=10, ge=0, le=600, description="How long calls and roles may take to end on SIGTERM, in seconds."
+        default=10, ge=0, le=600, description="How long calls and roles may take to complete on SIGTERM, in seconds."
     )
     drain_notice_s: float = Field(
         default=0.5, ge=0, le=60, description="How long health says NOT_SERVING before calls are refused, in seconds."
@@ -62,7 +62,7 @@ class ServiceSettings(LogFileSettings):
         default=90,
         ge=10,
         le=3600,
-        description="How long a statement may be silent while nobody can tell what PostgreSQL does, in seconds.",
+        description="How long a statement may be silent while the state of PostgreSQL is unknown, in seconds.",
     )
     kafka_bootstrap: str = Field(default="", description="Kafka brokers, host:port, comma-separated.")
     s3_endpoint: str = Field(default="", description="S3, as http(s)://host:port.")
@@ -77,14 +77,14 @@ class ServiceSettings(LogFileSettings):
     log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
     time_zone: ZoneName = Field(
         default="UTC",
-        description="Clock of job schedules that name none: an IANA name.",
+        description="Time zone of job schedules that name none: an IANA name.",
     )
     metric_interval_s: float = Field(
-        default=60, gt=0, le=86400, description="How often metrics go into their file, in seconds."
+        default=60, gt=0, le=86400, description="How often metrics are written into their file, in seconds."
     )
     telemetry_file: Path | None = Field(
         default=None,
-        description="File that gets the spans, one JSON a line; unset: none. OTEL_* variables name a collector.",
+        description="File for the spans, one JSON document a line; unset: none. OTEL_* variables name a collector.",
     )
 
     @classmethod

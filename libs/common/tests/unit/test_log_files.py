@@ -137,7 +137,9 @@ def test_a_file_that_cannot_be_written_is_said_once_until_it_can_again(
     write(file, "a")
     write(file, "b")
     shown = capsys.readouterr().err.splitlines()
-    assert shown == [f"{tmp_path}/folder cannot be written: Is a directory. Its lines are lost until it can."]
+    assert shown == [
+        f"{tmp_path}/folder cannot be written: Is a directory. Its lines are lost until it can be written."
+    ]
     (tmp_path / "folder").rmdir()
     write(file, "c")
     assert lines_of(tmp_path / "folder") == ["c"]

@@ -49,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except PoolTimeout:
-        sys.exit(_fail("PostgreSQL cannot be reached: see whether it runs and whether the DSN is right", 1))
+        sys.exit(_fail("PostgreSQL cannot be reached: check that it runs and that the DSN is right", 1))
     except psycopg.errors.UndefinedTable:
         sys.exit(_fail(f"schema {arguments.schema} has no job tables: run `classifeed-jobs install` first", 1))
     except (InstallError, DomainError, psycopg.Error) as error:
@@ -135,7 +135,7 @@ _VERBS: Final[dict[str, Callable[[Jobs, argparse.Namespace], Awaitable[None]]]] 
 def _jobs_of(arguments: argparse.Namespace) -> Jobs:
     if arguments.app is None:
         if not arguments.dsn:
-            raise UsageError(f"say which database: --dsn, the variable {_DSN}, or --app module:name")
+            raise UsageError(f"name the database: --dsn, the variable {_DSN}, or --app module:name")
         if arguments.verb == "worker":
             raise UsageError("worker needs --app module:name, where the tasks are registered")
         return Jobs(arguments.dsn, schema=arguments.schema, pool_max=2)
@@ -146,7 +146,7 @@ def _jobs_of(arguments: argparse.Namespace) -> Jobs:
     except ImportError as error:
         raise UsageError(f"--app {arguments.app}: {name_fault(error)}") from error
     if not isinstance(found, Jobs):
-        raise UsageError(f"--app {arguments.app}: {module} has no Jobs of the name {name or 'jobs'}")
+        raise UsageError(f"--app {arguments.app}: {module} has no Jobs named {name or 'jobs'}")
     return found
 
 
@@ -158,15 +158,17 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--app", help="module:name of the application's Jobs, instead of --dsn and --schema")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("install", help="make the tables; does nothing when they are there")
+    verbs.add_parser("install", help="create the tables; does nothing when they exist")
     verbs.add_parser("upgrade", help="bring the tables to the newest version")
     sql = verbs.add_parser("sql", help="print the SQL of the tables, for a migration tool")
-    sql.add_argument("--after", type=int, default=0, help="only what comes after this version")
+    sql.add_argument("--after", type=int, default=0, help="only the changes after this version")
     worker = verbs.add_parser("worker", help="run jobs until SIGTERM or SIGINT")
     worker.add_argument(
         "--queue", action="append", default=[], type=_queue, metavar="NAME=N", help="N jobs at once; default=10"
     )
-    worker.add_argument("--drain-grace-s", type=float, default=30.0, help="how long runs may end on a signal")
+    worker.add_argument(
+        "--drain-grace-s", type=float, default=30.0, help="how long runs may take to complete on a signal"
+    )
     for name, text in (("list", "show jobs, the newest first"), ("retry", "put failed jobs back into their queue")):
         verb = verbs.add_parser(name, help=text)
         verb.add_argument("--queue", dest="queue_name", help="only jobs of this queue")
@@ -176,9 +178,9 @@ def _parser() -> argparse.ArgumentParser:
             verb.add_argument("--limit", type=int, default=20, help="how many")
         else:
             verb.add_argument("job", nargs="?", type=UUID, help="a single one")
-    top = verbs.add_parser("top", help="show the queues, again and again")
+    top = verbs.add_parser("top", help="show the queues repeatedly")
     top.add_argument("--once", action="store_true", help="once")
-    top.add_argument("--every-s", type=float, default=2.0, help="pause between two, in seconds")
+    top.add_argument("--every-s", type=float, default=2.0, help="pause between two refreshes, in seconds")
     return parser
 
 

@@ -18,7 +18,7 @@ _QUEUE: Final = {"queue": "queue of the jobs"}
 RUN_DURATION: Final = Durations(
     METRICS,
     "classifeed_job_run_seconds",
-    "Time from the start of a run to its end, by the outcome asked for.",
+    "Time from the start of a run to its completion, by the requested outcome.",
     {
         **_QUEUE,
         "task": "registered task; `unknown` for all others",
@@ -30,17 +30,17 @@ WAIT_DURATION: Final = Durations(
 )
 RUNNING: Final = METRICS.gauge("classifeed_jobs_running", "Runs under way in this process.", unit="runs", labels=_QUEUE)
 ENDS_REFUSED: Final = METRICS.counter(
-    "classifeed_job_ends_refused_total", "Ends that came too late: the claim was not held any more.", unit="ends"
+    "classifeed_job_ends_refused_total", "Completions that came too late: the claim was no longer held.", unit="ends"
 )
 REAPED: Final = METRICS.counter(
     "classifeed_jobs_reaped_total",
-    "Jobs taken back from silent processes, by what became of them.",
+    "Jobs requeued from silent processes, by outcome.",
     unit="jobs",
     labels={"outcome": ("lost", "failed", "canceled")},
 )
 JOBS: Final = METRICS.gauge(
     "classifeed_jobs_live",
-    "Jobs that have not ended.",
+    "Jobs that are not complete.",
     unit="jobs",
     labels={**_QUEUE, "state": ("ready", "delayed", "parked", "running")},
 )
@@ -49,7 +49,7 @@ OLDEST: Final = METRICS.gauge(
 )
 SCHEDULE_AGE: Final = METRICS.gauge(
     "classifeed_job_schedule_success_age_seconds",
-    "For how long no job of a schedule has succeeded; of schedules whose lock key is their name.",
+    "How long no job of a schedule has succeeded; of schedules whose lock key is their name.",
     unit="seconds",
     labels={"schedule": "name of the schedule"},
 )

@@ -24,7 +24,7 @@ class ServiceJobSettings(ServiceSettings):
     jobs_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Jobs that one caller may have triggered and that have not ended.",
+        description="Triggered jobs of one caller that may be incomplete at a time.",
     )
 
 
@@ -42,13 +42,13 @@ class JobSettings(BaseSettings):
     )
     dl_heartbeat_sec: float = Field(default=10, gt=0, le=3600, description="How often leases are renewed, in seconds.")
     dl_default_lease_ttl_sec: int = Field(
-        default=60, ge=1, le=86400, description="Lease of jobs that bring none, in seconds."
+        default=60, ge=1, le=86400, description="Lease of jobs that set none, in seconds."
     )
     dl_reaper_period_sec: float = Field(
-        default=10, gt=0, le=3600, description="Longest time between two looks for lost jobs, in seconds."
+        default=10, gt=0, le=3600, description="Longest time between two polls for lost jobs, in seconds."
     )
     dl_claim_backoff_sec: float = Field(
-        default=15, gt=0, le=3600, description="Longest time between two looks at an idle queue, in seconds."
+        default=15, gt=0, le=3600, description="Longest time between two polls of an idle queue, in seconds."
     )
     dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
         default=("classifeed_jobs.task.noop",), description="Modules with registered tasks, comma-separated."
@@ -60,19 +60,19 @@ class JobSettings(BaseSettings):
         description="Jobs claimed ahead of a free slot while runs are short, as a multiple of the concurrency.",
     )
     dl_drain_grace_sec: float = Field(
-        default=30, ge=0, le=3600, description="How long running jobs may take to end on SIGTERM, in seconds."
+        default=30, ge=0, le=3600, description="How long running jobs may take to complete on SIGTERM, in seconds."
     )
-    dl_done_days: int = Field(default=30, ge=1, description="How long ended jobs are kept, in days.")
+    dl_done_days: int = Field(default=30, ge=1, description="How long completed jobs are kept, in days.")
     dl_events_days: int = Field(default=30, ge=1, description="How long the journal is kept, in days.")
     dl_partition_days: int = Field(default=7, ge=1, le=366, description="What is dropped at once, in days.")
-    dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are remembered, in days.")
+    dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are kept, in days.")
     dl_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Jobs that one caller may have triggered over HTTP or gRPC and that have not ended.",
+        description="Jobs triggered by one caller over HTTP or gRPC that may be incomplete at a time.",
     )
     timezone: ZoneName = Field(
-        default="Europe/Moscow", description="Clock of schedules that name none; where it is set, of logs too."
+        default="Europe/Moscow", description="Time zone of schedules that name none; if set, of logs too."
     )
     pg_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."
@@ -93,9 +93,9 @@ class JobSettings(BaseSettings):
     pg_pool_recycle: int = Field(
         default=3600, ge=1, le=30 * 86400, description="Age at which a pooled connection is replaced, in seconds."
     )
-    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Bound of connecting, in seconds.")
+    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Time limit of connecting, in seconds.")
     pg_command_timeout: float = Field(
-        default=0, ge=0, le=86400, description="Bound of a statement, in seconds; 0: none."
+        default=0, ge=0, le=86400, description="Time limit of a statement, in seconds; 0: none."
     )
 
     @field_validator("workers_json", mode="before")
@@ -115,7 +115,7 @@ class JobSettings(BaseSettings):
         if self.dl_heartbeat_sec >= self.dl_default_lease_ttl_sec:
             raise ValueError(
                 f"DL_HEARTBEAT_SEC={self.dl_heartbeat_sec:g} must be below "
-                f"DL_DEFAULT_LEASE_TTL_SEC={self.dl_default_lease_ttl_sec}: leases would run out between two heartbeats"
+                f"DL_DEFAULT_LEASE_TTL_SEC={self.dl_default_lease_ttl_sec}: leases would expire between two heartbeats"
             )
         return self
 

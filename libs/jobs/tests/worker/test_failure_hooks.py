@@ -107,7 +107,7 @@ async def test_worker_calls_the_hook_of_what_ends_unfinished(
     if state == "failed":
         (job,) = orders.heard
         assert (job.job_id, job.task, job.queue, job.reason, job.incident) == (job_id, "order", "q", "", "")
-        assert job.message in {"there is no such thing", "the handler asked for another try"}
+        assert job.message in {"there is no such thing", "the handler requested another attempt"}
 
 
 async def test_operator_cancels_what_runs_and_what_waits(orders: Orders) -> None:

@@ -77,7 +77,7 @@ async def test_handler_that_cancels_itself_has_failed_an_attempt(bench: Bench) -
     async with bench.working():
         job_id = await bench.enqueue(max_attempts=2)
         assert await bench.ended(job_id) == ["failed"]
-    assert (await bench.job(job_id)).error == "the handler ended by CancelledError that nobody asked for"
+    assert (await bench.job(job_id)).error == "the handler ended by CancelledError that was not requested"
 
 
 async def test_worker_one_of_whose_roles_dies_drains_and_ends_with_its_error(

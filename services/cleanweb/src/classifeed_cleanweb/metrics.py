@@ -11,32 +11,32 @@ METRICS: Final = MetricSet()
 OTHER_SERVICE: Final = "other"
 REQUESTED: Final = METRICS.counter(
     "classifeed_cleanweb_requested_texts_total",
-    "Texts that were to be judged, by the service that sent them; `other`: those that have no receiver of callbacks.",
+    "Texts to judge, by the service that sent them; `other`: services without a receiver of callbacks.",
     unit="texts",
     labels={"service": "service of the receivers in the settings, or other"},
 )
 JUDGED: Final = METRICS.counter(
     "classifeed_cleanweb_judged_texts_total",
-    "Requests, by how they ended: found by a rule, kept from an earlier review, passed, a review opened or joined, "
+    "Requests by outcome: found by a rule, kept from an earlier review, passed, a review opened or joined, "
     "checked without a review.",
     unit="texts",
     labels={"by": ("automatic", "kept", "passed", "opened", "joined", "checked")},
 )
 REVIEWED: Final = METRICS.counter(
     "classifeed_cleanweb_reviews_total",
-    "Reviews that have ended, by project.",
+    "Completed reviews, by project.",
     unit="reviews",
     labels={"project": "name of the project"},
 )
 OPINIONS: Final = METRICS.counter(
     "classifeed_cleanweb_opinions_total",
-    "Opinions that reviewers have given, by project.",
+    "Opinions submitted by reviewers, by project.",
     unit="opinions",
     labels={"project": "name of the project"},
 )
 COST: Final = METRICS.counter(
     "classifeed_cleanweb_opinions_cost_total",
-    "What these opinions cost by CLASSIFEED_CLEANWEB_OPINION_COST, by project.",
+    "Cost of these opinions by CLASSIFEED_CLEANWEB_OPINION_COST, by project.",
     unit="currency of the accounts",
     labels={"project": "name of the project"},
 )
@@ -60,21 +60,23 @@ LATE: Final = METRICS.gauge(
 )
 REVIEWERS: Final = METRICS.gauge(
     "classifeed_cleanweb_active_reviewers",
-    "Reviewers who have a text now, by project.",
+    "Reviewers who hold a text now, by project.",
     unit="reviewers",
     labels={"project": "name of the project"},
 )
 CALLBACKS: Final = METRICS.counter(
     "classifeed_cleanweb_callbacks_total",
-    "Tries to deliver a callback, by outcome.",
+    "Attempts to deliver a callback, by outcome.",
     unit="tries",
     labels={"outcome": ("delivered", "failed", "given_up")},
 )
 CALLBACKS_WAITING: Final = METRICS.gauge(
-    "classifeed_cleanweb_waiting_callbacks", "Callbacks that were not delivered, those given up too.", unit="callbacks"
+    "classifeed_cleanweb_waiting_callbacks",
+    "Callbacks that were not delivered, given-up ones included.",
+    unit="callbacks",
 )
 CALLBACKS_GIVEN_UP: Final = METRICS.gauge(
-    "classifeed_cleanweb_given_up_callbacks", "Callbacks that nobody tries any more.", unit="callbacks"
+    "classifeed_cleanweb_given_up_callbacks", "Callbacks that were given up.", unit="callbacks"
 )
 OLDEST_CALLBACK: Final = METRICS.gauge(
     "classifeed_cleanweb_oldest_callback_seconds", "Age of the oldest callback that was not delivered.", unit="seconds"

@@ -29,7 +29,7 @@ class CleanwebSettings(ServiceJobSettings):
 
     receivers: dict[str, Receiver] = Field(
         default_factory=dict,
-        description="Where callbacks go, as JSON: url and audience by <service>/<environment>; others are refused.",
+        description="Receivers of callbacks, as JSON: url and audience by <service>/<environment>; others are refused.",
     )
     rules_file: Path | None = Field(
         default=None,
@@ -45,13 +45,15 @@ class CleanwebSettings(ServiceJobSettings):
         ge=0,
         le=1,
         description="Highest score of the model with which a text may pass without a review; 1: the score does not "
-        "count, as it takes too many clean texts for bad ones yet.",
+        "count, as it still rates too many clean texts as bad.",
     )
     kept_reviews_s: int = Field(
         default=30 * 24 * 3600, ge=0, description="How long reviews are kept for equal texts, in seconds."
     )
     lease_s: float = Field(
-        default=300, gt=0, description="How long a reviewer has a text before somebody else may get it, in seconds."
+        default=300,
+        gt=0,
+        description="How long a reviewer holds a text before another reviewer may get it, in seconds.",
     )
     review_deadline_s: float = Field(
         default=3600, gt=0, description="Age from which a review that waits is shown as late, in seconds."
@@ -59,11 +61,13 @@ class CleanwebSettings(ServiceJobSettings):
     opinion_cost: float = Field(
         default=0,
         ge=0,
-        description="What an opinion of a reviewer costs, in the currency of your accounts; 0: no costs are shown.",
+        description="Cost of an opinion of a reviewer, in the currency of your accounts; 0: no costs are shown.",
     )
     give_up_s: float = Field(
-        default=72 * 3600, gt=0, description="How long a callback is tried before it is given up, in seconds."
+        default=72 * 3600, gt=0, description="How long a callback is retried before it is given up, in seconds."
     )
-    requests_days: int = Field(default=30, ge=1, description="How long requests are kept that have ended, in days.")
-    requests_s: float = Field(default=5000, gt=0, description="Requests a second of one caller, at most; more get 429.")
+    requests_days: int = Field(default=30, ge=1, description="How long completed requests are kept, in days.")
+    requests_s: float = Field(
+        default=5000, gt=0, description="Maximum requests per second of one caller; more get 429."
+    )
     lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")

@@ -16,7 +16,8 @@ REFILLED: Final = METRICS.counter(
 )
 LOST_CURSORS: Final = METRICS.counter(
     "classifeed_indexer_lost_cursors_total",
-    "Cursors that the receiver's queues no longer had, so that delivery went on elsewhere, by the receiver's reason.",
+    "Cursors that the receiver's queues no longer had, so that delivery continued at another position, by the "
+    "receiver's reason.",
     unit="cursors",
     labels={"client": "client of the index, such as `offers`", "reason": ("CURSOR_TRIMMED", "CURSOR_UNKNOWN")},
 )

@@ -219,7 +219,7 @@ async def test_no_step_is_taken_before_the_one_before_is_delivered(
         assert not await indexer.refiller.step_once()
     assert await registry.fetch("SELECT count(*) FROM elements WHERE queue = 2") == [(20,)]
     assert (
-        "1 shards are being filled again from the registry (test), 20 documents"
+        "1 shards are being refilled from the registry (test), 20 documents"
         in (indexer.refiller.blocked()[indexer.client])
     )
     await indexer.settle()
@@ -325,7 +325,7 @@ async def test_operator_asks_for_a_refill(
     indexer.producer.sent.clear()
     assert (await stub.RequestRefill(RequestRefillRequest(client=client))).shards == SHARDS
     status = await stub.GetStatus(GetIndexerStatusRequest(client=client))
-    assert {shard.refill.reason for shard in status.shards} == {"an operator asked for it"}
+    assert {shard.refill.reason for shard in status.shards} == {"requested by an operator"}
     await indexer.settle()
     assert {sent.pk for sent in indexer.producer.sent} == {f"k{number}" for number in range(30)}
     status = await stub.GetStatus(GetIndexerStatusRequest(client=client))

@@ -10,7 +10,7 @@ METRICS: Final = MetricSet()
 
 FETCHES: Final = METRICS.counter(
     "classifeed_fetches_total",
-    "Fetches that ended, by how, and why those failed.",
+    "Completed fetches, by outcome, with the code of failed ones.",
     unit="fetches",
     labels={
         "outcome": ("loaded", "not_modified", "same_content", "failed", "dropped"),
@@ -18,5 +18,5 @@ FETCHES: Final = METRICS.counter(
     },
 )
 FETCHED_BYTES: Final = METRICS.counter(
-    "classifeed_fetched_bytes_total", "Bytes of files that sites have sent as a whole.", unit="bytes"
+    "classifeed_fetched_bytes_total", "Bytes of files that were downloaded completely.", unit="bytes"
 )

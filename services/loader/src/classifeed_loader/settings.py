@@ -21,12 +21,16 @@ _HAND_BACK_S: Final = 15.0
 class Hosting(LogFileSettings, JobSettings):
     """The variables without a prefix: of the job engine, and of the process that hosts it."""
 
-    app_host: str = Field(default="127.0.0.1", description="Where HTTP listens; elsewhere it wants tickets.")
+    app_host: str = Field(
+        default="127.0.0.1",
+        description="Where HTTP listens; on other hosts than the loopback it requires service tokens.",
+    )
     app_port: int = Field(default=8081, ge=0, le=65535, description="Port of HTTP; 0: any free one.")
     app_environment: str = Field(default="", description="Name of the installation, shown on /info.")
     debug: bool = Field(default=False, description="Log everything.")
     classifeed_http_auth: Literal["on", "off"] = Field(
-        default="off", description="Whether HTTP wants the operator's ticket on the loopback too; elsewhere it does."
+        default="off",
+        description="Whether HTTP requires the operator's service token on the loopback too; elsewhere it always does.",
     )
 
     @property
@@ -45,28 +49,28 @@ class LoaderSettings(ServiceSettings):
         default_factory=Hosting.load, description="Variables without a prefix, all of them as JSON."
     )
     drain_grace_s: float = Field(
-        default=45, ge=0, le=3700, description="How long calls and roles may take to end on SIGTERM, in seconds."
+        default=45, ge=0, le=3700, description="How long calls and roles may take to complete on SIGTERM, in seconds."
     )
 
     log_time_zone: ZoneName = Field(
         default="UTC",
-        description="Clock of logs and of metrics in files: an IANA name. Unset: that of TIMEZONE where it is set.",
+        description="Time zone of logs and of metrics in files: an IANA name. Unset: that of TIMEZONE where it is set.",
     )
     processor_address: str = Field(pattern=TARGET, description="gRPC address of the processor, [dns:///]host:port.")
     secrets_file: Path | None = Field(
         default=None,
-        description="File of the keys that open credentials of feeds; unset: feeds with credentials fail.",
+        description="File of the keys that decrypt credentials of feeds; unset: feeds with credentials fail.",
     )
     spool_dir: Path = Field(
         default=Path(tempfile.gettempdir()) / "classifeed-loader",
-        description="Folder for files on their way to the object store; each takes its size there meanwhile.",
+        description="Folder for files until they are in the object store; each takes its size there meanwhile.",
     )
     concurrency: int = Field(
         default=8,
         ge=1,
         le=256,
-        description="Fetches that one process runs at a time, of one seller at most half of them; "
-        "WORKERS_JSON, where set, wins.",
+        description="Fetches that one process runs at a time, of one seller at most half of them; WORKERS_JSON takes "
+        "precedence.",
     )
     min_interval_s: float = Field(
         default=600, gt=0, description="Shortest time between two scheduled fetches of a feed, in seconds."
@@ -76,7 +80,7 @@ class LoaderSettings(ServiceSettings):
         gt=0,
         description="After n failures a feed waits 2^n times this, in seconds; its interval at least, a day at most.",
     )
-    history_fetches: int = Field(default=200, ge=1, description="Ended fetches that are kept of each feed.")
+    history_fetches: int = Field(default=200, ge=1, description="Completed fetches that are kept of each feed.")
     fetch_max_bytes: int = Field(default=2 * 1024**3, gt=0, description="Largest file that is fetched, in bytes.")
     fetch_total_s: float = Field(default=1800, gt=0, description="Longest time that a download may take, in seconds.")
     fetches_per_host: int = Field(
@@ -89,19 +93,20 @@ class LoaderSettings(ServiceSettings):
         default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."
     )
     allow_loopback: bool = Field(
-        default=False, description="Let feeds come from this machine too: for tests and demos, never in production."
+        default=False, description="Allow links to this machine: for tests and demos, never in production."
     )
     lease_ttl_s: float = Field(
         default=10, gt=0, description="How long another replica waits before it takes over the schedule, in seconds."
     )
     heartbeat_s: float = Field(
-        default=5, gt=0, le=20, description="How often a process says that its jobs live, in seconds."
+        default=5, gt=0, le=20, description="How often a process renews the lease of its jobs, in seconds."
     )
     jobs_lease_s: int = Field(
         default=20,
         ge=3,
         le=600,
-        description="After this silence a fetch is given to another process, in seconds; where set, other jobs too.",
+        description="After this time without a heartbeat a fetch is given to another process, in seconds; if set, "
+        "other jobs too.",
     )
 
     @model_validator(mode="before")

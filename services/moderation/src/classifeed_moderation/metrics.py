@@ -42,7 +42,7 @@ PUSHED: Final = METRICS.counter(
 )
 REPUBLICATIONS: Final = METRICS.counter(
     "classifeed_moderation_republications_total",
-    "Times that all points were published once more, by the side that had lost what it had.",
+    "Republications of all points, by the service that had lost data.",
     unit="republications",
     labels={"loss": ("receiver", "own")},
 )
@@ -54,7 +54,7 @@ REQUESTS: Final = METRICS.counter(
 )
 SAVED: Final = METRICS.counter(
     "classifeed_moderation_saved_requests_total",
-    "Texts that had the verdicts of an equal text, without a request.",
+    "Texts that got the verdicts of an equal text, without a request.",
     unit="texts",
 )
 QUEUED: Final = METRICS.gauge(
@@ -65,7 +65,7 @@ QUEUED: Final = METRICS.gauge(
 )
 DROPPED: Final = METRICS.counter(
     "classifeed_moderation_dropped_texts_total",
-    "Texts that found the queue in memory full; they are taken once they are due.",
+    "Texts that did not fit into the queue in memory; they are handled once they are due.",
     unit="texts",
     labels={"kind": _KINDS},
 )

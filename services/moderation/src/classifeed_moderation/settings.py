@@ -18,14 +18,16 @@ class ModerationSettings(ServiceJobSettings):
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_MODERATION_", frozen=True)
 
     retry_interval_s: float = Field(
-        default=60, gt=0, description="When a text is requested again after a request that brought nothing, in seconds."
+        default=60,
+        gt=0,
+        description="Time until a text is requested again after a request without a verdict, in seconds.",
     )
     max_pending_duration_s: float = Field(
         default=600, gt=0, description="How long people may have a text before it is requested again, in seconds."
     )
-    check_interval_s: float = Field(default=10, gt=0, description="How often due texts are sought, in seconds.")
+    check_interval_s: float = Field(default=10, gt=0, description="How often due texts are polled, in seconds.")
     workers: int = Field(
-        default=512, ge=1, le=2000, description="Texts that the verdict service has at a time, at most."
+        default=512, ge=1, le=2000, description="Maximum number of texts at the verdict service at a time."
     )
     offers_share_percent: int = Field(
         default=95,
@@ -34,18 +36,20 @@ class ModerationSettings(ServiceJobSettings):
         description="Share of the workers that texts of offers may have; the rest is for other texts, in percent.",
     )
     queue_size: int = Field(
-        default=10_000, ge=1, description="Texts of each kind that wait in memory, at most; more are taken once due."
+        default=10_000,
+        ge=1,
+        description="Maximum number of texts of each kind that wait in memory; more are handled once due.",
     )
     verdict_url: str = Field(
         default="http://127.0.0.1:8088",
         pattern=r"^https?://[^\s/]+$",
         description="Address of the verdict service; requests go to /v2/ there.",
     )
-    verdict_audience: str = Field(
-        default="cleanweb", min_length=1, description="Service that the tokens of requests are made for."
-    )
+    verdict_audience: str = Field(default="cleanweb", min_length=1, description="Audience of the tokens of requests.")
     verdict_service: str = Field(
-        default="classifeed", min_length=1, description="`service` of the requests: who we are to the verdict service."
+        default="classifeed",
+        min_length=1,
+        description="`service` of the requests: the name of this service at the verdict service.",
     )
     verdict_environment: Literal["stable", "testing", "load"] = Field(
         default="testing", description="`environment` of the requests; with load no request is ever made."
@@ -54,8 +58,8 @@ class ModerationSettings(ServiceJobSettings):
         default=1,
         ge=1,
         le=100,
-        description="Texts of offers in one request, as a batch of JSON-RPC, at most; 1: the verdict service takes no "
-        "batches.",
+        description="Maximum texts of offers in one request, as a batch of JSON-RPC; 1: the verdict service does not "
+        "support batches.",
     )
     testing_requests_s: float = Field(
         default=50, gt=0, description="Texts a second that are requested in the environment testing, at most."
@@ -67,28 +71,31 @@ class ModerationSettings(ServiceJobSettings):
     )
     probe_s: float = Field(default=1, gt=0, description="Time between two requests while they fail, in seconds.")
     fake_clean_web: Literal["off", "on"] = Field(
-        default="off", description="Whether verdicts are made up in this process, for load tests: no request is made."
+        default="off", description="Whether verdicts are generated in this process, for load tests: no request is made."
     )
-    fake_delay_s: float = Field(default=0.2, ge=0, description="How long a made-up verdict takes, in seconds.")
+    fake_delay_s: float = Field(default=0.2, ge=0, description="How long a generated verdict takes, in seconds.")
     fake_forbidden_percent: int = Field(
-        default=5, ge=0, le=100, description="Share of texts that made-up verdicts refuse, in percent."
+        default=5, ge=0, le=100, description="Share of texts that generated verdicts refuse, in percent."
     )
     fake_people_percent: int = Field(
-        default=0, ge=0, le=100, description="Share of texts that go to made-up people, who never respond, in percent."
+        default=0,
+        ge=0,
+        le=100,
+        description="Share of texts that go to simulated people, who never respond, in percent.",
     )
     fake_failed_percent: int = Field(
-        default=0, ge=0, le=100, description="Share of made-up requests that fail, in percent."
+        default=0, ge=0, le=100, description="Share of simulated requests that fail, in percent."
     )
     rules_file: Path | None = Field(
         default=None, description="Rules file, read again when it changes; unset: the one that comes with the service."
     )
     points_while_silent: Literal["wait", "show"] = Field(
         default="wait",
-        description="What becomes of points without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+        description="What happens to points without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
     )
     comments_while_silent: Literal["wait", "show"] = Field(
         default="wait",
-        description="What becomes of comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
+        description="What happens to comments without a verdict once RETRY_INTERVAL_S has passed: hidden, or shown.",
     )
     kept_verdicts_s: int = Field(
         default=30 * 24 * 3600, ge=0, description="How long verdicts are kept for equal texts, in seconds."

@@ -16,17 +16,17 @@ PUSHED: Final = METRICS.counter(
 )
 RAISED: Final = METRICS.counter(
     "classifeed_offers_raised_versions_total",
-    "Offers whose version was raised above what the receiver had: the table of offers went back.",
+    "Offers whose version was raised above that of the receiver: the table of offers was restored from a backup.",
     unit="offers",
 )
 REFUSED: Final = METRICS.gauge(
     "classifeed_offers_refused_documents",
-    "Offers that are not in the search in their newest version, as the receiver refuses their documents as invalid.",
+    "Offers whose newest version is not in the search, as the receiver refuses their documents as invalid.",
     unit="offers",
 )
 REPUBLICATIONS: Final = METRICS.counter(
     "classifeed_offers_republications_total",
-    "Publications of all offers, or of all of a seller, that were begun anew, by what began them.",
+    "Republications of all offers, or of all of a seller, by cause.",
     unit="publications",
     labels={"cause": ("receiver went back", "offers went back", "operator")},
 )
@@ -37,6 +37,6 @@ TEXTS_WAITING: Final = METRICS.gauge(
 )
 TEXTS_REQUESTED_AGAIN: Final = METRICS.counter(
     "classifeed_offers_texts_requested_again_total",
-    "Texts whose verdict was requested again, as it had not come.",
+    "Texts whose verdict was requested again, as it was missing.",
     unit="texts",
 )

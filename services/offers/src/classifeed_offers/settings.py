@@ -18,15 +18,15 @@ class OffersSettings(ServiceJobSettings):
     receiver_address: str = Field(pattern=TARGET, description="gRPC address of the receiver, [dns:///]host:port.")
     texts_approved_by_setting: bool = Field(
         default=False,
-        description="Whether every text is approved by this setting, and each offer says so: for suites without "
+        description="Whether every text is approved by this setting, which each offer records: for suites without "
         "moderation. Otherwise a new text waits for its verdict.",
     )
     poll_batches: int = Field(
         default=32,
         ge=1,
         le=1000,
-        description="Requests that are applied in one transaction, at most; a batch has up to 100 offers. "
-        "What comes meanwhile waits.",
+        description="Maximum requests that are applied in one transaction; a batch has up to 100 offers. Later ones "
+        "wait.",
     )
     sweeps_at_once: int = Field(default=2, ge=1, le=16, description="Sweeps that this process runs at the same time.")
     guard_share_percent: int = Field(
@@ -34,7 +34,7 @@ class OffersSettings(ServiceJobSettings):
         ge=1,
         le=100,
         description="A load that would leave more of a namespace's offers out of the search than this share is held "
-        "until somebody confirms or rejects it, in percent; 100: only loads without any offer are.",
+        "until it is confirmed or rejected, in percent; 100: only loads without any offer are held.",
     )
     guard_least_offers: int = Field(
         default=20,
@@ -45,9 +45,9 @@ class OffersSettings(ServiceJobSettings):
     guard_price_factor: float = Field(
         default=5,
         ge=0,
-        description="A change of a price by this factor or more, up or down, waits for the end of its load. The load "
-        "is held if more than half of the prices that it changes move so far, and at least as many as "
-        "guard_least_offers; above 1, or 0: prices are not looked at.",
+        description="A change of a price by this factor or more, up or down, waits until its load completes. The load "
+        "is held if more than half of the prices that it changes move by this factor, and at least as many as "
+        "guard_least_offers; above 1, or 0: prices are not checked.",
     )
     guard_unavailable: bool = Field(
         default=True,
@@ -55,7 +55,7 @@ class OffersSettings(ServiceJobSettings):
         "guard_least_offers were.",
     )
     history_days: int = Field(
-        default=30, ge=8, description="How long it is kept what was done for tasks that newer ones overtook, in days."
+        default=30, ge=8, description="How long the records of superseded tasks are kept, in days."
     )
     removed_days: int = Field(
         default=45,
@@ -69,23 +69,26 @@ class OffersSettings(ServiceJobSettings):
         "takes.",
     )
     jobs_lease_s: int = Field(
-        default=20, ge=1, le=600, description="After this silence a sweep is given to another process, in seconds."
+        default=20,
+        ge=1,
+        le=600,
+        description="After this time without a heartbeat a sweep is given to another process, in seconds.",
     )
     lease_ttl_s: float = Field(
-        default=10, gt=0, le=600, description="How long a role of a dead process is left alone, in seconds."
+        default=10, gt=0, le=600, description="How long a role of a dead process stays reserved for it, in seconds."
     )
 
     receiver_check_s: float = Field(
         default=10,
         gt=0,
         le=600,
-        description="How often it is checked, while nothing is published, that the receiver still has what it "
-        "acknowledged, in seconds.",
+        description="How often, while nothing is published, the receiver is checked for what it acknowledged, in "
+        "seconds.",
     )
 
     @field_validator("guard_price_factor")
     @classmethod
     def _must_be_a_move(cls, value: float) -> float:
         if 0 < value <= 1:
-            raise ValueError("a price that moves by a factor of 1 stays as it is; name one above 1, or 0 for none")
+            raise ValueError("a factor of 1 is no change of a price; set one above 1, or 0 for none")
         return value

@@ -424,7 +424,7 @@ async def test_what_is_under_way_is_named_until_all_is_pushed(
     await publishing.republisher.request(Scope(), None)
     await publishing.watch.poll()
     [line] = publishing.watch.blocked().values()
-    assert line.startswith("all offers are being pushed to the search again, as an operator asked for it: 0 of them")
+    assert line.startswith("all offers are being pushed to the search again, as requested by an operator: 0 of them")
     stop = asyncio.Event()
     working = asyncio.create_task(publishing.new_worker().run(stop))
 

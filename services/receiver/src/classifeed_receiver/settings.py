@@ -19,7 +19,7 @@ class ReceiverSettings(ServiceSettings):
         default=512 * 1024,
         ge=1024,
         le=900_000,
-        description="Largest document that is taken, in bytes; the index's topic takes none above 1 MB.",
+        description="Largest accepted document, in bytes; the limit of the index's topic is 1 MB.",
     )
     compress_from_bytes: int = Field(
         default=2048, ge=0, description="Documents of at least this size are kept compressed, in bytes."
@@ -43,7 +43,7 @@ class ReceiverSettings(ServiceSettings):
         default=0.1,
         gt=0,
         le=10,
-        description="How often a waiting reader looks for commits of other replicas, in seconds.",
+        description="How often a waiting reader polls for commits of other replicas, in seconds.",
     )
     trim_interval_s: float = Field(default=5, gt=0, description="How often the queues are trimmed, in seconds.")
     trim_elements: int = Field(
@@ -52,20 +52,21 @@ class ReceiverSettings(ServiceSettings):
     group_lifetime_s: float = Field(
         default=7 * _DAY_S,
         gt=0,
-        description="How long a silent consumer group still holds up the trimming of the queues, in seconds.",
+        description="How long an inactive consumer group delays the trimming of the queues, in seconds.",
     )
     failed_age_s: float = Field(
         default=30 * _DAY_S,
         gt=0,
         description="How long an element that could not be delivered is kept with its reason, in seconds; longer while "
-        "it stands for the stored version of its document.",
+        "it is the stored version of its document.",
     )
-    expire_interval_s: float = Field(default=1, gt=0, description="How often expired documents are sought, in seconds.")
+    expire_interval_s: float = Field(default=1, gt=0, description="How often expired documents are polled, in seconds.")
     expire_documents: int = Field(default=500, ge=1, description="Documents that expire in one transaction, at most.")
     tombstone_age_s: float = Field(
         default=30 * _DAY_S,
         gt=0,
-        description="How long a deleted document is remembered, so that no older version rises again, in seconds.",
+        description="How long the tombstone of a deleted document is kept, so that no older version returns, in "
+        "seconds.",
     )
     abandoned_interval_s: float = Field(
         default=600,

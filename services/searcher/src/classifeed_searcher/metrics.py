@@ -12,15 +12,15 @@ _CLIENT: Final = {"client": "client of the index, such as `offers`"}
 
 TIME_TO_SEARCHABLE: Final = METRICS.histogram(
     "classifeed_time_to_searchable_seconds",
-    "Time from when an offer changed to when searches find it so, by the clocks of offers and searcher; without "
-    "removals, indexes made anew, and repairs. A document that was composed more than an hour after the change counts "
+    "Time from the change of an offer to when searches find that state, by the clocks of offers and searcher; without "
+    "removals, rebuilt indexes, and repairs. A document that was composed more than an hour after the change counts "
     "as a repair.",
     labels=_CLIENT,
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600),
 )
 DROPPED: Final = METRICS.counter(
     "classifeed_searcher_dropped_documents_total",
-    "Index documents that were not applied: seen before, of a sender that had lost the shard, or of another epoch.",
+    "Index documents that were not applied: duplicates, from a sender that had lost the shard, or of another epoch.",
     unit="documents",
     labels={**_CLIENT, "reason": ("repeated", "fenced", "other_epoch")},
 )
@@ -32,7 +32,7 @@ REFUSED: Final = METRICS.counter(
 )
 REBUILDS: Final = METRICS.counter(
     "classifeed_searcher_rebuilds_total",
-    "Indexes begun anew from the registry.",
+    "Rebuilds of an index from the registry.",
     unit="indexes",
     labels={**_CLIENT, "cause": ("no_index", "log_lost", "difference", "other_epoch")},
 )
@@ -44,7 +44,7 @@ REBUILT_DOCUMENTS: Final = METRICS.counter(
 )
 IS_WHOLE: Final = METRICS.gauge(
     "classifeed_searcher_index_whole",
-    "1 while the index can be searched, 0 while it is being made or, after a start, catches up with the topic.",
+    "1 while the index can be searched, 0 while it is being rebuilt or, after a start, catches up with the topic.",
     unit="1 or 0",
     labels=_CLIENT,
 )

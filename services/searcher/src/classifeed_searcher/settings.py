@@ -19,9 +19,9 @@ class SearcherSettings(ServiceSettings):
     data_dir: Path = Field(description="Folder of the indexes; must outlive a restart.")
     clients: str = Field(default="offers", description="Clients whose documents are indexed, separated by commas.")
     group: str = Field(default="searcher", description="Name of this replica as a reader, for lag displays.")
-    batch_records: int = Field(default=5000, gt=0, description="Documents a commit of the index takes at the most.")
+    batch_records: int = Field(default=5000, gt=0, description="Maximum number of documents in a commit of the index.")
     at_least_wait_s: float = Field(
-        default=2.0, gt=0, description="How long a search waits for the index to come as far as it asks, in seconds."
+        default=2.0, gt=0, description="How long a search waits for the index to reach `at_least`, in seconds."
     )
     digest_interval_s: float = Field(
         default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
@@ -29,7 +29,7 @@ class SearcherSettings(ServiceSettings):
     repair_interval_s: float = Field(
         default=3600.0,
         gt=0,
-        description="How long an index that was made again because it differed is not made again for that, in seconds.",
+        description="Shortest time between two rebuilds of an index because it differed, in seconds.",
     )
 
     @property

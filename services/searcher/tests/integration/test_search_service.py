@@ -137,9 +137,7 @@ async def test_search_waits_for_a_position_or_says_that_it_is_behind(search: Sea
 async def test_unknown_client_and_document_are_said(search: SearchServiceStub) -> None:
     assert "no index of client 'points'" in await refusal(search, search_service_pb2.SearchRequest(client="points"))
     unnamed = await refusal(search, search_service_pb2.SearchRequest(query="диван"))
-    assert unnamed == (
-        "The request names no client: `client` says whose documents are searched. Set it to one of: offers."
-    )
+    assert unnamed == ("The request names no client: `client` names the documents to search. Set it to one of: offers.")
     with pytest.raises(grpc.aio.AioRpcError) as caught:
         await search.GetDocument(search_service_pb2.GetDocumentRequest(client="offers", pk="nothing"))
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND

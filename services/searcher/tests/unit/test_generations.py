@@ -86,7 +86,7 @@ def test_switch_names_the_next_generation(generations: Generations) -> None:
         ("state of another kind", "cannot be read"),
         ("other format", "format 1, this release reads 2"),
         ("words of the release before", "version 1 of how texts are cut into words"),
-        ("no index", "holds no index"),
+        ("no index", "has no index"),
         ("damaged index", "cannot be opened"),
         ("no schema", "cannot be opened"),
         ("index of the release before", "current.json is missing"),

@@ -74,7 +74,7 @@ class CredentialCipher:
                     except InvalidTag:
                         continue
         raise DecryptionError(
-            f"secrets of {context} cannot be decrypted: their key is gone, or they were encrypted for another"
+            f"secrets of {context} cannot be decrypted: their key is missing, or they were encrypted for another"
         )
 
 

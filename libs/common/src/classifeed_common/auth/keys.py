@@ -73,7 +73,7 @@ def read_private_key(directory: Path, caller: str) -> tuple[str, Ed25519PrivateK
     key = serialization.load_pem_private_key(_private_file(directory, caller).read_bytes(), password=None)
     if not isinstance(key, Ed25519PrivateKey):
         raise ValueError(  # noqa: TRY004 - what is wrong is the file
-            f"{caller}.pem is no Ed25519 key. Make it anew with write_keys."
+            f"{caller}.pem is not an Ed25519 key. Create it again with write_keys."
         )
     return key_id(public_x(key)), key
 

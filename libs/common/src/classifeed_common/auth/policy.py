@@ -62,7 +62,7 @@ class Policy:
         if callers is None:
             raise PermissionDenied(
                 "METHOD_NOT_IN_POLICY",
-                f"Nobody may call {method}: it is missing in classifeed_domain/policy.py.",
+                f"No caller is allowed for {method}: it is missing in classifeed_domain/policy.py.",
                 metadata={"method": method},
             )
         if may is not None:
@@ -70,7 +70,7 @@ class Policy:
                 return
             raise PermissionDenied(
                 "METHOD_NOT_GRANTED",
-                f"The token of {caller} is not for {method}. Ask the operator for one that names it "
+                f"The token of {caller} does not include {method}. Request one that names it from the operator "
                 "(`classifeed token create --may`).",
                 metadata={"method": method, "caller": caller},
             )

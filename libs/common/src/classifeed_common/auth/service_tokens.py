@@ -115,17 +115,19 @@ class KeyStore:
         if audience not in verified.audiences:
             meant = ", ".join(sorted(verified.audiences))
             raise Unauthenticated(
-                "TICKET_FOR_ANOTHER", f"The token is for {meant}, this is {audience}. Ask for one of its own."
+                "TICKET_FOR_ANOTHER", f"The token is for {meant}, this service is {audience}. Request a token for it."
             )
         if verified.expires_at + LEEWAY_S < now:
             raise Unauthenticated("TICKET_EXPIRED", "The token has expired. Send a new one; check both clocks.")
         longest_s = MAX_TTL_S if verified.may is None else MAX_TEAM_TTL_S
         if verified.expires_at - now > longest_s + LEEWAY_S:
-            raise Unauthenticated("TICKET_TOO_LONG", f"Tokens live {longest_s:.0f} s at most. Send a shorter one.")
+            raise Unauthenticated(
+                "TICKET_TOO_LONG", f"Tokens are valid for {longest_s:.0f} s at most. Send a shorter one."
+            )
         if verified.may is not None:
             self._reload_records()
             if verified.token_id in self._revoked:
-                raise Unauthenticated("TOKEN_REVOKED", "The token was withdrawn. Ask the operator for a new one.")
+                raise Unauthenticated("TOKEN_REVOKED", "The token was revoked. Request a new one from the operator.")
         return verified
 
     def _decode(self, token: str) -> ServiceToken:
@@ -147,7 +149,7 @@ class KeyStore:
             )
         except KeyError as error:
             raise Unauthenticated(
-                "TICKET_KEY_UNKNOWN", "The token's key is not known here. Sign with a key that jwks.json lists."
+                "TICKET_KEY_UNKNOWN", "The key of the token is unknown. Sign with a key that jwks.json lists."
             ) from error
         except jwt.InvalidTokenError as error:
             raise Unauthenticated("TICKET_INVALID", f"The token cannot be verified: {error}.") from error
@@ -177,7 +179,8 @@ class KeyStore:
             kid, key = read_private_key(self._directory, caller)
         except FileNotFoundError as error:
             raise Unauthenticated(
-                "CALLER_HAS_NO_KEY", f"There is no key {path.name} in the keys folder, so {caller} cannot call anybody."
+                "CALLER_HAS_NO_KEY",
+                f"There is no key {path.name} in the keys folder, so {caller} cannot call any service.",
             ) from error
         except ValueError as error:
             raise Unauthenticated("CALLER_HAS_NO_KEY", str(error)) from error

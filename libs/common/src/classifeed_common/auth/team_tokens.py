@@ -74,7 +74,7 @@ def create_team_token(
             "_ and -, at most 63 characters"
         )
     if not 1 <= ttl_s <= MAX_TEAM_TTL_S:
-        raise ValueError(f"a token is good for 1 second to {MAX_TEAM_TTL_S / 86_400:.0f} days")
+        raise ValueError(f"a token is valid for 1 second to {MAX_TEAM_TTL_S / 86_400:.0f} days")
     methods = expand_methods(may, policy)
     now = int(time.time() if now_s is None else now_s)
     record = TeamToken(uuid4().hex, team, methods, now, now + int(ttl_s))
@@ -137,7 +137,7 @@ def expand_methods(patterns: Iterable[str], policy: Policy) -> tuple[str, ...]:
         if not named:
             services = ", ".join(sorted({_service_of(method).rpartition(".")[2] for method in known}))
             raise ValueError(
-                f"{pattern!r} names no method that a team can be given. Write read, SERVICE/METHOD or SERVICE/*, with "
+                f"{pattern!r} names no method that a team may call. Write read, SERVICE/METHOD or SERVICE/*, with "
                 f"a service of {services}"
             )
         found |= named

@@ -58,7 +58,7 @@ class S3Client:
         except (S3Error, urllib3.exceptions.HTTPError, ServerError, InvalidResponseError) as error:
             raise Unavailable(
                 "OBJECT_STORE_UNAVAILABLE",
-                f"The object store does not take the request ({error}). Try again; if it lasts, look at the S3 server.",
+                f"The object store refuses the request ({error}). Try again; if it persists, check the S3 server.",
                 retry_after_s=1,
             ) from error
 

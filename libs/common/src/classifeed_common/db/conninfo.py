@@ -35,7 +35,7 @@ def checked_schema(schema: str) -> str:
         ValueError: the name is not a plain lower-case identifier.
     """
     if _IDENTIFIER.fullmatch(schema) is None:
-        raise ValueError(f"schema {schema!r} is no plain lower-case name: use letters, digits and _ (at most 63)")
+        raise ValueError(f"schema {schema!r} is not a plain lower-case name: use letters, digits and _ (at most 63)")
     return schema
 
 

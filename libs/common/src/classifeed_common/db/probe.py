@@ -32,8 +32,8 @@ class Verdict(Enum):
     """What a session says about a statement whose client has heard nothing for a while."""
 
     WORKING = "the server works on it, or waits for a lock"
-    LOST = "the server waits for us, while we wait for it: what one of us has sent was lost"
-    UNKNOWN = "the server does not say"
+    LOST = "server and client wait for each other: a message between them was lost"
+    UNKNOWN = "the server does not report its state"
 
 
 @dataclass(frozen=True, slots=True)

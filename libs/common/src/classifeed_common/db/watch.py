@@ -104,7 +104,7 @@ class ConnectionWatch:
         self._timer = loop.call_later(TICK_S, self._tick) if self._waiting else None
         for connection, silence in self._silences.items():
             if silence.ticks >= self._unanswered_ticks:
-                self._cut(connection, silence, "nobody could say what the server does with it")
+                self._cut(connection, silence, "the server does not report what it does with it")
         if not self._silences:
             self._is_silent = False
         if self._probe is None or self._probing is not None:
@@ -164,7 +164,11 @@ class ConnectionWatch:
         is_dead = False
         for connection, session in suspects.items():
             if (session is None or session.pid in ended) and self._still_silent(connection, silences[connection]):
-                why = f"the session is {session.state} and waits for us" if session else "the session is gone"
+                why = (
+                    f"the session is {session.state} and waits for the client"
+                    if session
+                    else "the session no longer exists"
+                )
                 last_statement = session.query if session else None
                 self._cut(connection, silences[connection], why, last_statement=last_statement)
                 is_dead = True

@@ -84,7 +84,7 @@ class EmbeddedPostgres(EmbeddedServer):
         version = (self.data_dir / "PG_VERSION").read_text().strip()
         if version != "18":
             raise ServerError(
-                f"postgres: {self.data_dir} was made by PostgreSQL {version}, this is 18: "
+                f"postgres: {self.data_dir} was created by PostgreSQL {version}, this is 18: "
                 "dump it with the old version and load it into a new folder"
             )
 
@@ -147,8 +147,8 @@ class EmbeddedPostgres(EmbeddedServer):
         except psycopg.OperationalError as error:
             if "password authentication failed" in str(error):
                 raise ServerError(
-                    f"postgres: {self.data_dir} has another password: its keys folder was replaced; "
-                    "bring the old one back or choose another folder with --data"
+                    f"postgres: {self.data_dir} has another password: its keys folder was replaced; restore the old "
+                    f"one or choose another folder with --data"
                 ) from error
             return False
         return True

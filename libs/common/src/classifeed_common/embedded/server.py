@@ -72,10 +72,13 @@ class EmbeddedServer(ABC):
         deadline = time.monotonic() + timeout_s
         while not self.is_ready():
             if self.process is None or self.process.poll() is not None:
-                raise ServerError(f"{self.name} ended while starting; its log ({self.log}) ends:\n{tail(self.log)}")
+                raise ServerError(
+                    f"{self.name} exited while starting; the end of its log ({self.log}):\n{tail(self.log)}"
+                )
             if time.monotonic() > deadline:
                 raise ServerError(
-                    f"{self.name} is not ready after {timeout_s:g} s; its log ({self.log}) ends:\n{tail(self.log)}"
+                    f"{self.name} is not ready after {timeout_s:g} s; the end of its log "
+                    f"({self.log}):\n{tail(self.log)}"
                 )
             time.sleep(0.03)
 

@@ -35,7 +35,7 @@ def system_user(name: str) -> tuple[int, int]:
         if (found := _find(name)) is not None:
             return found
     raise ServerError(
-        f"postgres: PostgreSQL does not run as root and the system user {name} cannot be made "
+        f"postgres: PostgreSQL does not run as root and the system user {name} cannot be created "
         f"({made.stderr.strip()}): start as another user"
     )
 

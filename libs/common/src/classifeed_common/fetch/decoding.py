@@ -137,7 +137,7 @@ def decoder_for(content_encoding: str) -> Decoder:
     """
     name = content_encoding.strip().lower()
     if name not in _DECODERS:
-        raise FetchFailed("ENCODING_UNKNOWN", f"The answer has the Content-Encoding {name[:40]!r}")
+        raise FetchFailed("ENCODING_UNKNOWN", f"The response has the Content-Encoding {name[:40]!r}")
     return _DECODERS[name]()
 
 
@@ -160,4 +160,4 @@ def _inflate(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
 
 
 def _broken(error: Exception) -> FetchFailed:
-    return FetchFailed("ENCODING_BROKEN", f"The compressed answer cannot be unfolded ({error})")
+    return FetchFailed("ENCODING_BROKEN", f"The compressed response cannot be decompressed ({error})")

@@ -94,7 +94,7 @@ class Dialer:
             except FetchFailed as refused:
                 failed = refused
             except TimeoutError:
-                failed = FetchFailed("CONNECT_TIMEOUT", f"{link.shown} did not answer within {limits.connect_s:g} s")
+                failed = FetchFailed("CONNECT_TIMEOUT", f"{link.shown} did not respond within {limits.connect_s:g} s")
         raise failed
 
     async def _open(self, link: Link, address: Address) -> httpcore.AsyncNetworkStream:
@@ -120,7 +120,7 @@ class Dialer:
             response = await connection.handle_async_request(httpcore.Request("CONNECT", url, headers=headers))
         except (httpcore.ProtocolError, httpcore.NetworkError) as error:
             await stream.aclose()
-            raise FetchFailed("PROXY_FAILED", "The proxy does not answer as a proxy does") from error
+            raise FetchFailed("PROXY_FAILED", "The proxy does not respond as a proxy") from error
         except BaseException:
             await stream.aclose()
             raise
@@ -150,7 +150,7 @@ def _unconnected(link: Link, error: BaseException) -> FetchFailed:
     if any(isinstance(each, ConnectionRefusedError) for each in _causes(error)):
         return FetchFailed("CONNECT_REFUSED", f"{link.shown} refuses connections")
     if any(isinstance(each, OSError) and each.errno == errno.ETIMEDOUT for each in _causes(error)):
-        return FetchFailed("CONNECT_TIMEOUT", f"{link.shown} did not answer")
+        return FetchFailed("CONNECT_TIMEOUT", f"{link.shown} did not respond")
     return FetchFailed("CONNECT_FAILED", f"{link.shown} cannot be reached")
 
 
@@ -161,7 +161,7 @@ def _insecure(link: Link, error: BaseException) -> FetchFailed:
             code = "TLS_WRONG_NAME" if cause.verify_code in _WRONG_NAME else code
             code = "TLS_EXPIRED" if cause.verify_code in _DATES else code
             return FetchFailed(code, f"The certificate of {link.host} was refused: {cause.verify_message}".rstrip("."))
-    return FetchFailed("TLS_FAILED", f"No TLS connection to {link.shown} came about")
+    return FetchFailed("TLS_FAILED", f"No TLS connection to {link.shown} could be made")
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:

@@ -54,7 +54,7 @@ class AddressGuard:
         addresses = list(dict.fromkeys(address for address in resolved if address and self._is_allowed(address)))
         # Which address was refused stays untold: a seller shall not learn what our resolver knows about the inside.
         if len(addresses) < len(set(resolved)):
-            raise FetchFailed("ADDRESS_REFUSED", f"{link.host} does not lead to the public internet alone")
+            raise FetchFailed("ADDRESS_REFUSED", f"{link.host} leads to addresses outside of the public internet")
         if not all(is_loopback(address) for address in addresses):
             check_port(link.port)
         return addresses
@@ -74,7 +74,7 @@ class AddressGuard:
                 resolved = await self._ask_system(link.host, owner)
         except (socket.gaierror, UnicodeError) as error:
             if isinstance(error, socket.gaierror) and error.errno in _PASSING:
-                raise FetchFailed("DNS_FAILED", f"The name servers of {link.host} did not answer") from error
+                raise FetchFailed("DNS_FAILED", f"The name servers of {link.host} did not respond") from error
             raise FetchFailed("DNS_NOT_FOUND", f"The host {link.host} is not known") from error
         if not resolved:
             raise FetchFailed("DNS_NOT_FOUND", f"The host {link.host} has no address")

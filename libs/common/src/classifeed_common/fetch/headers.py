@@ -32,12 +32,17 @@ def check_secrets(request: FetchRequest) -> None:
         if not _NAME.fullmatch(name):
             raise FetchFailed("REQUEST_INVALID", f"{name[:100]!r} is not the name of a header")
         if name.lower() in _OURS or name.lower().startswith("proxy-"):
-            raise FetchFailed("REQUEST_INVALID", f"The header {name} cannot be set: it is made by us")
+            raise FetchFailed("REQUEST_INVALID", f"The header {name} cannot be set: it is reserved")
         if not _VALUE.fullmatch(value):
-            raise FetchFailed("REQUEST_INVALID", f"The value of the header {name} holds a character that HTTP forbids")
+            raise FetchFailed(
+                "REQUEST_INVALID", f"The value of the header {name} contains a character that HTTP forbids"
+            )
     user, password = request.basic_auth or ("", "")
     if ":" in user or not (user + password).isprintable():
-        raise FetchFailed("REQUEST_INVALID", "The user name holds a colon, or one of the two an unprintable character")
+        raise FetchFailed(
+            "REQUEST_INVALID",
+            "The user name contains a colon, or the name or password contains an unprintable character",
+        )
 
 
 def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool, keep: bool) -> Headers:

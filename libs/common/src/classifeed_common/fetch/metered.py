@@ -43,7 +43,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
             data = await self._stream.read(max_bytes, timeout=self._limits.read_s)
         except httpcore.ReadTimeout as error:
             raise FetchFailed(
-                "READ_TIMEOUT", f"Nothing came from {self._shown} for {self._limits.read_s:g} s"
+                "READ_TIMEOUT", f"No data came from {self._shown} for {self._limits.read_s:g} s"
             ) from error
         except (httpcore.ReadError, ssl.SSLError, OSError) as error:
             raise FetchFailed("CONNECTION_LOST", f"The connection to {self._shown} was cut") from error
@@ -62,7 +62,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         try:
             await self._stream.write(buffer, timeout=self._limits.read_s)
         except httpcore.WriteTimeout as error:
-            raise FetchFailed("READ_TIMEOUT", f"{self._shown} does not take the request") from error
+            raise FetchFailed("READ_TIMEOUT", f"{self._shown} refuses the request") from error
         except (ssl.SSLError, OSError) as error:
             raise httpcore.WriteError(str(error)) from error
 

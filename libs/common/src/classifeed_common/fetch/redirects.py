@@ -64,11 +64,15 @@ class Redirects:
             return guard.check_url(absolute)
         except ValueError as error:
             raise FetchFailed(
-                "REDIRECT_INVALID", f"{self.link.shown} redirects to what is no address", http_status=head.status
+                "REDIRECT_INVALID",
+                f"{self.link.shown} redirects to something that is not an address",
+                http_status=head.status,
             ) from error
         except FetchFailed as refused:
             raise FetchFailed(
-                refused.code, f"{self.link.shown} redirects elsewhere. {refused.reason}", http_status=head.status
+                refused.code,
+                f"{self.link.shown} redirects to a link that is refused. {refused.reason}",
+                http_status=head.status,
             ) from refused
 
 

@@ -71,7 +71,7 @@ def refusal(head: Head, link: Link, *, secrets_left_behind: bool, now: datetime 
         now: what a date in `Retry-After` is compared with; this machine's clock unless given.
     """
     fallback = {4: "HTTP_CLIENT_ERROR", 5: "HTTP_SERVER_ERROR"}.get(head.status // 100, "HTTP_UNEXPECTED")
-    reason = f"{link.shown} answered with status {head.status}"
+    reason = f"{link.shown} responded with status {head.status}"
     if secrets_left_behind:
         reason += "; it was reached by a redirect to another host, scheme or port, where no credentials are sent"
     retry_after_s = None

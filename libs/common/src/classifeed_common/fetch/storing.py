@@ -143,7 +143,8 @@ class Storing:
             if self.size_bytes > max(_RATIO_FROM_BYTES, _MAX_RATIO * self.raw_bytes):
                 raise FetchFailed(
                     "RATIO_TOO_HIGH",
-                    f"The answer unfolds to more than {self.size_bytes >> 20} MiB out of {self.raw_bytes} bytes",
+                    f"Decompressed, the response has more than {self.size_bytes >> 20} MiB out of {self.raw_bytes} "
+                    f"bytes",
                 )
             if self.size_bytes - self._checked_bytes >= _CHECK_EVERY_BYTES:
                 self._checked_bytes = self.size_bytes
@@ -164,4 +165,4 @@ class Storing:
         return FetchFailed("TOO_LARGE", f"The file has more than {self._limits.max_bytes} bytes")
 
     def _disk_full(self) -> FetchFailed:
-        return FetchFailed("DISK_FULL", f"There was no room for the file after {self.size_bytes} bytes")
+        return FetchFailed("DISK_FULL", f"There was no disk space for the file after {self.size_bytes} bytes")

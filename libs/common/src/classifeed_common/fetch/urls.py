@@ -84,9 +84,9 @@ def check_url(url: str, *, allow_loopback: bool = False) -> Link:
     if not 0 < len(url) <= _MAX_CHARS:
         raise FetchFailed("URL_INVALID", f"The link has {len(url)} characters, and 1 to {_MAX_CHARS} are allowed")
     if any(unicodedata.category(char) in _UNSEEN for char in url):
-        raise FetchFailed("URL_INVALID", "The link holds a space or a character that cannot be seen")
+        raise FetchFailed("URL_INVALID", "The link contains a space or an invisible character")
     if "\\" in url:
-        raise FetchFailed("URL_INVALID", "The link holds a backslash")
+        raise FetchFailed("URL_INVALID", "The link contains a backslash")
     scheme, colon, rest = url.partition(":")
     scheme = scheme.lower()
     if not colon or not rest.startswith("//"):
@@ -95,7 +95,7 @@ def check_url(url: str, *, allow_loopback: bool = False) -> Link:
         raise FetchFailed("URL_SCHEME", _NOT_WEB)
     authority, target = _cut(rest[2:])
     if "@" in authority:
-        raise FetchFailed("URL_HAS_CREDENTIALS", "The link holds a user name or a password")
+        raise FetchFailed("URL_HAS_CREDENTIALS", "The link contains a user name or a password")
     host, port = _split(authority, _DEFAULT_PORTS[scheme])
     link = Link(scheme, host, port, target)
     address = link.address

@@ -125,7 +125,7 @@ async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]
         words = "; ".join(f"{role}: {fault}" for role, fault in faults.items())
         raise Unavailable(
             "BACKLOG_UNKNOWN",
-            f"What waits cannot be counted ({words}). Ask again; /health/ready names what is missing.",
+            f"The backlog cannot be counted ({words}). Try again; /health/ready names what is missing.",
             metadata=faults,
             retry_after_s=1,
         )
@@ -145,7 +145,7 @@ async def _count(role: str, source: BacklogSource, faults: dict[str, str]) -> Ma
     try:
         return (await gather_within(BACKLOG_TIMEOUT_S, source()))[0]
     except TimeoutError:
-        faults[role] = f"no answer within {BACKLOG_TIMEOUT_S:g} s"
+        faults[role] = f"no response within {BACKLOG_TIMEOUT_S:g} s"
     except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
         faults[role] = name_fault(error)
         log_fault(_log, "http.backlog.uncounted", error, role=role)

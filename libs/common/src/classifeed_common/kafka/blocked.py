@@ -130,7 +130,8 @@ class BlockedPartitions:
         return {
             f"{part.topic}[{part.partition}]": (
                 f"offset {each.records[0].offset} has failed for {now_s - each.since_s:.0f} s, {each.attempts} times: "
-                f"{each.error}. The partition waits, the others go on; it goes on by itself once this is mended."
+                f"{each.error}. The partition is blocked, the others continue; it continues by itself once the cause "
+                f"is fixed."
             )
             for part, each in self._blocked.items()
             if now_s - each.since_s >= _NAMED_AFTER_S

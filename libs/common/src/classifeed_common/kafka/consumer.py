@@ -168,7 +168,7 @@ class OrderedConsumer(Generic[T]):
         """Return what this consumer cannot go on with, and why, by partition; for `Role.blocked`. No effect."""
         found = self._blocked.describe()
         if self._attempts.fault:
-            found["positions"] = f"cannot be loaded: {self._attempts.fault}. They are asked for again and again."
+            found["positions"] = f"cannot be loaded: {self._attempts.fault}. Loading is retried."
         began_s = self._attempts.under_way_since_s
         if began_s is not None and time.monotonic() - began_s > _LONG_ATTEMPT_S:
             found["attempt"] = f"has run for {time.monotonic() - began_s:.0f} s; nothing else is handled meanwhile"
@@ -237,7 +237,7 @@ class OrderedConsumer(Generic[T]):
             return  # effects wait for the same, and say so
         moved = [part for part, position in self._at.items() if stored.get(part) != position]
         if moved:
-            raise ZombieConsumer(f"the stored positions of {len(moved)} partitions are not where we left them")
+            raise ZombieConsumer(f"the stored positions of {len(moved)} partitions were changed by another consumer")
         self._takeover.check_topics(self._at, states)
 
     @property

@@ -91,8 +91,8 @@ class DeadLetters:
             await self._producer.send([letter], limit_s=_PUT_LIMIT_S)
         except Unavailable as error:
             raise DeadLetterNotTaken(
-                f"the record at offset {record.offset} is refused ({reason[:_SHOWN_CHARS]}), and {letter.topic} does "
-                f"not take it: {error.message}"
+                f"the record at offset {record.offset} is refused ({reason[:_SHOWN_CHARS]}), and {letter.topic} "
+                f"refuses it: {error.message}"
             ) from error
 
 

@@ -83,7 +83,7 @@ class Membership:
         """Return what is wrong, in words; empty when nothing is, or not for long."""
         if self._idle_since_s is None or time.monotonic() - self._idle_since_s < _NAMED_AFTER_S:
             return ""
-        brokers = "the brokers do not reply" if self._reachable_since_s is None else "the brokers are there"
+        brokers = "the brokers do not reply" if self._reachable_since_s is None else "the brokers respond"
         return (
             f"nothing of group {self._group} has been read here for {time.monotonic() - self._idle_since_s:.0f} s; "
             f"{brokers}; the client was replaced {self._replaced} times and joins again by itself"

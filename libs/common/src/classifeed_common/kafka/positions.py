@@ -61,7 +61,7 @@ class LogLost(Exception):
 
 
 class TopicRecreated(LogLost):
-    """The topic was deleted and made again: the group's positions count in a log that is gone."""
+    """The topic was deleted and created again: the group's positions count in a log that is gone."""
 
 
 class OffsetOutsideLog(LogLost):

@@ -205,7 +205,7 @@ class KafkaProducer:
                 if producer.poll(_POLL_S) or not len(producer):
                     self._progress_s = time.monotonic()
                 elif self._is_stalled():
-                    self._renew(producer, f"nothing delivered for {_STALLED_S:g} s, and the brokers are there")
+                    self._renew(producer, f"nothing delivered for {_STALLED_S:g} s, although the brokers respond")
                     self._progress_s = time.monotonic()
             for retired in list(self._retired):
                 retired.purge()  # what was being handed over when it was replaced
@@ -223,6 +223,6 @@ def check_size(message: Message) -> None:
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise InvalidArgument(
             "MESSAGE_TOO_LARGE",
-            f"a message to {message.topic} has {message.size_bytes} bytes, the limit is {MAX_MESSAGE_BYTES}; "
-            "cut it smaller before sending",
+            f"a message to {message.topic} has {message.size_bytes} bytes, the limit is {MAX_MESSAGE_BYTES}; split it "
+            f"before sending",
         )

@@ -148,9 +148,9 @@ class Takeover:
     ) -> TopicRecreated:
         part, position = next(iter(recreated.items()))
         return TopicRecreated(
-            f"topic {part.topic} was deleted and made again: group {part.group} stands at offset "
+            f"topic {part.topic} was deleted and created again: group {part.group} is at offset "
             f"{position.next} of partition {part.partition} of topic id {position.topic_id}, the brokers now "
-            f"have topic id {states[part.topic].topic_id}. What the old topic still held is gone: have it sent again "
+            f"have topic id {states[part.topic].topic_id}. What the old topic still had is lost: have it sent again "
             f"where that matters, then remove the positions of this group and topic from {self._positions.place}; "
             "the group begins at the start of the new topic",
             moves,
@@ -177,7 +177,7 @@ class Takeover:
             cause = f"{move.skipped} records were removed unread (retention, or a deletion by hand)"
             fix = "have their senders repeat them (a re-push or a repair run)"
         else:
-            cause = "the log lost its tail, or the database is newer than Kafka (a restore)"
+            cause = "the log lost its end, or the database is newer than Kafka (a restore)"
             fix = "records that were handled once may come again"
         return (
             f"group {part.group} would read {part.topic}[{part.partition}] from offset {move.stored.next}, but its log "

@@ -164,7 +164,7 @@ class MarkPusher:
             return False
         taken = await self._push(rows)
         if len(taken) != len(rows):
-            raise ValueError(f"push of {self._name} answered for {len(taken)} of {len(rows)} rows")
+            raise ValueError(f"push of {self._name} reported {len(taken)} of {len(rows)} rows")
         done = []
         for row, is_taken in zip(rows, taken, strict=True):
             identity = (row[0], row[columns.index("version")])

@@ -33,14 +33,14 @@ def explain(error: Exception, where: str) -> DomainError:
         return error
     if isinstance(error, NotImplementedError):
         return Unimplemented(
-            "METHOD_NOT_IMPLEMENTED", f"{where} is in the contract, but this service has no answer yet."
+            "METHOD_NOT_IMPLEMENTED", f"{where} is in the contract, but this service does not implement it yet."
         )
     if isinstance(error, TimeoutError) or remaining_s() == 0:
         return deadline_exceeded()
     if is_passing_fault(error):
         log_fault(_log, "rpc.database.away", error, where=where)
         return Unavailable(
-            "DATABASE_UNAVAILABLE", "The database of this service does not answer. Try again.", retry_after_s=1
+            "DATABASE_UNAVAILABLE", "The database of this service does not respond. Try again.", retry_after_s=1
         )
     if isinstance(error, grpc.aio.AioRpcError):
         passed_on = from_upstream(error)
@@ -53,14 +53,14 @@ def explain(error: Exception, where: str) -> DomainError:
         _log.info("rpc.text.refused", where=where, error=str(error))
         return InvalidArgument(
             "TEXT_UNSTORABLE",
-            "A text of the request holds the character NUL (U+0000) or half a surrogate pair, which cannot be stored. "
-            "Take it out and send the request again.",
+            "A text of the request contains the character NUL (U+0000) or half a surrogate pair, which cannot be "
+            "stored. Remove it out and send the request again.",
         )
     incident = new_incident()
     _log.error("rpc.call.failed", where=where, incident=incident, exc_info=error)
     return Internal(
         "INTERNAL",
-        f"The service failed. Nothing is wrong with the request as such; its log explains incident {incident}.",
+        f"The service failed; the request may be valid. The log of the service explains incident {incident}.",
         metadata={"incident": incident},
     )
 
@@ -72,7 +72,7 @@ def _naming_the_peer(error: DomainError) -> DomainError:
         return error
     peer = call.peers[-1]
     is_silent = isinstance(error, DeadlineExceeded)
-    away = f"{peer} does not answer. Try again. ({error.message})"
+    away = f"{peer} does not respond. Try again. ({error.message})"
     error.message = f"{peer} did not respond in time. Try again." if is_silent else away
     error.metadata = {"service": peer.service, "address": peer.address}
     return error

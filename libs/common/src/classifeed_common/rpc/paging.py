@@ -26,7 +26,7 @@ def read_page_token(token: str) -> str:
     if "\0" in key:  # no column can be compared with it
         raise InvalidArgument(
             "PAGE_TOKEN_INVALID",
-            "page_token is not one that this method gave out. Begin again without a token.",
-            violations=[FieldViolation("page_token", "must come from the response before")],
+            "page_token is not a token of this method. Begin again without a token.",
+            violations=[FieldViolation("page_token", "must be the token of the previous response")],
         )
     return key

@@ -118,7 +118,9 @@ def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
 
 def deadline_exceeded() -> DeadlineExceeded:
     """Return the error of a call whose time ran out inside the service."""
-    return DeadlineExceeded("DEADLINE_EXCEEDED", "The caller's time ran out before the answer was ready. Try again.")
+    return DeadlineExceeded(
+        "DEADLINE_EXCEEDED", "The deadline of the caller passed before the response was ready. Try again."
+    )
 
 
 def _details(error: grpc.aio.AioRpcError) -> list[any_pb2.Any]:

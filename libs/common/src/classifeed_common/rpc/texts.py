@@ -64,12 +64,12 @@ def check_texts(request: Message) -> None:
     _find_nul(request, "", paths)
     if not paths:
         return
-    violations = [FieldViolation(path, "holds the character NUL (U+0000)") for path in paths]
+    violations = [FieldViolation(path, "contains the character NUL (U+0000)") for path in paths]
     more = f" (and {len(paths) - 1} more)" if len(paths) > 1 else ""
     raise InvalidArgument(
         "TEXT_UNSTORABLE",
-        f"{type(request).__name__}.{paths[0]}{more} holds the character NUL (U+0000), which cannot be stored. Take it "
-        "out and send the request again.",
+        f"{type(request).__name__}.{paths[0]}{more} contains the character NUL (U+0000), which cannot be stored. "
+        f"Remove it and send the request again.",
         violations=violations,
     )
 

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 _EPILOG = (
-    "serve: answer calls; work: the other roles; without a verb: both. migrate: bring the schema up to date; "
-    "check: say what is missing. Settings come from the environment, see --help-settings."
+    "serve: handle calls; work: the other roles; without a verb: both. migrate: bring the schema up to date; check: "
+    "print what is missing. Settings come from the environment, see --help-settings."
 )
 _log = structlog.get_logger("runner")
 
@@ -65,7 +65,7 @@ def main(
     """
     parser = argparse.ArgumentParser(prog=f"classifeed_{service}", epilog=_EPILOG)
     parser.add_argument("verb", nargs="?", choices=("serve", "work", "migrate", "check"))
-    parser.add_argument("--role", action="append", default=[], help="run this role alone; may be given again")
+    parser.add_argument("--role", action="append", default=[], help="run this role alone; may be repeated")
     parser.add_argument("--phase", choices=("pre", "post", "all"), default="all", help="of migrate")
     parser.add_argument("--grow", metavar="TOPIC", help="of migrate: give a topic its declared partitions, and no more")
     parser.add_argument("--help-settings", action="store_true", help="list the environment variables and exit")

@@ -48,7 +48,7 @@ def require_keys(settings: ServiceSettings) -> None:
         if not is_loopback(address):
             cls = type(settings)
             raise ListenError(
-                f"{variable_of(cls, field)}={address} would be open to anybody: set {variable_of(cls, 'keys_dir')} "
+                f"{variable_of(cls, field)}={address} would be open to everyone: set {variable_of(cls, 'keys_dir')} "
                 "to the folder of token keys, or listen on 127.0.0.1."
             )
 

@@ -91,7 +91,7 @@ class Readiness:
             if now_s - since_s >= _ABANDON_S:
                 asking.cancel()
                 del self._asking[name]
-            return f"no answer within {CHECK_TIMEOUT_S:g} s"
+            return f"no response within {CHECK_TIMEOUT_S:g} s"
         del self._asking[name]
         try:
             asking.result()

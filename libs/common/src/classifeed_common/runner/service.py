@@ -104,7 +104,7 @@ class ServiceRunner:
         """Why no request can be taken now, for the routes of the service; None: they can."""
         if self._draining:
             return Unavailable(
-                "DRAINING", f"{self.service} is stopping. Ask another replica, or try again.", retry_after_s=1
+                "DRAINING", f"{self.service} is stopping. Call another replica, or try again.", retry_after_s=1
             )
         if not self._started:
             return Unavailable("STARTING", f"{self.service} is still starting. Try again.", retry_after_s=1)

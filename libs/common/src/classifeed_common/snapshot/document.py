@@ -97,9 +97,9 @@ def _read_yaml(text: str) -> Any:
         return loader.construct_document(node)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark is not None else None
-        raise DocumentFault(f"is no YAML: {error.problem}", line=line) from error
+        raise DocumentFault(f"is not YAML: {error.problem}", line=line) from error
     except yaml.YAMLError as error:
-        raise DocumentFault(f"is no YAML: {' '.join(str(error).split())[:_SHOWN]}") from error
+        raise DocumentFault(f"is not YAML: {' '.join(str(error).split())[:_SHOWN]}") from error
 
 
 def _check_events(text: str) -> None:
@@ -108,7 +108,7 @@ def _check_events(text: str) -> None:
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1 if event.start_mark is not None else None
         if isinstance(event, yaml.AliasEvent):
-            raise DocumentFault("aliases are not taken: write it out", line=line)
+            raise DocumentFault("aliases are not supported: write the value out", line=line)
         if isinstance(event, yaml.CollectionStartEvent):
             level += 1
             if level > _MOST_LEVELS:
@@ -137,9 +137,9 @@ def _read_json(text: str) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
-        raise DocumentFault(f"is no JSON: {error.msg}", line=error.lineno) from error
+        raise DocumentFault(f"is not JSON: {error.msg}", line=error.lineno) from error
     except RecursionError as error:
-        raise DocumentFault("is no JSON that can be read: it is nested too deep") from error
+        raise DocumentFault("is JSON that cannot be read: it is nested too deeply") from error
 
 
 def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
@@ -152,4 +152,4 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise DocumentFault(f"{name} is no number of JSON")
+    raise DocumentFault(f"{name} is not a number of JSON")

@@ -86,7 +86,9 @@ class Snapshot(Generic[T]):
         """Return what is wrong with the file, by the name of the snapshot, for `Role.blocked`."""
         if not self._fault:
             return {}
-        return {self._name: f"{self._fault}. Version {self.current.version} stays in force until it is mended."}
+        return {
+            self._name: f"{self._fault}. Version {self.current.version} stays in force until the file is corrected."
+        }
 
     async def open(self) -> None:
         """Load the first version.

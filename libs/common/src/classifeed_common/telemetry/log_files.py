@@ -47,7 +47,7 @@ class RotatedFile(logging.Handler):
             self._is_failing = False
         except OSError as error:
             if not self._is_failing:
-                text = f"{self._path} cannot be written: {error.strerror}. Its lines are lost until it can."
+                text = f"{self._path} cannot be written: {error.strerror}. Its lines are lost until it can be written."
                 print(text, file=sys.stderr)  # noqa: T201 the log itself is what fails
             self._is_failing = True
 

@@ -19,7 +19,7 @@ def _check_zone(name: str) -> str:
     try:
         find_zone(name)
     except ValueError as error:  # the value itself is shown beside the fault
-        raise ValueError("there is no such time zone") from error
+        raise ValueError("the time zone is not known") from error
     return name
 
 
@@ -41,7 +41,7 @@ ZoneName = Annotated[str, AfterValidator(_check_zone)]
 """An IANA name, such as Europe/Moscow."""
 
 WritableFolder = Annotated[Path, AfterValidator(_make_writable)]
-"""A folder that files can be made in; made when it is missing."""
+"""A folder in which files can be created; it is created when missing."""
 
 
 class LogFileSettings(BaseSettings):
@@ -53,7 +53,7 @@ class LogFileSettings(BaseSettings):
     log_file_name: str = Field(default="", pattern=_FILE_NAME, description="Name in it; empty: <service>.log.")
     log_rotation: Annotated[str, AfterValidator(_check_rotation)] = Field(
         default="10 MB",
-        description='When files are turned over: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; '
+        description='When files are rotated: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; '
         "ten old ones are kept.",
     )
     metric_path: WritableFolder | None = Field(

@@ -45,32 +45,32 @@ HTTP_SERVER_DURATION: Final = METRICS.histogram(
 )
 HTTP_REFUSALS: Final = METRICS.counter(
     "classifeed_http_refusals_total",
-    "Requests that were refused before anything was done for them.",
+    "Requests that were refused before they were handled.",
     unit="requests",
     labels={"api": "name of the HTTP API; `pages`: sent by a web page, to whichever route", "reason": "why"},
 )
 ROLE_FAILURES: Final = METRICS.counter(
     "classifeed_role_failures_total",
-    "Roles that ended with an exception; the process ends with them.",
+    "Roles that failed with an exception; the process exits with them.",
     unit="roles",
     labels={"role": "role of the process"},
 )
 ROLE_BLOCKED: Final = METRICS.gauge(
     "classifeed_role_blocked_items",
-    "What a role cannot go on with. Above 0 for minutes: `/health/ready` names it.",
+    "Items that a role cannot handle. Above 0 for minutes: `/health/ready` names them.",
     unit="items",
     labels={"role": "role of the process"},
 )
 BACKLOG: Final = METRICS.gauge(
     "classifeed_backlog_items",
-    "Work that waits: tasks, messages to be sent, documents to be published or delivered, verdicts to come. "
-    "0 everywhere is a settled service.",
+    "Work that waits: tasks, messages to be sent, documents to be published or delivered, verdicts to come. A service "
+    "with 0 everywhere is settled.",
     unit="items",
     labels={"item": "`<role>.<what waits>`, such as `relay.outbox` or `publish.offers`"},
 )
 SNAPSHOT_REFUSED: Final = METRICS.gauge(
     "classifeed_snapshot_refused",
-    "1 while the file of a snapshot is wrong or away and an older version stays in force: `/health/ready` says why.",
+    "1 while the file of a snapshot is wrong or missing and an older version stays in force: `/health/ready` says why.",
     unit="snapshots",
     labels={"snapshot": "what it is called, such as `rules`"},
 )
@@ -100,7 +100,7 @@ BLOBS_DELETED: Final = METRICS.counter(
 )
 BLOBS_UNKNOWN: Final = METRICS.counter(
     "classifeed_blobs_unknown_total",
-    "Files found in the object store that no reference was known of.",
+    "Files found in the object store without a known reference.",
     unit="files",
     labels=_SCHEMA,
 )
@@ -124,7 +124,7 @@ OUTBOX_OLDEST_AGE: Final = METRICS.gauge(
 )
 PUBLISHED: Final = METRICS.counter(
     "classifeed_published_rows_total",
-    "Rows that were pushed to another service, by whether it took them.",
+    "Rows that were pushed to another service, by whether it accepted them.",
     unit="rows",
     labels={"name": "what is published, such as `offers`", "taken": ("yes", "no")},
 )
@@ -136,7 +136,7 @@ PARTITION_LAG: Final = METRICS.gauge(
 )
 OLDEST_AGE: Final = METRICS.gauge(
     "classifeed_consumer_oldest_age_seconds",
-    "Age of the record that the group handles now, or last began to; 0 when it has handled all.",
+    "Age of the record that the group is handling, or began last; 0 when all are handled.",
     unit="seconds",
     labels=_PARTITION,
 )
@@ -148,7 +148,7 @@ HANDLED: Final = METRICS.counter(
 )
 BLOCKED_SECONDS: Final = METRICS.gauge(
     "classifeed_consumer_blocked_seconds",
-    "For how long the next record of the partition has failed; there while it fails. Alert above 60.",
+    "How long the next record of the partition has been failing; present while it fails. Alert above 60.",
     unit="seconds",
     labels=_PARTITION,
 )
@@ -160,7 +160,7 @@ BLOCKED: Final = METRICS.counter(
 )
 REOPENED: Final = METRICS.counter(
     "classifeed_consumer_reopened_total",
-    "Clients replaced because their group did not know them any more.",
+    "Clients replaced because their group no longer had them as members.",
     unit="clients",
     labels={"group": "consumer group"},
 )

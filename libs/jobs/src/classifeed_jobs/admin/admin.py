@@ -163,7 +163,7 @@ class JobAdmin:
             is_back = await self._store.retry(tx, job_id, by=by)
             job = self._found(job_id, await self._store.get(tx, job_id))
         if not is_back:
-            message = f"job {job_id} is {job.status}: only a failed or canceled one can be tried again"
+            message = f"job {job_id} is {job.status}: only a failed or canceled one can be retried"
             raise FailedPrecondition("JOB_NOT_FAILED", message, metadata={"job_id": str(job_id)})
         self._audit(AuditEntry("retry", by, job_id, job.queue))
         return job
@@ -326,8 +326,8 @@ class JobAdmin:
         limit = self._max_open_per_caller
         return ResourceExhausted(
             "JOBS_OPEN_LIMIT",
-            f"{by} has {count} triggered jobs that have not ended, and may have {limit}. "
-            "Nothing was enqueued. Wait until jobs end, or cancel some, and try again.",
+            f"{by} has {count} triggered jobs that are not complete; the limit is {limit}. Nothing was enqueued. Wait "
+            f"until jobs complete, or cancel some, and try again.",
             metadata={"open": str(count), "limit": str(limit)},
             retry_after_s=_RETRY_AFTER_S,
         )
@@ -335,7 +335,7 @@ class JobAdmin:
     @staticmethod
     def _found(job_id: UUID, job: Job | None) -> Job:
         if job is None:
-            message = f"there is no job {job_id}, or it ended long ago and was dropped from the archive"
+            message = f"there is no job {job_id}, or it completed long ago and was removed from the archive"
             raise NotFound("JOB_NOT_FOUND", message, metadata={"job_id": str(job_id)})
         return job
 

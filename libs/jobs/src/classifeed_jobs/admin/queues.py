@@ -37,9 +37,9 @@ class QueueLimits:
         for name in ("max_running", "max_running_per_partition", "rate_per_s", "rate_burst"):
             value = getattr(self, name)
             if value is not None and value <= 0:
-                raise ValueError(f"{name} must be above 0, not {value}: pause a queue that is to stand still")
+                raise ValueError(f"{name} must be above 0, not {value}: pause a queue to stop it")
         if self.rate_burst is not None and self.rate_per_s is None:
-            raise ValueError("rate_burst says nothing without rate_per_s")
+            raise ValueError("rate_burst has no effect without rate_per_s")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,13 @@ class LimitsBody(BaseModel):
         title="QueueLimits", extra="forbid", strict=True, frozen=True, json_schema_extra=_BURST_NEEDS_RATE
     )
 
-    concurrency_limit: Count = Field(default=None, description="Jobs at a time.")
-    partition_limit: Count = Field(default=None, description="Jobs of one partition_key at a time.")
+    concurrency_limit: Count = Field(default=None, description="Jobs that run at a time.")
+    partition_limit: Count = Field(default=None, description="Jobs of one partition_key that run at a time.")
     rate_limit: Annotated[float, Field(gt=0, le=_MAX_RATE)] | None = Field(
-        default=None, description="Jobs begun a second, at most."
+        default=None, description="Maximum jobs started per second."
     )
     rate_burst: Count = Field(
-        default=None, description="Jobs that may begin at once after a quiet time; those of a second when left out."
+        default=None, description="Jobs that may start at once after an idle time; those of a second by default."
     )
 
     @model_validator(mode="after")

@@ -70,7 +70,7 @@ QueueName = Annotated[
     StringConstraints(min_length=1, max_length=63),
     AfterValidator(without_controls),
     Described(NO_CONTROLS),
-    Field(description="Queue to wait in; any name, a job of a queue without workers waits."),
+    Field(description="Queue of the job; any name: a job of a queue without workers waits."),
 ]
 TaskName = Annotated[
     str,
@@ -91,7 +91,7 @@ class RunRequest(BaseModel):
 
     queue: QueueName
     task: TaskName
-    lock_key: Key = Field(description="Of two jobs with one key only one runs at a time.")
+    lock_key: Key = Field(description="Of the jobs with one key, one runs at a time.")
     args: Args | None = Field(
         default=None, description="Arguments of the pipeline, which checks them itself when it runs."
     )
@@ -99,13 +99,14 @@ class RunRequest(BaseModel):
         default=None, description="Label for limits and fairness between tenants; excludes nothing."
     )
     priority: Annotated[int, Field(ge=-INT32, lt=INT32), BeforeValidator(whole)] | None = Field(
-        default=None, description="Smaller runs first; 100 when left out."
+        default=None, description="Smaller values run first; 100 by default."
     )
     max_attempts: Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None = Field(
-        default=_DEFAULT_MAX_ATTEMPTS, description="How often it may be tried; null: for ever."
+        default=_DEFAULT_MAX_ATTEMPTS, description="Maximum number of attempts; null: no limit."
     )
     lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400), BeforeValidator(whole)] | None = Field(
-        default=None, description="Seconds of silence after which another worker gets it; the service's when left out."
+        default=None,
+        description="Seconds without a heartbeat after which another worker gets it; the service's by default.",
     )
 
     def run_values(self) -> dict[str, Any]:
@@ -128,10 +129,10 @@ class JobBody(RunRequest):
     model_config = ConfigDict(title="TriggerRequest")
 
     idempotency_key: Key | None = Field(
-        default=None, description="Of several requests with one key only the first makes a job; the others answer it."
+        default=None, description="Of several requests with one key only the first creates a job; the others return it."
     )
     available_at: Annotated[datetime, AfterValidator(_in_utc), Described(_YEARS_SAID)] | None = Field(
-        default=None, description="Not before (RFC 3339; UTC unless it says otherwise); at once when left out."
+        default=None, description="Earliest start (RFC 3339; UTC unless an offset is given); at once by default."
     )
     producer: Label | None = Field(default=None, description="Label: who enqueues it.")
     consumer_group: Label | None = Field(default=None, description="Label: who it is for.")
@@ -169,7 +170,7 @@ class RetryBody(BaseModel):
     queue: QueueName
     task: TaskName | None = Field(default=None, description="Only jobs of this task.")
     failed_since: Annotated[datetime, AfterValidator(_in_utc), Described(_YEARS_SAID)] | None = Field(
-        default=None, description="Only jobs that failed then or later; all that are kept when left out."
+        default=None, description="Only jobs that failed then or later; all stored ones by default."
     )
 
     def to_filter(self) -> JobFilter:

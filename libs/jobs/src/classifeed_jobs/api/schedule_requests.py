@@ -67,13 +67,11 @@ class ScheduleBody(RunRequest):
         default=None, validate_default=True, description="Seconds between two slots, counted from 1970; or cron."
     )
     time_zone: ZoneText | None = Field(
-        default=None, description="IANA name of the clocks that cron is read on; the service's when left out."
+        default=None, description="IANA name of the time zone in which cron is evaluated; the service's by default."
     )
-    missed: Missed | None = Field(
-        default=None, description="What becomes of slots that nobody was there for; run_once when left out."
-    )
+    missed: Missed | None = Field(default=None, description="What happens to missed slots; run_once by default.")
     grace_sec: Annotated[int, Field(ge=0, lt=INT32), BeforeValidator(whole)] | None = Field(
-        default=None, description="How late the newest slot may be and not count as missed; 60 when left out."
+        default=None, description="How late the newest slot may be without counting as missed; 60 by default."
     )
 
     @field_validator("every_sec")

@@ -52,4 +52,4 @@ async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) ->
 
 
 def _lost(job_id: UUID, claim_no: int) -> ClaimLost:
-    return ClaimLost(f"claim {claim_no} of job {job_id} is not held any more: its lease ran out, or the job was ended")
+    return ClaimLost(f"claim {claim_no} of job {job_id} is no longer held: its lease expired, or the job was completed")

@@ -82,8 +82,8 @@ async def _find_taken(tx: Tx, request: JobRequest) -> EnqueuedJob:
     row = await cursor.fetchone()
     if row is None:
         raise LookupError(
-            f"the idempotency key {request.idempotency_key!r} was taken and then forgotten during this "
-            "transaction; run it again, in READ COMMITTED"
+            f"the idempotency key {request.idempotency_key!r} was used and then removed during this transaction; run "
+            f"it again, in READ COMMITTED"
         )
     job_id, taken_by, status = row
     hashed = request_hash(request)

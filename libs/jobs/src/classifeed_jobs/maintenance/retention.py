@@ -82,7 +82,7 @@ class Archive:
             place = await (await tx.execute(_PLACE_OF, {"parent": parent})).fetchone()
             rows = await (await tx.execute(_LIST, {"parent": parent})).fetchall()
         if place is None:
-            raise LookupError(f"there is no table {parent}: have the migrations run?")
+            raise LookupError(f"there is no table {parent}: run the migrations")
         return place[0], place[1], [_Partition(*row) for row in rows]
 
     async def _make_ahead(self, parent: str, schema: str, now: datetime, partitions: list[_Partition]) -> None:

@@ -38,7 +38,7 @@ class Retry(JobSignal):
         reason: kept as the job's error.
     """
 
-    def __init__(self, after_s: float | None = None, *, reason: str = "the handler asked for another try") -> None:
+    def __init__(self, after_s: float | None = None, *, reason: str = "the handler requested another attempt") -> None:
         super().__init__(reason)
         self.after_s = after_s
         self.reason = reason

@@ -39,8 +39,8 @@ async def install(database: Database) -> list[int]:
         done = {version for (version,) in await (await connection.execute(_LIST_VERSIONS)).fetchall()}
         if has_tables and not done:
             raise InstallError(
-                f"schema {database.schema} has job tables that install did not make: leave them to the migrations "
-                "that made them, or choose another schema"
+                f"schema {database.schema} has job tables that install did not create: leave them to the migrations "
+                f"that created them, or choose another schema"
             )
         missing = [version for version in VERSIONS if version not in done]
         for version in missing:

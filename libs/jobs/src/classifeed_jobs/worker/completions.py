@@ -166,5 +166,6 @@ def _report(refused: list[Completion], *, is_repeated: bool) -> None:
             claim_no=completion.claim_no,
             outcome=completion.outcome,
             # After a broken commit it may have been written by the first try.
-            error="the claim is not held any more" + (" (or was ended by the try before)" if is_repeated else ""),
+            error="the claim is no longer held"
+            + (" (or the job was completed by the previous attempt)" if is_repeated else ""),
         )

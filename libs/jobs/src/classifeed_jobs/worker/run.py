@@ -147,7 +147,7 @@ class Run:
         assert self.task is not None
         if reason == "overdue":
             return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was stopped", None)
-        return self._retry(self.task, f"the handler ended by {type(error).__name__} that nobody asked for", None)
+        return self._retry(self.task, f"the handler ended by {type(error).__name__} that was not requested", None)
 
     def _succeeded(self, result: Any) -> Completion:
         if result is None:

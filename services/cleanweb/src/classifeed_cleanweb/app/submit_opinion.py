@@ -43,10 +43,12 @@ async def submit_opinion(
         if review.ended_at is not None:
             return True
         if unknown := set(verdicts) - set(PROJECTS[review.project].choices):
-            what = f"{', '.join(sorted(unknown))} is no verdict of {review.project}"
+            what = f"{', '.join(sorted(unknown))} is not a verdict of {review.project}"
             raise InvalidArgument("VERDICT_UNKNOWN", what, violations=[FieldViolation("verdicts", what)])
         if review.is_leased and review.leased_by != reviewer:
-            raise FailedPrecondition("REVIEW_LEASED", f"Somebody else has review {review_id} now. Claim another one.")
+            raise FailedPrecondition(
+                "REVIEW_LEASED", f"Another reviewer holds review {review_id} now. Claim another one."
+            )
         is_first = await reviews.put_opinion(tx, review_id, reviewer, verdicts)
         agreed = agree(await reviews.list_opinions(tx, review_id))
         if agreed is not None:

@@ -19,11 +19,12 @@ _VIOLATIONS: Final = (
 )
 _ROAD: Final = ("road_accident", "police", "speed_control", "reconstruction", "closed", "request", "nonroad")
 _VIOLATIONS_TEXT: Final = (
-    "Read the text as if it stood on a public page. Choose every violation that it has, and nothing where it has none. "
-    "Quotations and jokes count as what they say; names of places and brands do not."
+    "Read the text as if it were on a public page. Choose every violation that it has, and nothing if it has none. "
+    "Quotations and jokes count by their content; names of places and brands do not."
 )
 _ROAD_TEXT: Final = (
-    "Say what the text tells about the road. Choose every event that it names as happening there now; `request` for a "
+    "Decide what the text reports about the road. Choose every event that it names as happening there now; `request` "
+    "for a "
     "question or a plea, `nonroad` where it is about something else."
 )
 

@@ -30,7 +30,7 @@ class TextBody(BaseModel):
     text: str = Field(max_length=200_000)
     environment: str = Field(min_length=1, max_length=64)
     regions: list[int] = Field(default_factory=list, max_length=20)
-    dry_run: bool = Field(default=False, description="Whether no review is opened where people would have to judge.")
+    dry_run: bool = Field(default=False, description="If true, no review by people is opened.")
 
 
 class ProcessParams(BaseModel):

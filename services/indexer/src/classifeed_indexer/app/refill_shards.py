@@ -99,8 +99,8 @@ class ShardRefiller:
         reasons = ", ".join(sorted({refill.reason.split(" at ")[0] for refill in mine}))
         documents = sum(refill.documents for refill in mine)
         line = (
-            f"{len(mine)} shards are being filled again from the registry ({reasons}), {documents} documents so far; "
-            "until then the search may show older documents of them. It ends by itself"
+            f"{len(mine)} shards are being refilled from the registry ({reasons}), {documents} documents so far; "
+            "until then the search may show older documents of them. It completes by itself"
         )
         return {self._receiver.client: line}
 

@@ -44,8 +44,8 @@ class Converter:
             for embedding in document.embeddings:
                 if self._dimensions.get(embedding.name) != len(embedding.values):
                     raise Unconvertible(
-                        f"embedding {embedding.name!r} has {len(embedding.values)} components, epoch {self._epoch} "
-                        f"says {self._dimensions.get(embedding.name, 'nothing of it')}"
+                        f"embedding {embedding.name!r} has {len(embedding.values)} components; epoch {self._epoch} "
+                        f"has {self._dimensions.get(embedding.name, 'none of this name')}"
                     )
             converted.embeddings.extend(document.embeddings)
         return converted

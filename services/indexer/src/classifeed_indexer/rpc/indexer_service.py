@@ -62,7 +62,7 @@ class IndexerService(IndexerServiceServicer):
         """Request that shards are filled again; their holders find the request within a second."""
         offsets = self._offsets_of(request.client)
         shards = sorted(set(request.shards)) or list(range(SHARDS))
-        await offsets.refills.request(shards, "an operator asked for it")
+        await offsets.refills.request(shards, "requested by an operator")
         return RequestRefillResponse(shards=len(shards))
 
     def _offsets_of(self, client: str) -> Offsets:
@@ -71,7 +71,7 @@ class IndexerService(IndexerServiceServicer):
             text = f"{client} is not delivered here; known are {', '.join(self._offsets)}"
             raise InvalidArgument(
                 "CLIENT_NOT_DELIVERED",
-                f"client: {text}. Ask for one of them, or add it to CLASSIFEED_INDEXER_CLIENTS.",
+                f"client: {text}. Name one of them, or add it to CLASSIFEED_INDEXER_CLIENTS.",
                 violations=[FieldViolation("client", text)],
             )
         return offsets

@@ -19,11 +19,11 @@ from classifeed_loader.metrics import FETCHES
 from classifeed_loader.store import fetching
 
 _log = structlog.get_logger(__name__)
-_CANCELED: Final = ("FETCH_CANCELED", "The operator canceled the fetch before its end")
-_FAILED: Final = ("INTERNAL_FAULT", "The fetch cannot go on because of a fault of ours")
+_CANCELED: Final = ("FETCH_CANCELED", "The operator canceled the fetch before it completed")
+_FAILED: Final = ("INTERNAL_FAULT", "The fetch cannot continue because of an internal fault")
 _BY_REASON: Final[Mapping[str, tuple[str, str]]] = {
-    "QUARANTINED": ("QUARANTINED", "The program that fetches the file was killed three times while it did so"),
-    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The fetch failed five times because of a fault of ours"),
+    "QUARANTINED": ("QUARANTINED", "The process was killed three times while it fetched the file"),
+    "UNKNOWN_FAULTS": ("INTERNAL_FAULT", "The fetch failed five times because of an internal fault"),
 }
 
 

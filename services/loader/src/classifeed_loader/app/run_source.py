@@ -34,7 +34,8 @@ async def run_source(
             if status == feed_pb2.FEED_STATUS_REMOVED:
                 raise FailedPrecondition(
                     "FEED_REMOVED",
-                    f"The feed {source.namespace} of seller {source.seller_id} was removed. Make it anew to fetch it.",
+                    f"The feed {source.namespace} of seller {source.seller_id} was removed. Create it again to fetch "
+                    f"it.",
                 )
             made = await queueing.insert_request(
                 tx,

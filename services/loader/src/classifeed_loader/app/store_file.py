@@ -100,8 +100,8 @@ def _open_credentials(dependencies: FetchDependencies, key: FetchKey, encrypted:
     if not encrypted:
         return FeedCredentials()
     if dependencies.cipher is None:
-        raise LoadFailed("CREDENTIALS_UNREADABLE", "The loader has no keys to read credentials with")
+        raise LoadFailed("CREDENTIALS_UNREADABLE", "The loader has no keys to decrypt credentials")
     try:
         return FeedCredentials.FromString(dependencies.cipher.decrypt(encrypted, f"{key.seller_id}/{key.namespace}"))
     except DecryptionError as error:
-        raise LoadFailed("CREDENTIALS_UNREADABLE", "The credentials of the feed cannot be read any more") from error
+        raise LoadFailed("CREDENTIALS_UNREADABLE", "The credentials of the feed cannot be decrypted") from error

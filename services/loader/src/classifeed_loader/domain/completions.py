@@ -14,9 +14,9 @@ from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey
 
 _CHANGED: Final[Mapping[int, str]] = {
-    feed_pb2.FEED_STATUS_ACTIVE: "The feed was changed meanwhile, so what came was dropped. It is fetched anew.",
-    feed_pb2.FEED_STATUS_PAUSED: "The feed was paused meanwhile, so what came was dropped. Resume it to fetch it anew.",
-    feed_pb2.FEED_STATUS_REMOVED: "The feed was removed meanwhile, so what came was dropped.",
+    feed_pb2.FEED_STATUS_ACTIVE: "The feed was changed meanwhile, so the file was dropped. It is fetched again.",
+    feed_pb2.FEED_STATUS_PAUSED: "The feed was paused meanwhile, so the file was dropped. Resume it to fetch it again.",
+    feed_pb2.FEED_STATUS_REMOVED: "The feed was removed meanwhile, so the file was dropped.",
 }
 
 
@@ -71,13 +71,13 @@ def handed_over(key: FetchKey, task: Task, *, is_as_before: bool) -> Completion:
     """Return the completion of a fetch whose file the processor has, by the task of its response."""
     if task.fetch == key.name:
         message = (
-            "The file is as before, and its task loads it anew."
+            "The file is unchanged, and its task loads it again."
             if is_as_before
-            else "The file came; its task loads it."
+            else "The file was fetched; its task loads it."
         )
         return Completion(feed_pb2.FETCH_OUTCOME_LOADED, message, task=task.name)
     if is_as_before:
-        message = "The site says that the file is as before. There was nothing to load."
+        message = "The site reports that the file is unchanged. There is nothing to load."
         return Completion(feed_pb2.FETCH_OUTCOME_NOT_MODIFIED, message, task=task.name)
-    message = "The file is byte for byte the one of the last load. There was nothing to load."
+    message = "The file is byte for byte that of the last load. There is nothing to load."
     return Completion(feed_pb2.FETCH_OUTCOME_SAME_CONTENT, message, task=task.name)

@@ -12,32 +12,34 @@ FAULTS: Final = {
         FetchFault(
             "CREDENTIALS_UNREADABLE",
             "The credentials of the feed cannot be read",
-            "The key that they were encrypted with is gone, or the loader was not given it.",
-            "Enter the user name, the password and the headers of the feed anew in its settings.",
+            "The key that encrypted them is missing, or is not configured in the loader.",
+            "Enter the user name, the password and the headers of the feed again in its settings.",
         ),
         FetchFault(
             "TASK_REFUSED",
-            "The file was fetched, and loading it was refused",
-            "The settings of the feed ask for what cannot be done.",
+            "The file was fetched, but its load was refused",
+            "The settings of the feed cannot be applied.",
             "Correct the settings of the feed; the next fetch tries again.",
         ),
         FetchFault(
             "INTERNAL_FAULT",
-            "The fetch failed because of a fault of ours",
-            "A program of ours raised an exception each of the five times that it fetched the file.",
-            "The next fetch tries again; if it fails too, tell the operator the incident, which finds it in the logs.",
+            "The fetch failed because of an internal fault",
+            "The service raised an exception in each of five attempts to fetch the file.",
+            "The next fetch tries again; if it fails too, give the operator the incident, which identifies it in the "
+            "logs.",
         ),
         FetchFault(
             "QUARANTINED",
-            "The program that fetches the file was killed three times",
-            "Each time that the file was fetched, the process that did so died; the third time it ran nothing else.",
-            "The next fetch tries again; tell the operator the incident, which finds it in the logs.",
+            "The process that fetches the file was killed three times",
+            "In each of three attempts the process that fetched the file was killed; the third time it ran nothing "
+            "else.",
+            "The next fetch tries again; give the operator the incident, which identifies it in the logs.",
         ),
         FetchFault(
             "FETCH_CANCELED",
             "The operator canceled the fetch",
-            "Somebody who runs this installation ended the fetch before it was done.",
-            "The next fetch goes on as planned; ask the operator why this one did not.",
+            "An operator of this installation canceled the fetch before it was complete.",
+            "The next fetch runs as planned; the operator knows why this one was canceled.",
         ),
     )
 }

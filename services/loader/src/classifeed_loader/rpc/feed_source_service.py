@@ -121,7 +121,7 @@ class FeedSourceService(FeedSourceServiceServicer):
             fetch = await reading.get_fetch(tx, key)
         if fetch is None:
             raise NotFound(
-                "FETCH_NOT_FOUND", f"There is no {key.name}, or it is so long ago that it was forgotten. List them."
+                "FETCH_NOT_FOUND", f"There is no {key.name}, or it is so old that it was removed. List the fetches."
             )
         return fetch
 
@@ -142,5 +142,5 @@ def _read_token(token: str) -> int:
     if not token:
         return _LAST_FETCH_ID
     if not (token.isascii() and token.isdigit() and int(token) <= _LAST_FETCH_ID):
-        raise _wrong("page_token", "is no token that ListFetches gave")
+        raise _wrong("page_token", "is not a token of ListFetches")
     return int(token)

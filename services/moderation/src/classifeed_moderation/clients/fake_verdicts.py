@@ -25,11 +25,11 @@ class FakeVerdicts:
         shares = [
             (forbidden_percent, Response(Outcome.VERDICTS, _FORBIDDEN)),
             (people_percent, Response(Outcome.PEOPLE)),
-            (failed_percent, Response(Outcome.FAULT, fault="made up")),
+            (failed_percent, Response(Outcome.FAULT, fault="generated")),
         ]
         taken = sum(percent for percent, _ in shares)
         if taken > 100:
-            raise ValueError(f"the shares of made-up verdicts are {taken} % together; they may be 100 % at most")
+            raise ValueError(f"the shares of generated verdicts are {taken} % together; they may be 100 % at most")
         self._weights = [*(percent for percent, _ in shares), 100 - taken]
         self._responses = [*(response for _, response in shares), Response(Outcome.VERDICTS, _CLEAN)]
 

@@ -24,7 +24,7 @@ def decode_texts(record: Record) -> TextsToJudge:
         Poison: it has none, or breaks the protocol; the text says where.
     """
     if type_of(record) != _TYPE:
-        raise Poison(record, f"is no request, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is not a request, but {type_of(record) or 'of no type'}")
     try:
         texts = TextsToJudge.FromString(record.value)
     except DecodeError as error:

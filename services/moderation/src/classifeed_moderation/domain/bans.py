@@ -8,7 +8,7 @@ from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed_moderation.domain.rules import Reason
 
 _MESSAGE: Final = "The text is not allowed here."
-_SUGGESTION: Final = "Write the text anew, without what it was refused for."
+_SUGGESTION: Final = "Write the text again, without the part that was refused."
 _EXCERPT_LIMIT_CHARS: Final = 200
 
 

@@ -128,7 +128,7 @@ class RuleSet:
             last = found[-1]
             if last.kinds or last.region_ids or last.is_shadow:
                 raise ValueError(
-                    f"verdicts.{name}: its last case must hold for all kinds and regions, and not in shadow"
+                    f"verdicts.{name}: its last case must apply to all kinds and regions, and not in shadow"
                 )
         lanes = document.get("lanes", {})
         return cls(

@@ -109,25 +109,25 @@ def parse_callback(found: object) -> dict[str, VerdictList]:
     by_key: dict[str, _Collected] = {}
     items = _items(found)
     if not items:
-        raise VerdictsInvalidError("verdicts: empty, so that nobody knows which text is meant")
+        raise VerdictsInvalidError("verdicts: empty, so that the text they are about is not known")
     for number, item in enumerate(items):
         key = item.get("key")
         if not isinstance(key, str) or not key or not _can_be_stored(key):
-            raise VerdictsInvalidError(f"verdicts[{number}].key: missing, or no text")
+            raise VerdictsInvalidError(f"verdicts[{number}].key: missing, or not a text")
         _collect(by_key.setdefault(key, _Collected()), item)
     return {key: _verdict_list(collected) for key, collected in by_key.items()}
 
 
 def _items(found: object) -> Sequence[Json]:
     if not isinstance(found, list):
-        raise VerdictsInvalidError("verdicts: missing, or no list")
+        raise VerdictsInvalidError("verdicts: missing, or not a list")
     for number, item in enumerate(found):
         if not isinstance(item, dict):
-            raise VerdictsInvalidError(f"verdicts[{number}]: no object")
+            raise VerdictsInvalidError(f"verdicts[{number}]: not an object")
         name = item.get("name")
         if not isinstance(name, str) or not 0 < len(name) <= _NAME_LIMIT_CHARS or not _can_be_stored(name):
             raise VerdictsInvalidError(
-                f"verdicts[{number}].name: missing, or no text of 1 to {_NAME_LIMIT_CHARS} letters"
+                f"verdicts[{number}].name: missing, or not a text of 1 to {_NAME_LIMIT_CHARS} letters"
             )
     return found
 

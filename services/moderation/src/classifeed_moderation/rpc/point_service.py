@@ -269,4 +269,4 @@ def _read_place(token: str) -> tuple[datetime | str, UUID]:
     try:
         return datetime.fromisoformat(time), UUID(point_id)
     except ValueError:
-        raise _invalid("page_token", "must come from the response before") from None
+        raise _invalid("page_token", "must be the token of the previous response") from None

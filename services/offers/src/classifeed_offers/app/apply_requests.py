@@ -130,7 +130,7 @@ def _result_of_batch(
         return refused_batch(batch, f"batch {batch.batch_id} of this run was applied before with other content")
     kept_result = kept[batch_key_of(batch)]
     if kept_result is None:
-        return refused_batch(batch, f"batch {batch.batch_id} was applied before, and its result is not known any more")
+        return refused_batch(batch, f"batch {batch.batch_id} was applied before, and its result is no longer stored")
     return applied_batch(batch, kept_result)
 
 

@@ -55,7 +55,7 @@ class Republisher:
         """Publish the offers of a scope once more, for an operator; return its number, None for a repeated request."""
         async with self._database.transaction() as tx:
             await self._restart(tx)
-            return await self._begin(tx, "operator", "an operator asked for it", scope, request_id)
+            return await self._begin(tx, "operator", "requested by an operator", scope, request_id)
 
     async def _begin(self, tx: Tx, cause: str, reason: str, scope: Scope, request_id: str | None = None) -> int | None:
         number = await republishing.insert_request(tx, reason, scope, request_id)

@@ -56,6 +56,6 @@ def _describe(it: Republication) -> str:
         f"{it.offers} of them are marked" if it.marked_at is None else f"{it.offers} were marked, the rest is pushed"
     )
     return (
-        f"{whose} are being pushed to the search again, as {it.reason}: {so_far}. Until it is done the search may show "
-        "older offers; it ends by itself"
+        f"{whose} are being pushed to the search again, as {it.reason}: {so_far}. Until it is complete the search may "
+        f"show older offers; it completes by itself"
     )

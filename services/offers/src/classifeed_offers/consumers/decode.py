@@ -49,7 +49,7 @@ def decode_request(record: Record) -> Request:
     """
     request = parse_request(record)
     if request is None:
-        raise Poison(record, f"is no request, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is not a request, but {type_of(record) or 'of no type'}")
     fault = fault_of_address(record, request)
     if fault is None and not isinstance(request, RunCheck):
         fault = _fault_of_load(request)
@@ -114,7 +114,7 @@ def _fault_of_batch(batch: OfferBatch, size_bytes: int) -> str | None:
     patch = batch.mode == LOAD_MODE_PATCH
     for position, record in enumerate(batch.records, start=1):
         external_id = record.external_id
-        fault = "stands twice in the batch" if external_id in ids else _fault_of_record(record, patch=patch)
+        fault = "is in the batch twice" if external_id in ids else _fault_of_record(record, patch=patch)
         if fault is not None:
             return f"record {position} ({external_id[:_ID_LIMIT_CHARS]!r}) of batch {batch.batch_id}: {fault}"
         ids.add(external_id)

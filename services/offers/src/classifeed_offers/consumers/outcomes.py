@@ -45,7 +45,7 @@ def decode_outcomes(record: Record) -> TextsJudged:
         Poison: it has none, or breaks the protocol; the text says where.
     """
     if type_of(record) != _TYPE:
-        raise Poison(record, f"is no outcome, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is not an outcome, but {type_of(record) or 'of no type'}")
     try:
         judged = TextsJudged.FromString(record.value)
     except DecodeError as error:

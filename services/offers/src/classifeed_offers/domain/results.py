@@ -36,12 +36,12 @@ TEXT_FORBIDDEN = "TEXT_FORBIDDEN"
 
 _MESSAGES = {
     Finding.KEPT_NOTHING: (
-        "Skipped till the next load",
-        "A step of the load failed for a passing reason, and there is no earlier version of this offer to keep.",
-        "Nothing: the next load tries again.",
+        "Skipped until the next load",
+        "A step of the load failed temporarily, and there is no earlier version of this offer to keep.",
+        "Nothing to do: the next load tries again.",
     ),
     Finding.UNKNOWN_TO_PATCH: (
-        "No such offer to change",
+        "The offer to change does not exist",
         "The file changes prices or stocks of existing offers, and this namespace has no offer with this id.",
         "Load the full feed with this offer first, or correct the id.",
     ),

@@ -63,7 +63,7 @@ class OfferService(OfferServiceServicer):
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             row = None if "\0" in name.external_id else await reading.get_offer(tx, namespace, name.external_id)
         if row is None:
-            raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace had such an id.")
+            raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace has had this id.")
         return offer_message(namespace, row)
 
     async def ListOffers(self, request: ListOffersRequest, context: Context) -> ListOffersResponse:

@@ -91,7 +91,7 @@ def decode_result(record: Record) -> Reply:
     """
     cls = _TYPES.get(type_of(record))
     if cls is None:
-        raise Poison(record, f"is no result, but {type_of(record) or 'of no type'}")
+        raise Poison(record, f"is not a result, but {type_of(record) or 'of no type'}")
     try:
         reply = cls.FromString(record.value)
     except DecodeError as error:
@@ -112,7 +112,7 @@ def decode_result(record: Record) -> Reply:
         # An older processor may read what a newer owner writes. It is nothing that we know, least of all a success: the
         # task goes on asking, and is named in readiness, until a processor that knows the outcome is there.
         known = ", ".join(map(str, sorted(outcomes)))
-        raise Poison(record, f"says outcome {reply.outcome}, which this version does not know (it knows {known})")
+        raise Poison(record, f"has outcome {reply.outcome}, which is unknown to this version (known: {known})")
     if isinstance(reply, OfferBatchResult):
         reply.reason = reply.reason.replace("\0", "\ufffd")
         for issue in reply.errors:

@@ -372,7 +372,7 @@ FAULTS: Final = _faults(
         "FILE_EMPTY",
         "The file is empty",
         "The file has no bytes, or only blanks: the export failed, or was read before it began to write.",
-        "Check how the file is made, and load it again.",
+        "Check how the file is created, and load it again.",
     ),
     FaultCode(
         "ENCODING_WRONG",

@@ -58,7 +58,7 @@ def test_the_page_names_every_placeholder_of_formats() -> None:
 
 def test_a_fault_says_what_where_and_what_to_do() -> None:
     assert FeedFault("FILE_EMPTY", "The file is empty").message == (
-        "The file is empty. Check how the file is made, and load it again."
+        "The file is empty. Check how the file is created, and load it again."
     )
     assert "(line 3, column 4)" in FeedFault("MALFORMED_XML", "x", line=3, column=4).message
     own = FeedFault("MALFORMED_XML", "x", line=3, fix="Do that.")

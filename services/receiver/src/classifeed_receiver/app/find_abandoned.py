@@ -27,7 +27,7 @@ async def find_abandoned(database: Database) -> Mapping[str, str]:
             if count:
                 numbers = ", ".join(map(str, sorted(epochs.abandoned)))
                 found[client] = (
-                    f"{count} documents are stored in epoch {numbers}, which was abandoned, so nobody finds them: "
-                    f"have all documents of {client} pushed again (offers: `classifeed index republish`)"
+                    f"{count} documents are stored in epoch {numbers}, which was abandoned, so searches do not find "
+                    f"them: have all documents of {client} pushed again (offers: `classifeed index republish`)"
                 )
     return found

@@ -72,22 +72,22 @@ def _active_epoch(epochs: Epochs, wanted: Schema) -> Epoch:
         raise FailedPrecondition(
             "SECOND_EPOCH_UNAVAILABLE",
             f"The client {wanted.client} has epoch {epochs.active}, and no second one can be activated yet, so epoch "
-            f"{wanted.epoch} is not taken: its documents would never be searched. Add what is new to epoch "
+            f"{wanted.epoch} is refused: its documents would never be searched. Add what is new to epoch "
             f"{epochs.active} as optional fields.",
             metadata=metadata,
         )
     if old is None:
         raise FailedPrecondition(
             "EPOCH_NOT_NEWEST",
-            f"Epoch {wanted.epoch} of {wanted.client} lies behind epoch {epochs.active}, which is searched: epochs "
-            f"grow. Put the schema in epoch {epochs.active}, where optional fields can be added.",
+            f"Epoch {wanted.epoch} of {wanted.client} is older than epoch {epochs.active}, which is searched: epochs "
+            f"only grow. Put the schema in epoch {epochs.active}, where optional fields can be added.",
             metadata=metadata,
         )
     if old.state != EpochState.ACTIVE:
         raise FailedPrecondition(
             "EPOCH_RETIRED",
-            f"Epoch {wanted.epoch} of {wanted.client} was left behind and is not changed any more; "
-            f"the active one is {epochs.active}.",
+            f"Epoch {wanted.epoch} of {wanted.client} is abandoned and cannot be changed; the active one is "
+            f"{epochs.active}.",
             metadata=metadata,
         )
     return old

@@ -80,6 +80,6 @@ def check_active(client: str, epoch: int, active: int) -> None:
     if epoch != active:
         raise FailedPrecondition(
             "EPOCH_NOT_ACTIVE",
-            f"Epoch {active} of {client} is active, not {epoch}. Ask for the active one.",
+            f"Epoch {active} of {client} is active, not {epoch}. Request the active one.",
             metadata={"client": client, "active_epoch": str(active)},
         )

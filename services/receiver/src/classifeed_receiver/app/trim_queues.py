@@ -27,8 +27,8 @@ class QueueTrimmer:
         interval_s: how often, in seconds; failed elements are sought every 10 minutes.
         elements: of a shard that are removed at a time, at most.
         group_lifetime_s: how long a silent group still holds up the trimming, in seconds.
-        failed_age_s: how long an element of the queue `failed` is kept, in seconds; longer while it stands for the
-            stored version of its document.
+        failed_age_s: how long an element of the queue `failed` is kept, in seconds; longer while it
+            is the stored version of its document.
     """
 
     def __init__(

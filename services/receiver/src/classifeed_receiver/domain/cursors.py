@@ -60,9 +60,9 @@ def check_cursor(client: str, key: ShardKey, idx: int, end: ShardEnds, *, is_kno
     if idx < end.trimmed_idx:
         raise FailedPrecondition(
             "CURSOR_TRIMMED",
-            f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} lies before {end.trimmed_idx}, the "
-            "last element that was trimmed: elements in between are gone. Have the shard filled again from the "
-            f"registry (IndexQueueService.Refill), unless this group has delivered them before, and go on at "
+            f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} is before {end.trimmed_idx}, the "
+            f"last element that was trimmed: elements in between are lost. Have the shard refilled from the registry "
+            f"(IndexQueueService.Refill), unless this group has delivered them before, and continue at "
             f"{end.trimmed_idx}.",
             metadata=_metadata_of(client, key, end),
         )
@@ -74,9 +74,9 @@ def unknown_cursor(client: str, key: ShardKey, idx: int, end: ShardEnds) -> Fail
     """Return the error of a cursor that belongs to no element of this queue."""
     return FailedPrecondition(
         "CURSOR_UNKNOWN",
-        f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} is no element of this queue, which ends "
-        f"at {end.last_idx}: the receiver's database was restored from a backup that is older than the cursor. Go on "
-        f"at {end.last_idx}, and have the shard filled again from the registry (IndexQueueService.Refill).",
+        f"The cursor {idx} of {client}, queue {key.queue}, shard {key.shard} is not an element of this queue, which "
+        f"ends at {end.last_idx}: the receiver's database was restored from a backup that is older than the cursor. "
+        f"Continue at {end.last_idx}, and have the shard refilled from the registry (IndexQueueService.Refill).",
         metadata=_metadata_of(client, key, end),
     )
 

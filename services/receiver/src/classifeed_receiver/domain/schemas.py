@@ -98,12 +98,12 @@ def find_faults(schema: Schema) -> list[FieldViolation]:
     for index, field in enumerate(schema.fields):
         path = f"schema.fields[{index}]"
         if field.name in seen:
-            faults.append(FieldViolation(f"{path}.name", f"{field.name} stands twice; names are unique"))
+            faults.append(FieldViolation(f"{path}.name", f"{field.name} is used twice; names are unique"))
         seen.add(field.name)
         faults += [FieldViolation(f"{path}.{part}", text) for part, text in _field_faults(field)]
     for index, embedding in enumerate(schema.embeddings):
         if embedding.name in seen:
-            text = f"{embedding.name} stands twice; names are unique among fields and embeddings"
+            text = f"{embedding.name} is used twice; names are unique among fields and embeddings"
             faults.append(FieldViolation(f"schema.embeddings[{index}].name", text))
         seen.add(embedding.name)
     return faults
@@ -118,7 +118,7 @@ def _field_faults(field: FieldSchema) -> Iterable[tuple[str, str]]:
     if not is_text and field.boost:
         yield "boost", f"{field.name} is not TEXT, so it has no weight; leave it 0"
     if field.sortable and field.repeated:
-        yield "sortable", f"{field.name} is repeated, so hits cannot be sorted by it; choose one of both"
+        yield "sortable", f"{field.name} is repeated, so hits cannot be sorted by it; choose one of the two"
     if field.type in (FIELD_TYPE_TEXT, FIELD_TYPE_GEO_POINT):
         kind = "TEXT" if is_text else "GEO_POINT"
         for flag in ("facet", "sortable"):

@@ -145,10 +145,10 @@ def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolatio
         name, values = field.name, field.values
         kind = kinds.get(name)
         if kind is None:
-            yield FieldViolation(f"fields[{index}].name", f"{name!r} is no field of epoch {document.epoch}")
+            yield FieldViolation(f"fields[{index}].name", f"{name!r} is not a field of epoch {document.epoch}")
             continue
         if name in names:
-            yield FieldViolation(f"fields[{index}].name", f"{name} stands twice; give one field with all its values")
+            yield FieldViolation(f"fields[{index}].name", f"{name} is used twice; give one field with all its values")
         names.add(name)
         yield from _check_values(values, kind, f"fields[{index}].values", epoch.fields[name])
     if missing := epoch.required - names:
@@ -189,13 +189,13 @@ def _check_embeddings(document: RawDocument, epoch: Epoch) -> Iterator[FieldViol
         path = f"embeddings[{index}]"
         schema = epoch.embeddings.get(embedding.name)
         if schema is None:
-            yield FieldViolation(f"{path}.name", f"{embedding.name!r} is no embedding of epoch {document.epoch}")
+            yield FieldViolation(f"{path}.name", f"{embedding.name!r} is not an embedding of epoch {document.epoch}")
             continue
         if embedding.name in names:
-            yield FieldViolation(f"{path}.name", f"{embedding.name} stands twice")
+            yield FieldViolation(f"{path}.name", f"{embedding.name} is used twice")
         names.add(embedding.name)
         if len(embedding.values) != schema.dimension:
-            text = f"{embedding.name} has {len(embedding.values)} components, the schema says {schema.dimension}"
+            text = f"{embedding.name} has {len(embedding.values)} components, the schema requires {schema.dimension}"
             yield FieldViolation(f"{path}.values", text)
         elif not all(map(math.isfinite, embedding.values)):
             yield FieldViolation(f"{path}.values", f"{embedding.name} must have finite components")

@@ -152,7 +152,7 @@ def _distinct(cursors: Iterable[pb.QueueCursor]) -> dict[ShardKey, int]:
         key = _key_of(cursor)
         if key in found:
             name = pb.IndexQueue.Name(cursor.queue)
-            text = f"{name} of shard {cursor.shard} stands twice; give one cursor for each"
+            text = f"{name} of shard {cursor.shard} is given twice; give one cursor for each"
             raise InvalidArgument(
                 "CURSOR_TWICE", f"cursors[{index}]: {text}.", violations=[FieldViolation(f"cursors[{index}]", text)]
             )

@@ -45,4 +45,4 @@ def decompress(compression: int, kept: bytes) -> bytes:
     try:
         return _decompressor.decompress(kept, max_output_size=_LIMIT_BYTES)
     except zstandard.ZstdError as error:
-        raise CorruptContent(f"{len(kept)} bytes are no zstd frame: {error}") from error
+        raise CorruptContent(f"{len(kept)} bytes are not a zstd frame: {error}") from error

@@ -64,7 +64,7 @@ async def compare_digests(
         ends = (it.main_idx, it.emergency_idx)
         had, has = _reached(before, shard), _reached(digest.state, shard)
         if any(mine > end for mine, end in zip(had, ends, strict=True)):
-            text = f"shard {shard} was brought to {max(had)}, the registry has come to {max(ends)} only: it went back"
+            text = f"shard {shard} was indexed up to {max(had)}, the registry has only {max(ends)}: it was restored"
             verdicts[shard] = Verdict(Outcome.DIFFERENT, ends, text)
         elif not is_there or not _is_delivered(it) or any(mine > end for mine, end in zip(has, ends, strict=True)):
             verdicts[shard] = Verdict(Outcome.LATER, ends)

@@ -84,7 +84,7 @@ class SearchDocuments:
             what = f"There is no index of client {client!r}" if client else "The request names no client"
             raise InvalidArgument(
                 "CLIENT_UNKNOWN",
-                f"{what}: `client` says whose documents are searched. Set it to one of: {known}.",
+                f"{what}: `client` names the documents to search. Set it to one of: {known}.",
                 violations=[FieldViolation("client", f"must be one of: {known}")],
             )
         return self._indexes[client]
@@ -95,7 +95,7 @@ class SearchDocuments:
             if asyncio.get_running_loop().time() > ends_at:
                 raise Unavailable(
                     "INDEX_BEHIND",
-                    f"The index has not come as far as `at_least` asks within {self._wait_s:g} s. Ask again.",
+                    f"The index did not reach `at_least` within {self._wait_s:g} s. Try again.",
                     retry_after_s=1,
                 )
             await asyncio.sleep(_POLL_S)

@@ -127,9 +127,9 @@ class IndexVerifier:
             return {}
         first = min(self._differing)
         next_step = (
-            "the index is being made again"
+            "the index is being rebuilt"
             if self._live.rebuild is not None
-            else "making the index again did not mend it; it is tried again within the hour. Look for "
+            else "rebuilding the index did not correct it; the next attempt is within the hour. Search for "
             "receiver.document.unreadable in the receiver's log and for searcher.refused in the searcher's"
         )
         text = f"{len(self._differing)} shards differ from the registry ({self._differing[first].text}): {next_step}"

@@ -62,10 +62,10 @@ class TopicLog:
             if position is None:
                 raise PositionsLost(f"there is no position in {topic}[{partition}]")
             if position.topic_id != end.topic_id:
-                raise PositionsLost(f"topic {topic} was deleted and made again")
+                raise PositionsLost(f"topic {topic} was deleted and created again")
             start = starts[topic, partition]
             if not start <= position.next <= end.next:
                 raise PositionsLost(
-                    f"{topic}[{partition}] goes from {start} to {end.next}, the index stands at {position.next}"
+                    f"{topic}[{partition}] goes from {start} to {end.next}, the index is at {position.next}"
                 )
         return ends

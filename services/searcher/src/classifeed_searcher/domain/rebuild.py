@@ -48,6 +48,6 @@ class Rebuild:
 
     def describe(self, client: str) -> str:
         """Return the state in a line."""
-        stage = "taking in what changed meanwhile" if self.is_following else f"{self.shards} of {SHARDS} shards"
+        stage = "applying changes that came meanwhile" if self.is_following else f"{self.shards} of {SHARDS} shards"
         waits = f"; waiting: {self.blocked_by}" if self.blocked_by else ""
         return f"rebuilding the index of {client} from the registry: {stage} ({self.cause.text}){waits}"

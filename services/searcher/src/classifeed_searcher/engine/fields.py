@@ -72,7 +72,9 @@ def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: d
     for value in field.values:
         kind = value.WhichOneof("kind")
         if kind != _KINDS[schema.type]:
-            raise WrongValue(f"field {field.name}: {kind or 'no value'} where the schema says {_KINDS[schema.type]}")
+            raise WrongValue(
+                f"field {field.name}: {kind or 'no value'} where the schema requires {_KINDS[schema.type]}"
+            )
         match schema.type:
             case schema_pb2.FIELD_TYPE_TEXT:
                 target.add_text(field.name, spell_text(value.string_value))

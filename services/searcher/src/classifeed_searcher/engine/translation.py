@@ -107,7 +107,7 @@ class Translator:
         """
         kind = _RANGE_TYPES.get(field.type)
         if kind is None:
-            raise WrongValue(f"{field.name} has no order, so it cannot be searched by a range")
+            raise WrongValue(f"{field.name} has no order, so it cannot be searched by ranges")
         if low is None and high is None:
             return tantivy.Query.exists_query(field.name)
         return tantivy.Query.range_query(self._index_schema, field.name, kind, low, high)
@@ -170,7 +170,7 @@ class Translator:
         if field.type == schema_pb2.FIELD_TYPE_STRING:
             return tantivy.Query.regex_query(self._index_schema, field.name, _any_spelling(node.text) + ".*")
         if field.type != schema_pb2.FIELD_TYPE_TEXT:
-            raise QueryError(f"{field.name} holds no text, so it has no beginnings", node.position)
+            raise QueryError(f"{field.name} has no text, so it cannot be searched by prefixes", node.position)
         return self._texts.beginning(field, node.text)
 
     def _whole(self, field: schema_pb2.FieldSchema, node: Word | Phrase) -> tantivy.Query:

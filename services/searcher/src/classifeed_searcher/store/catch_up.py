@@ -47,5 +47,5 @@ class CatchUp:
         """Return the state in a line."""
         text = f"the index of {client} lacks {self.behind} records of what changed while this searcher was stopped"
         if self.stands_still:
-            return f"{text}; as it does not advance, it is searched as it is. Look at the brokers and at the disk"
+            return f"{text}; as it does not advance, it is searched without them. Check the brokers and the disk"
         return text

@@ -90,7 +90,7 @@ class IndexGeneration:
         try:
             schema = schema_pb2.Schema.FromString((folder / _SCHEMA).read_bytes())
             if not (folder / _INDEX / "meta.json").exists():
-                raise UnusableIndex(f"{folder / _INDEX} holds no index")
+                raise UnusableIndex(f"{folder / _INDEX} has no index")
             return cls(folder, schema, state)
         except (OSError, ValueError) as error:
             raise UnusableIndex(f"{folder} cannot be opened ({error})") from error

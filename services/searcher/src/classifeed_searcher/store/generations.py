@@ -62,7 +62,7 @@ class Generations:
             raise UnusableIndex(f"{self.folder} is empty")
         name = read_json(self.folder / _CURRENT).get("generation")
         if not isinstance(name, str) or not name or Path(name).name != name:
-            raise UnusableIndex(f"{self.folder / _CURRENT} names no index")
+            raise UnusableIndex(f"{self.folder / _CURRENT} does not name an index")
         generation = IndexGeneration.open(self.folder / name)
         self._remove_all_but(name)
         return generation

@@ -45,14 +45,15 @@ class LiveIndex:
             if self.catch_up is not None:
                 raise Unavailable(
                     "INDEX_CATCHING_UP",
-                    f"Not searched yet: {self.catch_up.describe(self.client)}. Ask another replica, or again later.",
+                    f"Not searched yet: {self.catch_up.describe(self.client)}. Call another replica, or try again "
+                    f"later.",
                     metadata={"client": self.client},
                     retry_after_s=2,
                 )
             why = self.rebuild.describe(self.client) if self.rebuild else _OPENING
             raise Unavailable(
                 "INDEX_REBUILDING",
-                f"The index of {self.client} is not whole: {why}. Ask another replica, or again later.",
+                f"The index of {self.client} is incomplete: {why}. Call another replica, or try again later.",
                 metadata={"client": self.client},
                 retry_after_s=5,
             )

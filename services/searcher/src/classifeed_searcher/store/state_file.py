@@ -44,8 +44,8 @@ def read_state(path: Path) -> IndexState:
     stored = read_json(path)
     if stored.get("analysis", 1) != ANALYSIS:
         raise UnusableIndex(
-            f"{path.parent} was made with version {stored.get('analysis', 1)} of how texts are cut into words, this "
-            f"release searches with version {ANALYSIS}"
+            f"{path.parent} was built with version {stored.get('analysis', 1)} of the text analysis, this release "
+            f"uses version {ANALYSIS}"
         )
     try:
         positions = {

@@ -20,7 +20,7 @@ _FROM_PAGES: Final = "The request is for another host, or a web page of another 
 _PROBLEMS: Final = {
     400: "The request is wrong.",
     403: _FROM_PAGES,
-    500: "A fault of the service.",
+    500: "An internal fault of the service.",
     503: "The service starts, stops, or waits for its database: try again later.",
 }
 _NOT_JSON: Final = {415: "The body is not JSON."}

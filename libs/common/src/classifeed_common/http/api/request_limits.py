@@ -26,7 +26,7 @@ class RequestRate:
 
     def __post_init__(self) -> None:
         if self.per_s <= 0 or self.burst < 1:
-            raise ValueError(f"a rate takes more than 0 requests a second and at least 1 at once: {self}")
+            raise ValueError(f"a rate needs more than 0 requests a second and a burst of at least 1: {self}")
 
 
 class _Bucket:

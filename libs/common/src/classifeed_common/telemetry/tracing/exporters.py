@@ -19,7 +19,7 @@ _GROUP: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
 # They write a line for each try of each batch; `ReportedExporter` writes one when it begins and one when it is over.
 _TALKATIVE: Final = ("opentelemetry.exporter.otlp.proto.grpc.exporter", "opentelemetry.sdk._shared_internal")
-_FIX: Final = "see whether what OTEL_EXPORTER_OTLP_ENDPOINT names is there; until it takes them, spans are dropped"
+_FIX: Final = "check the collector at OTEL_EXPORTER_OTLP_ENDPOINT; until it accepts them, spans are dropped"
 
 
 class TracingSettingsError(ValueError):

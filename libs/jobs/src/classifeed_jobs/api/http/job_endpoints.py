@@ -54,7 +54,7 @@ async def list_jobs(services: ApiServices, request: ApiRequest) -> responses.Job
     try:
         after = checked_job_id(query.page_token) if query.page_token is not None else None
     except InvalidArgument as error:
-        raise refusal([FieldViolation("page_token", "must be the next_page_token of a page before")]) from error
+        raise refusal([FieldViolation("page_token", "must be the next_page_token of a previous page")]) from error
     page = await services.admin.list_jobs(query.to_filter(), status=query.status, after=after, limit=query.page_size)
     return responses.JobList(
         jobs=[responses.JobView.model_validate(job) for job in page.jobs],

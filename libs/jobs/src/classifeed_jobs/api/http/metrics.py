@@ -14,11 +14,11 @@ _ROUTE: Final = {"method": "HTTP method", "route": "path with names for its vari
 
 BY_CONTRACT: Final = ContractMetrics(
     requests=METRICS.counter(
-        "requests_total", "Requests that came in.", unit="requests", labels=_ROUTE, standard=_STANDARD
+        "requests_total", "Requests received.", unit="requests", labels=_ROUTE, standard=_STANDARD
     ),
     responses=METRICS.counter(
         "responses_total",
-        "Responses given.",
+        "Responses sent.",
         unit="responses",
         labels={**_ROUTE, "status": "HTTP status code"},
         standard=_STANDARD,

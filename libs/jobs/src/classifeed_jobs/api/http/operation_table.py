@@ -13,7 +13,7 @@ from classifeed_jobs.api.schedule_requests import ScheduleBody
 
 _NO_JOB: Final = {404: "There is no such job."}
 _NO_SCHEDULE: Final = {404: "There is no such schedule."}
-_JOBS_OPEN: Final = {429: "The caller has too many jobs that have not ended."}
+_JOBS_OPEN: Final = {429: "The caller has too many jobs that are not complete."}
 
 OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
@@ -43,7 +43,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "GET",
         "/api/v1/jobs/{job_id}/status",
-        "How a job stands",
+        "Get a job",
         job_endpoints.get_job_status,
         responses.JobStatus,
         rpc="GetJob",
@@ -71,16 +71,16 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/jobs/{job_id}/retry",
-        "Try a failed job again",
+        "Retry a failed job",
         job_endpoints.retry_job,
         responses.JobStatus,
         rpc="RetryJob",
-        problems={**_NO_JOB, 412: "The job does not stand so that this can be done."},
+        problems={**_NO_JOB, 412: "The status of the job does not allow this."},
     ),
     Operation(
         "POST",
         "/api/v1/jobs:retry",
-        "Try failed jobs of a queue again",
+        "Retry failed jobs of a queue",
         job_endpoints.retry_jobs,
         responses.RetriedJobs,
         rpc="RetryJobs",
@@ -89,7 +89,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "GET",
         "/api/v1/queues",
-        "The queues and how they do",
+        "List queues and their state",
         job_endpoints.list_queues,
         responses.QueueList,
         rpc="ListQueues",
@@ -97,7 +97,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/queues/{queue:anything}/pause",
-        "Hold back a queue",
+        "Pause a queue",
         job_endpoints.pause_queue,
         responses.QueueView,
         rpc="PauseQueue",
@@ -105,7 +105,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/queues/{queue:anything}/resume",
-        "Let a queue go on",
+        "Resume a queue",
         job_endpoints.resume_queue,
         responses.QueueView,
         rpc="ResumeQueue",
@@ -122,19 +122,24 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "GET",
         "/api/v1/workers",
-        "The worker processes",
+        "List worker processes",
         job_endpoints.list_workers,
         responses.WorkerList,
         rpc="ListWorkers",
         query=WorkersQuery,
     ),
     Operation(
-        "GET", "/api/v1/locks", "Who holds which lock key", job_endpoints.list_locks, responses.LockList, rpc="GetLocks"
+        "GET",
+        "/api/v1/locks",
+        "List lock keys and their holders",
+        job_endpoints.list_locks,
+        responses.LockList,
+        rpc="GetLocks",
     ),
     Operation(
         "GET",
         "/api/v1/schedules",
-        "What is enqueued when",
+        "List schedules",
         schedule_endpoints.list_schedules,
         responses.ScheduleList,
         rpc="ListSchedules",
@@ -143,7 +148,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "GET",
         "/api/v1/schedules/{name:anything}",
-        "How a schedule stands",
+        "Get a schedule",
         schedule_endpoints.get_schedule,
         responses.ScheduleView,
         rpc="GetSchedule",
@@ -152,7 +157,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "PUT",
         "/api/v1/schedules/{name:anything}",
-        "Make or replace a schedule",
+        "Create or replace a schedule",
         schedule_endpoints.put_schedule,
         responses.ScheduleView,
         rpc="PutSchedule",
@@ -161,7 +166,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "DELETE",
         "/api/v1/schedules/{name:anything}",
-        "Remove a schedule",
+        "Delete a schedule",
         schedule_endpoints.delete_schedule,
         responses.ScheduleView,
         rpc="DeleteSchedule",
@@ -170,7 +175,7 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/schedules/{name:anything}/pause",
-        "Hold back a schedule",
+        "Pause a schedule",
         schedule_endpoints.pause_schedule,
         responses.ScheduleView,
         rpc="PauseSchedule",
@@ -179,14 +184,14 @@ OPERATIONS: Final[tuple[Operation[ApiServices], ...]] = (
     Operation(
         "POST",
         "/api/v1/schedules/{name:anything}/resume",
-        "Let a schedule go on",
+        "Resume a schedule",
         schedule_endpoints.resume_schedule,
         responses.ScheduleView,
         rpc="ResumeSchedule",
         problems=_NO_SCHEDULE,
     ),
     Operation(
-        "GET", "/health", "Whether the process answers", job_endpoints.get_health, responses.Health, is_audited=False
+        "GET", "/health", "Whether the process responds", job_endpoints.get_health, responses.Health, is_audited=False
     ),
     Operation("GET", "/info", "What is running", job_endpoints.get_info, responses.Info),
 )

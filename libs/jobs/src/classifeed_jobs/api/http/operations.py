@@ -30,10 +30,10 @@ class ApiServices:
 class JobsQuery(FilterBody):
     """Which jobs."""
 
-    status: Status | None = Field(default=None, description="Only jobs that stand so.")
+    status: Status | None = Field(default=None, description="Only jobs with this status.")
     page_size: PageSize = DEFAULT_PAGE
     page_token: Annotated[str, Described({"format": "uuid"})] | None = Field(
-        default=None, description="next_page_token of the page before."
+        default=None, description="next_page_token of the previous page."
     )
 
 
@@ -44,7 +44,7 @@ class EventsQuery(BaseModel):
 
     page_size: PageSize = MAX_PAGE
     page_token: Annotated[int, Field(ge=0, lt=1 << 63)] | None = Field(
-        default=None, description="next_page_token of the page before."
+        default=None, description="next_page_token of the previous page."
     )
 
 
@@ -54,7 +54,7 @@ class SchedulesQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     page_size: PageSize = DEFAULT_PAGE
-    page_token: ScheduleName | None = Field(default=None, description="next_page_token of the page before.")
+    page_token: ScheduleName | None = Field(default=None, description="next_page_token of the previous page.")
 
 
 class WorkersQuery(BaseModel):
@@ -63,4 +63,4 @@ class WorkersQuery(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     page_size: PageSize = DEFAULT_PAGE
-    page_token: WorkerId | None = Field(default=None, description="next_page_token of the page before.")
+    page_token: WorkerId | None = Field(default=None, description="next_page_token of the previous page.")

@@ -32,9 +32,9 @@ class TriggerResponse(ResponseModel):
     """The job that has the request."""
 
     job_id: UUID
-    status: Status | None = Field(description="Null: the key's job has ended and was dropped from the archive.")
+    status: Status | None = Field(description="Null: the key's job is complete and was removed from the archive.")
     differs: list[Literal["queue", "task", "args", "lock_key"]] = Field(
-        default=[], description="There when the idempotency key was used before: what was asked otherwise then."
+        default=[], description="Present when the idempotency key was used before: what differed in that request."
     )
 
 
@@ -49,12 +49,12 @@ class JobStatus(ResponseModel):
 
     job_id: UUID
     status: Status
-    attempt: int = Field(description="Tries so far, the one under way among them.")
-    started_at: Time | None = Field(description="First given to a worker; kept over retries.")
+    attempt: int = Field(description="Attempts so far, the current one included.")
+    started_at: Time | None = Field(description="First claimed by a worker; kept over retries.")
     finished_at: Time | None = Field(description="Ended.")
-    heartbeat_at: Time | None = Field(description="Its worker last said that it lives; null unless running.")
-    error: str | None = Field(description="What the last failed try said; success clears it.")
-    progress: dict[str, Any] | None = Field(description="What its pipeline said last: processed, total, and more.")
+    heartbeat_at: Time | None = Field(description="Last heartbeat of its worker; null unless running.")
+    error: str | None = Field(description="Error of the last failed attempt; success clears it.")
+    progress: dict[str, Any] | None = Field(description="Last progress of its pipeline: processed, total, and more.")
 
 
 class CanceledJob(ResponseModel):
@@ -112,7 +112,7 @@ class JobList(ResponseModel):
 class EventView(ResponseModel):
     """One thing that happened to a job."""
 
-    event_id: int = Field(description="Grows in the job.")
+    event_id: int = Field(description="Grows within the job.")
     kind: str = Field(description="queued, picked, retry, requeued, cancel_requested, succeeded, failed, canceled, …")
     at: Time
     attempt: int
@@ -134,21 +134,21 @@ class QueueView(ResponseModel):
     paused: bool
     paused_at: Time | None
     paused_by: str | None
-    depth: int = Field(description="Jobs that wait, for whatever.")
+    depth: int = Field(description="Jobs that wait, for any reason.")
     ready: int = Field(description="Jobs that could run now.")
-    delayed: int = Field(description="Jobs whose time has not come.")
+    delayed: int = Field(description="Jobs that are not due yet.")
     parked: int = Field(description="Jobs that wait for their lock key.")
     running: int
     oldest_age_s: float | None = Field(description="How long the oldest due job has waited, in seconds.")
-    succeeded_per_s: float = Field(description="Ends of this kind a second, over the last minute.")
+    succeeded_per_s: float = Field(description="Completions of this kind a second, over the last minute.")
     failed_per_s: float
     canceled_per_s: float
     failed_last_hour: int
-    workers: int = Field(description="Processes that work the queue.")
-    concurrency_limit: int | None = Field(description="Jobs at a time over all workers; null: no limit.")
-    partition_limit: int | None = Field(description="Jobs of one partition_key at a time; null: no limit.")
-    rate_limit: float | None = Field(description="Jobs begun a second, at most; null: no limit.")
-    rate_burst: int | None = Field(description="Jobs that may begin at once after a quiet time.")
+    workers: int = Field(description="Processes that run jobs of the queue.")
+    concurrency_limit: int | None = Field(description="Jobs that run at a time over all workers; null: no limit.")
+    partition_limit: int | None = Field(description="Jobs of one partition_key that run at a time; null: no limit.")
+    rate_limit: float | None = Field(description="Maximum jobs started per second; null: no limit.")
+    rate_burst: int | None = Field(description="Jobs that may start at once after an idle time.")
 
 
 class QueueList(ResponseModel):
@@ -164,7 +164,7 @@ class WorkerView(ResponseModel):
     queues: list[str]
     started_at: Time
     renewed_at: Time = Field(description="When it renewed its lease last.")
-    running: int = Field(description="Jobs that it has.")
+    running: int = Field(description="Jobs claimed by it.")
 
 
 class WorkerList(ResponseModel):
@@ -204,14 +204,14 @@ class ScheduleView(ResponseModel):
     lease_ttl_sec: int | None = Field(description="Null: the service's.")
     cron: str | None
     every_sec: int | None
-    time_zone: str = Field(description="Of the clocks that cron is read on.")
-    missed: Missed = Field(description="What becomes of slots that nobody was there for.")
+    time_zone: str = Field(description="Time zone in which cron is evaluated.")
+    missed: Missed = Field(description="What happens to missed slots.")
     grace_sec: int
     paused: bool
     paused_at: Time | None
     paused_by: str | None
     next_slot: Time | None = Field(description="Null while it is paused.")
-    last_slot: Time | None = Field(description="The slot of the last job made for it; null: none yet.")
+    last_slot: Time | None = Field(description="The slot of the last job enqueued for it; null: none yet.")
     last_job_id: UUID | None
 
 

@@ -109,7 +109,7 @@ class JobMethods:
                 return
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._draining.wait(), _WATCH_PERIOD_S)
-                raise Unavailable("DRAINING", "The service is stopping; the job goes on. Watch it again.")
+                raise Unavailable("DRAINING", "The service is stopping; the job continues. Watch it again.")
 
     async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
         """Request that a job stops.
@@ -163,4 +163,4 @@ def _read_token(token: str) -> UUID:
     try:
         return checked_job_id(token)
     except InvalidArgument as error:
-        raise refusal([FieldViolation("page_token", "is no token that ListJobs gave")]) from error
+        raise refusal([FieldViolation("page_token", "is not a token of ListJobs")]) from error

@@ -84,7 +84,7 @@ OPERATIONS: Final[tuple[Operation[ReviewServices], ...]] = (
     Operation(
         "POST",
         "/reviews/given-back",
-        "Give a text back",
+        "Return a text",
         give_back,
         GivenBack,
         rpc="ClaimReview",

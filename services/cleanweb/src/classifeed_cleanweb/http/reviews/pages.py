@@ -87,7 +87,7 @@ class ReviewPages:
         after = int(given) if given.isdecimal() and len(given) < 19 else 0
         claim = await claim_review(self.database, project.name, reviewer, lease_s=self.terms.lease_s, after=after)
         if claim.review is None:
-            again = "Look again, skipped ones too" if after else "Look again"
+            again = "Refresh, with skipped texts" if after else "Refresh"
             main = html_of("nothing_waits.html", title=project.title, project=project.name, again=again)
         else:
             main = self._text(project, claim.review, after)

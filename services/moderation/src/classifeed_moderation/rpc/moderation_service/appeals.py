@@ -123,14 +123,14 @@ class Appeals:
             ):
                 raise FailedPrecondition(
                     "APPEAL_ENDED",
-                    f"Appeal {appeal.appeal_id} is decided, or its text was changed or judged again since: "
-                    "nothing to decide.",
+                    f"Appeal {appeal.appeal_id} is decided, or its text was changed or judged again since: there is "
+                    f"nothing to decide.",
                 )
             if await _has_decided(tx, subject, request.reviewer):
                 raise PermissionDenied(
                     "REVIEWER_DECIDED_BEFORE",
-                    f"{request.reviewer} has decided about the text of appeal {appeal.appeal_id} before. "
-                    "Somebody else has to decide it.",
+                    f"{request.reviewer} has decided about the text of appeal {appeal.appeal_id} before. Another "
+                    f"reviewer must decide it.",
                 )
             reason = Reason(request.rule) if status is Status.DISAPPROVED else None
             judgement = Judgement(status, request.rule, subject.tags, reason)

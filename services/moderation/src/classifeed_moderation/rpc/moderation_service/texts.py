@@ -160,6 +160,6 @@ def _read_place(token: str) -> tuple[datetime | str, str]:
     except ValueError:
         raise InvalidArgument(
             "PAGE_TOKEN_INVALID",
-            "page_token is not one that this method gave out. Begin again without a token.",
-            violations=[FieldViolation("page_token", "must come from the response before")],
+            "page_token is not a token of this method. Begin again without a token.",
+            violations=[FieldViolation("page_token", "must be the token of the previous response")],
         ) from None
