@@ -62,7 +62,7 @@ function choose(box) {
 const sendOpinion = () => once(async () => {
   const verdicts = boxes().filter((box) => box.checked).map((box) => box.value);
   if (!verdicts.length && !document.getElementById("nothing").checked) {
-    throw new Error("Type the numbers of the verdicts, or 0 if none of them holds.");
+    throw new Error("Type the numbers of the verdicts, or 0 if none of them applies.");
   }
   await send("/reviews/opinions", {review_id: Number(review.dataset.review), verdicts});
   sayOnNextPage("Sent.");
@@ -124,8 +124,8 @@ function onClick(id, action) {
   if (button) button.addEventListener("click", action);
 }
 
-onClick("skip", () => giveBack(review.dataset.skip, "Given back. This is the next text."));
-onClick("leave", () => giveBack("/reviews", "Given back."));
+onClick("skip", () => giveBack(review.dataset.skip, "Returned. This is the next text."));
+onClick("leave", () => giveBack("/reviews", "Returned."));
 onClick("show", () => { say(""); dialog.showModal(); dialog.scrollTop = 0; });
 onClick("hide", () => dialog.close());
 document.querySelectorAll("[data-sign-out]").forEach((button) => button.addEventListener("click", signOut));
@@ -143,7 +143,7 @@ function showTimeLeft(endsAt) {
   const leftS = Math.max(0, Math.round((endsAt - performance.now()) / 1000));
   document.getElementById("left").textContent = `${Math.floor(leftS / 60)}:${String(leftS % 60).padStart(2, "0")}`;
   if (leftS > 0) return;
-  say("Your time is over: somebody else may get this text. Press Enter to try to send, or q to leave.", true);
+  say("Your time is over: another reviewer may get this text. Press Enter to try to send, or q to leave.", true);
   clearInterval(showTimeLeft.timer);
 }
 
