@@ -107,7 +107,7 @@ async def test_every_page_is_reached_and_left_by_keys(browsers: Browsers, start_
     await anna.press("2", ESCAPE)
     assert await is_chosen(anna, "4"), "keys are for what is in front"
     await anna.press("q")
-    await anna.wait_for("Given back.")
+    await anna.wait_for("Returned.")
     await anna.press("o")
     await anna.wait_for("Paste the token")
     assert await anna.complaints() == []

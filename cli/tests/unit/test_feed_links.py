@@ -60,7 +60,7 @@ LOADED = {
 SAME = {
     **FETCH,
     "outcome": "FETCH_OUTCOME_NOT_MODIFIED",
-    "message": "The site says that the file is as before.",
+    "message": "The site reports that the file is unchanged.",
     "http_status": 304,
     "task": "sellers/my-shop/feeds/default/tasks/7",
     "start_time": "2026-11-21T19:50:03Z",

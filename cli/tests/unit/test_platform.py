@@ -170,7 +170,7 @@ async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.Monke
 
 
 async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
-    problem = b'{"detail": "What waits cannot be counted (uploads: no answer within 5 s)."}'
+    problem = b'{"detail": "The backlog cannot be counted (uploads: no answer within 5 s)."}'
     limits: dict[str, float] = {}
 
     async def get(address: str, path: str, timeout_s: float) -> tuple[int, bytes] | None:
@@ -188,7 +188,7 @@ async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pyt
     assert error.value.exit_code == ExitCode.TIME_OUT
     document = error.value.as_document()
     assert document["left"] == {"loader": {"unreachable": 1}, "api": {"unreachable": 1}, "offers": {"lag": 2}}
-    assert document["unreachable"]["api"].startswith("What waits cannot be counted")
+    assert document["unreachable"]["api"].startswith("The backlog cannot be counted")
     text = str(error.value)
     assert "offers.lag 2; loader does not report its backlog: http://silent/backlog does not respond" in text
     assert "; api does not report its backlog:" in text

@@ -59,8 +59,8 @@ def test_a_token_in_a_file_is_not_printed(keys: Path, tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--for", "shop", "--may", "FeedService/Nothing"], "names no method that a team can be given"),
-        (["--for", "shop", "--may", "ReceiverService/*"], "names no method that a team can be given"),
+        (["--for", "shop", "--may", "FeedService/Nothing"], "names no method that a team may call"),
+        (["--for", "shop", "--may", "ReceiverService/*"], "names no method that a team may call"),
         (["--for", "The Shop", "--may", "read"], "cannot be the name of a team"),
     ],
 )

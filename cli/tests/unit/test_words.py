@@ -39,7 +39,7 @@ def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal
 
 
 def test_credentials_of_another_site_are_asked_for_by_their_options(api: Any, terminal: Any, refusal: Any) -> None:
-    wrong = {"feed.settings.source.credentials": "must be given anew"}
+    wrong = {"feed.settings.source.credentials": "must be given again"}
     message = "The link would lead elsewhere."
     reason = "FEED_CREDENTIALS_OF_ANOTHER_SITE"
     api.respond("UpdateFeed", refusal("INVALID_ARGUMENT", reason, message, FEED, wrong))

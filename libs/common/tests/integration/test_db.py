@@ -192,7 +192,7 @@ async def test_names_are_looked_for_in_further_schemas_after_the_own(database: D
     assert found == [("test.shared",), ("beside.other",)]
     async with database.connection() as connection:
         assert await (await connection.execute("SELECT to_regclass('test.test_or_beside')::text")).fetchone() != (None,)
-    with pytest.raises(ValueError, match="no plain lower-case name"):
+    with pytest.raises(ValueError, match="not a plain lower-case name"):
         Database(database_dsn, schema="test", further_schemas=["x; DROP"], application_name="joined")
 
 

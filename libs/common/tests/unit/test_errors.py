@@ -80,7 +80,7 @@ def test_a_status_of_a_stranger_is_understood() -> None:
 @pytest.mark.parametrize(
     ("code", "kind", "words"),
     [
-        (grpc.StatusCode.UNAVAILABLE, Unavailable, "processor at h:1 does not answer. Try again. (broken)"),
+        (grpc.StatusCode.UNAVAILABLE, Unavailable, "processor at h:1 does not respond. Try again. (broken)"),
         (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded, "processor at h:1 did not respond in time."),
     ],
 )

@@ -85,7 +85,7 @@ def test_no_token_goes_past_what_the_operator_may(folder: Path) -> None:
     verified = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
     with pytest.raises(PermissionDenied):
         POLICY.check(of_services, verified.caller, verified.may)
-    with pytest.raises(ValueError, match="names no method that a team can be given"):
+    with pytest.raises(ValueError, match="names no method that a team may call"):
         expand_methods([f"{service}/{name}"], POLICY)
 
 

@@ -279,7 +279,7 @@ async def test_figures_of_queues(bench: Bench) -> None:
 def test_limits_that_say_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="max_running must be above 0"):
         QueueLimits(max_running=0)
-    with pytest.raises(ValueError, match="rate_burst says nothing"):
+    with pytest.raises(ValueError, match="rate_burst has no effect"):
         QueueLimits(rate_burst=3)
 
 

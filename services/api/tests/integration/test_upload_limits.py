@@ -120,7 +120,7 @@ async def test_idlest_upload_makes_place_when_all_places_are_taken(
     async with asyncio.timeout(60):
         while not await is_taken():
             await asyncio.sleep(0.05)
-        with pytest.raises(grpc.aio.AioRpcError, match="another upload needed the place"):
+        with pytest.raises(grpc.aio.AioRpcError, match="another upload needed its slot"):
             await idle
     await busy.done_writing()
     await busy

@@ -647,7 +647,7 @@ def test_the_check_of_a_file_has_one_moment_for_all_of_its_offers() -> None:
         explanation = step_of(explain(facts(look, None, None)), "FILE")
         assert NOW_MICROS - explanation.time.ToMicroseconds() == 26 * SECOND
     unread = step_of(explain(facts(Look(task(7), UNKNOWN, []), kept(), found())), "FILE")
-    assert not unread.HasField("time"), "nobody could say it"
+    assert not unread.HasField("time"), "the server does not report it"
 
 
 def test_what_an_earlier_load_brought_about_has_no_time_on_the_way_of_this_one() -> None:

@@ -31,7 +31,7 @@ def test_no_sentence_stands_beside_the_table() -> None:
 
 
 def test_what_a_sentence_is() -> None:
-    others = ("The list of offers has not taken it", "", "Final", "change too much")  # pieces, which end in no stop
+    others = ("The list of offers has not applied it", "", "Final", "change too much")  # pieces, which end in no stop
     found = {name for name in NAMES if SENTENCE.search(getattr(sentences, name))}
     assert {"NOT_REACHED", "IN_OFFERS", "BANNED", "NOT_ALL", "TAKES_LONG"} <= found
     assert not any(SENTENCE.search(other) for other in others)

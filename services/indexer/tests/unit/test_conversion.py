@@ -47,8 +47,8 @@ def field(name: str, *values: dict[str, Any]) -> Callable[[RawDocument], object]
         (field("price", {"string_value": "5"}), "field price is DOUBLE and takes double_value, not string_value"),
         (field("price", {}), "an empty value"),
         (field("price", {"double_value": 1}, {"double_value": 2}), "2 values, but is not repeated"),
-        (lambda raw: raw.embeddings.add(name="meaning", values=[1]), "1 components, epoch 3 says 3"),
-        (lambda raw: raw.embeddings.add(name="other", values=[1]), "says nothing of it"),
+        (lambda raw: raw.embeddings.add(name="meaning", values=[1]), "1 components; epoch 3 has 3"),
+        (lambda raw: raw.embeddings.add(name="other", values=[1]), "has none of this name"),
     ],
 )
 def test_what_does_not_fit_is_named(

@@ -68,7 +68,7 @@ def spoil_end(change: Callable[[TaskEnd], object]) -> Callable[[Load], TaskEnd]:
         (spoil_batch(lambda it: setattr(it.records[0], "external_id", "")), "external_id must have"),
         (spoil_batch(lambda it: setattr(it.records[0], "external_id", "x" * 257)), "external_id must have"),
         (spoil_batch(lambda it: setattr(it.records[0], "external_id", "a\0")), "external_id must have"),
-        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "b")), "'b') of batch 1: stands twice"),
+        (spoil_batch(lambda it: setattr(it.records[0], "external_id", "b")), "'b') of batch 1: is in the batch twice"),
         (spoil_batch(lambda it: it.records[0].ClearField("content")), "neither content nor an error"),
         (spoil_batch(lambda it: setattr(it.records[1], "content_hash", b"")), "record 2"),
         (spoil_end(lambda it: setattr(it, "disposition", 0)), "disposition 0"),
@@ -105,5 +105,5 @@ def test_a_patch_of_an_unknown_field_is_poison(records: Records, new_load: type[
 def test_what_is_no_request_is_poison(records: Records, new_load: type[Load], changes: dict[str, Any]) -> None:
     record = record_of(new_load([]).end, **changes)
     assert parse_request(record) is None
-    with pytest.raises(Poison, match="is no request"):
+    with pytest.raises(Poison, match="is not a request"):
         decode_request(record)

@@ -13,7 +13,7 @@ from ..conftest import Build
 @pytest.mark.parametrize(
     ("field", "path", "message"),
     [
-        ({"name": "title", "type": "FIELD_TYPE_INT"}, "schema.fields[7].name", "title stands twice"),
+        ({"name": "title", "type": "FIELD_TYPE_INT"}, "schema.fields[7].name", "title is used twice"),
         ({"name": "t", "type": "FIELD_TYPE_TEXT"}, "schema.fields[7].analyzer", "needs an analyzer"),
         ({"name": "t", "type": "FIELD_TYPE_INT", "analyzer": 2}, "schema.fields[7].analyzer", "leave it unset"),
         ({"name": "t", "type": "FIELD_TYPE_INT", "boost": 2}, "schema.fields[7].boost", "leave it 0"),

@@ -71,7 +71,7 @@ async def test_difference_is_named_and_the_index_made_again(
         return searcher.live.generation is not first
 
     await searcher.until(is_made_again)
-    assert any("differ from the registry (shard" in line and "is being made again" in line for line in named), named
+    assert any("differ from the registry (shard" in line and "is being rebuilt" in line for line in named), named
     await searcher.settled()
     assert searcher.versions() == await upstream.live_versions()
     assert not searcher.verifier.blocked()
@@ -105,7 +105,7 @@ async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(upstream: A
     await searcher.until(lambda: bool(searcher.live.differing))
     await asyncio.sleep(3)  # several comparisons
     assert searcher.live.generation is second
-    assert "did not mend it" in searcher.verifier.blocked()[upstream.client]
+    assert "did not correct it" in searcher.verifier.blocked()[upstream.client]
     backlog = await searcher.verifier.backlog()
     assert backlog[f"{upstream.client} shards that differ from the registry"] == 1, "not settled"
     await upstream.push(build.upsert("k7", 2))

@@ -85,7 +85,7 @@ def test_switch_names_the_next_generation(generations: Generations) -> None:
         ("half a state", "cannot be read"),
         ("state of another kind", "cannot be read"),
         ("other format", "format 1, this release reads 2"),
-        ("words of the release before", "version 1 of how texts are cut into words"),
+        ("words of the release before", "version 1 of the text analysis"),
         ("no index", "has no index"),
         ("damaged index", "cannot be opened"),
         ("no schema", "cannot be opened"),

@@ -191,7 +191,7 @@ async def test_each_status_has_its_words(
     web = await serve(lambda request: request.respond(status=status))
     failed = await code_of(fetcher, web.url("/feed.xml?key=secret"), tmp_path / "feed")
     assert (failed.code, failed.http_status, failed.retry_after_s) == (code, status, None)
-    assert failed.message.startswith(f"{web.url()} answered with status {status}. ")
+    assert failed.message.startswith(f"{web.url()} responded with status {status}. ")
     assert "secret" not in failed.message
 
 

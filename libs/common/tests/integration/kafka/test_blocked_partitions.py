@@ -199,14 +199,14 @@ async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
     async def handle(tx: Tx, records: Sequence[Record]) -> None:
         for record in records:
             if len(record.value) > 100:
-                raise Poison(record, "is no request")
+                raise Poison(record, "is not a request")
         await ledger.write(tx, records)
 
     async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):
         await eventually(ledger.holding(sent))
     [letter] = await asyncio.to_thread(read_letters, dlq(topic), 1)
     headers = headers_of(letter)
-    assert headers["dlq-reason"] == b"is no request"
+    assert headers["dlq-reason"] == b"is not a request"
     assert (headers["dlq-topic"], headers["dlq-offset"]) == (topic.encode(), b"0")
     assert headers.get("dlq-cut") == (f"value {size}".encode() if is_cut else None)
     assert garbage.startswith(value_of(letter))
@@ -234,7 +234,7 @@ async def test_a_record_with_a_huge_key_and_huge_headers_becomes_a_dead_letter(
 
     async def handle(tx: Tx, records: Sequence[Record]) -> None:
         if records[0].offset == 0:
-            raise Poison(records[0], "is no request")
+            raise Poison(records[0], "is not a request")
         await ledger.write(tx, records)
 
     async with running(consumer(topic, handle=handle, dead_letters=DeadLetters(producer))):

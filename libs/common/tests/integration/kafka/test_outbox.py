@@ -495,7 +495,7 @@ async def test_shards_are_apart(
 
 async def test_too_large_a_message_is_refused_where_it_is_made(db: Database, outbox: Outbox) -> None:
     async with db.transaction() as tx:
-        with pytest.raises(InvalidArgument, match="cut it smaller"):
+        with pytest.raises(InvalidArgument, match="split it"):
             await outbox.put(tx, [Message("t", b"k", b"ok"), Message("t", b"k", bytes(1_000_001))])
     async with db.connection() as connection:
         assert await (await connection.execute("SELECT count(*) FROM outbox")).fetchone() == (0,)

@@ -35,7 +35,7 @@ JSON = '{\n\t"name": "of json",\n\t"rules": [{"verdict": "spam", "allowed": true
         ('{"rules": [\n{"verdict": "spam",\n"allowed": 1}]}', "line 3, rules[0].allowed: 1 is not of type 'boolean'"),
         ('{\n\t"rules": 1\n}', "line 2, rules: 1 is not of type 'array'"),
         ('{"name": "\\ud83d\\ude00",\n"rules": 1}', "rules: 1 is not"),  # no YAML: a path, and no line
-        ("[" * 100_000, "is no JSON that can be read"),
+        ("[" * 100_000, "is JSON that cannot be read"),
         ("rules: []", "line 1: is no JSON"),
     ],
 )

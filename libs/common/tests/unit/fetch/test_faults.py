@@ -28,8 +28,8 @@ def test_every_code_has_all_its_words_and_is_used() -> None:
 
 
 def test_a_failure_says_what_happened_and_what_to_do() -> None:
-    failed = FetchFailed("HTTP_GONE", "http://shop.example.com/feed answered with status 410", http_status=410)
+    failed = FetchFailed("HTTP_GONE", "http://shop.example.com/feed responded with status 410", http_status=410)
     assert str(failed) == failed.message
     assert failed.message == (
-        "http://shop.example.com/feed answered with status 410. Give the new link of the file, or remove the feed."
+        "http://shop.example.com/feed responded with status 410. Give the new link of the file, or remove the feed."
     )

@@ -38,7 +38,7 @@ def test_every_outcome_of_the_contract_is_taken(kind: Kind) -> None:
 @pytest.mark.parametrize("outcome", [0, 77, -1])
 @pytest.mark.parametrize("kind", _ENUMS)
 def test_an_unknown_outcome_is_a_dead_letter_that_says_so(kind: Kind, outcome: int) -> None:
-    with pytest.raises(Poison, match=f"says outcome {outcome}, which this version does not know"):
+    with pytest.raises(Poison, match=f"has outcome {outcome}, which is unknown to this version"):
         decode_result(record_of(kind(**_ADDRESS, outcome=outcome)))  # type: ignore[arg-type]
 
 
