@@ -20,10 +20,10 @@ _OFFERS = """
 ## One offer
 
 An ERROR keeps this offer from being applied: one that exists stays as it is, a new one is not created. A WARNING does
-not. All other offers of the file are loaded. What is wrong several times in one field of an offer is one issue, with
-the place of the first and the count of all.
+not. All other offers of the file are loaded. Several equal faults in one field of an offer are one issue, with
+the position of the first and the count of all.
 
-Of one load at most 100 issues of a code and 10,000 in all are listed. The rest is counted, by code and field, and said
+Of one load at most 100 issues of a code and 10,000 in all are listed. The rest is counted, by code and field, and shown
 as “… and 499,912 more with PRICE_INVALID that are not listed”: correct those that are listed, and load the file again.
 
 Words in *italics* stand for elements, and … for what is found in the file: an issue of your file names them as its
@@ -46,15 +46,15 @@ _NAMES = {
     )
 } | {
     "id_words": "*id*",
-    "title_words": "what the format takes titles from",
+    "title_words": "the element of the title",
     "price_words": "an amount as the format writes it, such as 1499.90",
     "currency_fix": "Name the currency as the format does.",
     "category_words": "a category as the format names it",
     "because": "",
     "instead": "the offer is shown without one, or the sale price was used",
-    "source": "and it is said where that is from",
+    "source": "and the origin of the currency is named",
     "unit": "bytes or elements",
-    "expected": "what is said beside it",
+    "expected": "the value that the issue names",
 }
 
 

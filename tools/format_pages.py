@@ -70,7 +70,7 @@ It is recognised by its {recognised_by}.
   of the load, else RUB where the shop lists none.
 - An offer without `<categoryId>`, or with one that the shop does not list, has the path in `<category>` or
   `<product_type>`, such as Home > Kitchen > Kettles. Without any it is taken without a category.
-- A title is `<name>`, or else `<typePrefix>`, `<vendor>` and `<model>`, each said once.
+- A title is `<name>`, or else `<typePrefix>`, `<vendor>` and `<model>`, each named once.
 
 ## Sample
 

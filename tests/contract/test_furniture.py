@@ -52,6 +52,13 @@ def rules_broken(path: str, text: str) -> list[str]:
         ("word", "cli/src/classifeed_cli/views/run.py", "def f(request): ...", "def f(asked): ..."),
         ("word", "cli/tests/run.py", "class A:\n  stage: str", "class A:\n  fate: str"),
         ("word", "tests/run.py", "def f(self): self._outcome = 1", "def f(self): self._fate = 1"),
+        ("message", f"{_API}/app/run.py", 'Fault("The load continues.")', 'Fault("The load goes on.")'),
+        ("message", f"{_API}/app/run.py", 'Fault(f"{peer} does not respond")', 'Fault(f"{peer} does not answer")'),
+        ("message", f"{_API}/app/run.py", 'a = "Requested again."', 'a = (\n  "Asked "\n  "again."\n)'),
+        (
+            "message", "cli/src/classifeed_cli/commands/run.py",
+            'def show():\n  """Print the outcome."""', 'def show():\n  """Print what became of it."""',
+        ),
     ],
 )  # fmt: skip
 def test_a_rule_finds_what_breaks_it(rule: str, path: str, right: str, wrong: str) -> None:
@@ -79,6 +86,22 @@ def test_the_place_of_a_module_counts(rule: str, path: str, text: str) -> None:
 def test_names_of_tests_and_stored_names_may_have_any_word() -> None:
     assert not rules_broken("cli/tests/test_run.py", "def test_a_caller_is_told(): ...")
     assert not rules_broken(f"{_API}/store/feeds.py", "class Row:\n  sealed_credentials: bytes")
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (f"{_API}/app/run.py", '"""It goes on."""\ndef f():\n  """Nobody asked."""'),
+        (f"{_API}/app/run.py", 'class A:\n  x: int\n  """How it goes on."""'),
+        ("cli/src/classifeed_cli/commands/run.py", 'def _show():\n  """Print what became of it."""'),
+        (f"{_API}/app/run.py", 'KEY = "asked"'),
+        (f"{_API}/app/run.py", 'log.info("task.answers.taken")'),
+        (f"{_API}/tests/unit/test_run.py", 'assert f() == "The load goes on."'),
+    ],
+    ids=("docstrings", "of an attribute", "of no command", "a name", "an event", "a test"),
+)
+def test_what_nobody_reads_as_a_message_may_have_any_phrase(path: str, text: str) -> None:
+    assert rules_broken(path.replace("/src/classifeed_api/tests", "/tests"), text) == []
 
 
 def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,13 +18,15 @@ _PLAIN: Final = {
 }  # fmt: skip
 _WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - _PLAIN))})(?![\w-])", re.IGNORECASE)
 NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
-# Made from texts in the code, or what was and what is to come.
-_OTHERS: Final = {
-    "cli.md", "error-codes.md", "fetch-codes.md", "metrics.md", "mutations.md", "benchmarks.md", "glossary.md",
-    "CHANGELOG.md", "ROADMAP.md",
-}  # fmt: skip
-_FOLDERS: Final = (ROOT, ROOT / "docs" / "how-to", REFERENCE)
-WRITTEN: Final = [page for page in PAGES if page.parent in _FOLDERS and page.name not in _OTHERS]
+# Made from mutations, or what was and what is to come.
+_OTHERS: Final = {"mutations.md", "benchmarks.md", "glossary.md", "CHANGELOG.md", "ROADMAP.md"}
+_FOLDERS: Final = (ROOT, ROOT / "docs" / "how-to", REFERENCE, REFERENCE / "formats")
+_READMES: Final = ("services", "libs")
+WRITTEN: Final = [
+    page
+    for page in PAGES
+    if (page.parent in _FOLDERS or page.relative_to(ROOT).parts[0] in _READMES) and page.name not in _OTHERS
+]
 PROTOS: Final = sorted((ROOT / "proto" / "classifeed").rglob("*.proto"))
 
 

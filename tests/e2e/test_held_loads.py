@@ -91,7 +91,9 @@ def test_prices_times_ten_are_not_found_until_they_are_confirmed(suite: Suite, s
     )
     assert found() == before
     explained = suite.run("offer", "explain", seller, "default", what["sample_prices"][0]["external_id"]).document
-    assert f"as it would change {int(moved):,} of {int(moved):,} changed prices by a large factor" in explained["summary"]
+    assert (
+        f"as it would change {int(moved):,} of {int(moved):,} changed prices by a large factor" in explained["summary"]
+    )
 
     rejected = decide("reject", held)
     assert (rejected.exit_code, rejected.document["status"]) == (0, "SUCCEEDED"), rejected.document

@@ -6,13 +6,14 @@ import sys
 from collections.abc import Iterable
 
 from tools.furniture.areas import Finding, Module, modules
+from tools.furniture.messages import check_messages
 from tools.furniture.rules import RULES
 from tools.furniture.words import check_words
 
 
 def find(checked: Iterable[Module]) -> list[Finding]:
     """Return what breaks a rule, in the order of the tree."""
-    checks = [*RULES.values(), check_words]
+    checks = [*RULES.values(), check_words, check_messages]
     return [finding for module in checked for check in checks for finding in check(module)]
 
 

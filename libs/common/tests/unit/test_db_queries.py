@@ -28,7 +28,7 @@ def test_blocks_become_statements_without_comments() -> None:
     ("text", "message"),
     [
         ("SELECT 1", "f.sql:1: SQL before the first"),
-        ("-- name: a\nSELECT 1\n-- name: a\nSELECT 2", "f.sql:3: the name 'a' stands twice"),
+        ("-- name: a\nSELECT 1\n-- name: a\nSELECT 2", "f.sql:3: the name 'a' is used twice"),
         ("-- name: a\n-- nothing\n", "the query 'a' is empty"),
     ],
 )

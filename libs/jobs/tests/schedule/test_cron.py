@@ -97,8 +97,8 @@ def test_next_slot_lies_ahead_and_nothing_lies_between(expression: str, zone: st
         ("60 * * * *", "does not lie in 0-59"),
         ("5-1 * * * *", "does not lie in"),
         ("*/0 * * * *", "does not lie in"),
-        ("a * * * *", "is no value, range or step"),
-        ("*/ * * * *", "is no value, range or step"),
+        ("a * * * *", "is not a value, range or step"),
+        ("*/ * * * *", "is not a value, range or step"),
         ("0 0 30 2 *", "never due"),
     ],
 )

@@ -90,5 +90,5 @@ class OffersSettings(ServiceJobSettings):
     @classmethod
     def _must_be_a_move(cls, value: float) -> float:
         if 0 < value <= 1:
-            raise ValueError("a factor of 1 is no change of a price; set one above 1, or 0 for none")
+            raise ValueError("a factor of 1 does not change a price; set one above 1, or 0 for none")
         return value

@@ -62,12 +62,12 @@ def test_limits_are_those_of_the_installation() -> None:
     ("found", "disposition", "decision", "expected"),
     [
         (loss(100, 90), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Course.HOLD, REMOVALS)),
-        (loss(100, 10), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON)),
-        (loss(100, 90), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.GO_ON, forgets_sizes=True)),
-        (loss(100, 10), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.GO_ON)),
+        (loss(100, 10), "DELETE", HOLD_DECISION_UNSPECIFIED, Decision(Course.PROCEED)),
+        (loss(100, 90), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.PROCEED, forgets_sizes=True)),
+        (loss(100, 10), "DELETE", HOLD_DECISION_CONFIRM, Decision(Course.PROCEED)),
         (loss(100, 90), "DELETE", HOLD_DECISION_REJECT, Decision(Course.DROP)),
-        (loss(100, 90), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON, forgets_sizes=True)),
-        (loss(100, 0), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.GO_ON)),
+        (loss(100, 90), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.PROCEED, forgets_sizes=True)),
+        (loss(100, 0), "MAKE_MANUAL", HOLD_DECISION_UNSPECIFIED, Decision(Course.PROCEED)),
         (loss(9, 9, is_empty=True), "MAKE_MANUAL", HOLD_DECISION_REJECT, Decision(Course.DROP)),
     ],
 )

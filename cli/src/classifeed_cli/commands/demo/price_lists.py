@@ -64,7 +64,7 @@ def sample_file(name: str) -> Iterator[Path]:
 
 
 def write_mended(path: Path) -> Path:
-    """Write the English sample as its shop mends it, and return its path."""
+    """Write the English sample as its shop corrects it, and return its path."""
     text = (_SAMPLES / ENGLISH).read_text(encoding="utf-8")
     for wrong, right in _MENDED:
         text = text.replace(wrong, right)
@@ -74,7 +74,7 @@ def write_mended(path: Path) -> Path:
 
 
 def write_with_new_bench(path: Path, description: str) -> Path:
-    """Write the mended sample with one item more, and return its path."""
+    """Write the corrected sample with one item more, and return its path."""
     text = write_mended(path).read_text(encoding="utf-8")
     item = _BENCH.format(id=NEW_BENCH, description=escape(description))
     path.write_text(text.replace("  </channel>", f"{item}  </channel>"), encoding="utf-8")

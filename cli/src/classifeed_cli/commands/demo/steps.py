@@ -66,7 +66,7 @@ def explain_two(story: Story) -> dict[str, Any]:
 
 
 def upload_mended(story: Story) -> dict[str, Any]:
-    """Load the sample as its shop has mended it."""
+    """Load the sample as its shop has corrected it."""
     return {"second": document_of(load(story, write_mended(story.folder / ENGLISH), _NAMESPACE))}
 
 

@@ -59,7 +59,7 @@ class Step:
 
 
 def load(story: Story, file: Path, namespace: str) -> task_pb2.Task:
-    """Load a file and show what became of it.
+    """Load a file and show its outcome.
 
     Raises:
         CommandError: it was not loaded.

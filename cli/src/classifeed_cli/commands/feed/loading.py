@@ -61,7 +61,7 @@ def load_file(
     """Upload a file and return its task once it has ended or is held; shows on the way how far it is.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the load goes on if the file was stored.
+        CommandError: the time ran out, or Ctrl-C; the load continues if the file was stored.
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)
@@ -105,7 +105,7 @@ def follow_task(
     """Return a task once it has ended or is held.
 
     Raises:
-        CommandError: the time ran out; the task goes on.
+        CommandError: the time ran out; the task continues.
     """
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
@@ -136,7 +136,7 @@ def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> tas
     """Return a task once it has ended or is held; shows on the way how far it is.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the task goes on.
+        CommandError: the time ran out, or Ctrl-C; the task continues.
     """
     with Interruption("") as interruption, LoadProgress(out) as progress:
         progress.waiting("waiting for completion")
@@ -149,7 +149,7 @@ def fetch_feed(
     """Return a fetch once it has ended, with the task that loaded its file where there is a new one.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; fetch and load go on.
+        CommandError: the time ran out, or Ctrl-C; fetch and load continue.
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)
@@ -172,7 +172,7 @@ def fetch_first(
     """Return the first fetch of a feed that was just made, as `fetch_feed` does: the loader begins it by itself.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the feed is made, and fetch and load go on.
+        CommandError: the time ran out, or Ctrl-C; the feed is made, and fetch and load continue.
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)
@@ -212,7 +212,7 @@ def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: 
     """Return the task that takes the offers of a removed feed away, once it has ended.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the removal goes on.
+        CommandError: the time ran out, or Ctrl-C; the removal continues.
         ApiError: a call was refused.
     """
     deadline = Deadline.after(timeout_s)

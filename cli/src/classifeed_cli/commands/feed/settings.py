@@ -104,7 +104,7 @@ def settings_of(
     """Return the settings that the options give, and the paths of what they give.
 
     Raises:
-        typer.BadParameter: a header is none, or there is nobody to ask for the password.
+        typer.BadParameter: a header is none, or there is no terminal for the password.
         Refused: the format has a name that none can have.
     """
     settings, paths = feed_pb2.FeedSettings(), []

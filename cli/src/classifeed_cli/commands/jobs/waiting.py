@@ -22,7 +22,7 @@ def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, time
     """Return the job once it has ended; a service that restarts is waited for.
 
     Raises:
-        CommandError: TIME_OUT, it has not ended in time; it goes on.
+        CommandError: TIME_OUT, it is not complete in time; it continues.
     """
     ends_at = time.monotonic() + timeout_s
     job = job_pb2.Job(job_id=job_id)

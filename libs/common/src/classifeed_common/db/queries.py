@@ -37,7 +37,7 @@ def load_queries(package: str, file: str = "queries.sql") -> Queries:
 
     Raises:
         FileNotFoundError: the package has no such file.
-        ValueError: a name stands twice, a block is empty, or SQL stands before the first name.
+        ValueError: a name is used twice, a block is empty, or SQL stands before the first name.
     """
     source = f"{package}/{file}"
     return Queries(source, parse_queries(source, files(package).joinpath(file).read_text(encoding="utf-8")))
@@ -51,7 +51,7 @@ def parse_queries(source: str, text: str) -> dict[str, str]:
         if found := _NAME.match(line):
             name = found["name"]
             if name in blocks:
-                raise ValueError(f"{source}:{number}: the name {name!r} stands twice")
+                raise ValueError(f"{source}:{number}: the name {name!r} is used twice")
             block = blocks[name] = []
         elif line.strip() and not line.lstrip().startswith("--"):
             if block is None:

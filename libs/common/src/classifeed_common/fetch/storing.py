@@ -84,7 +84,9 @@ class Storing:
         """
         await self._flush()
         if not self._decoder.is_whole():
-            raise FetchFailed("TRUNCATED", f"The compressed answer ended after {self.raw_bytes} bytes, before its end")
+            raise FetchFailed(
+                "TRUNCATED", f"The compressed response ended after {self.raw_bytes} bytes, before its end"
+            )
         await self._in_thread(self._finish)
         return self._digest.hexdigest()
 

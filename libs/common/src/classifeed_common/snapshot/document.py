@@ -1,6 +1,6 @@
 """Documents in YAML or JSON: read, and checked by a JSON Schema, each fault with its line and path.
 
-Of YAML what the eye sees is what is read: no key stands twice, keys are texts, `no` and `2026-11-23` are texts, and
+Of YAML what the eye sees is what is read: no key is used twice, keys are texts, `no` and `2026-11-23` are texts, and
 there are no aliases, which can make a document of any size out of a few lines.
 """
 
@@ -128,7 +128,7 @@ def _check_keys(node: yaml.Node) -> None:
             if key.tag != _TEXT_TAG:
                 raise DocumentFault("keys are texts: put this one in quotes", line=line)
             if key.value in keys:
-                raise DocumentFault(f"the key {key.value!r} stands twice", line=line)
+                raise DocumentFault(f"the key {key.value!r} is used twice", line=line)
             keys.add(key.value)
             _check_keys(value)
 
@@ -146,7 +146,7 @@ def _distinct(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise DocumentFault(f"the key {key!r} stands twice")
+            raise DocumentFault(f"the key {key!r} is used twice")
         found[key] = value
     return found
 

@@ -30,7 +30,7 @@ JSON = '{\n\t"name": "of json",\n\t"rules": [{"verdict": "spam", "allowed": true
     ("text", "fault"),
     [
         ('{"rules": [],}', "line 1: is no JSON: "),
-        ('{"rules": [],\n"rules": []}', "the key 'rules' stands twice"),
+        ('{"rules": [],\n"rules": []}', "the key 'rules' is used twice"),
         ('{"rules": NaN}', "NaN is no number of JSON"),
         ('{"rules": [\n{"verdict": "spam",\n"allowed": 1}]}', "line 3, rules[0].allowed: 1 is not of type 'boolean'"),
         ('{\n\t"rules": 1\n}', "line 2, rules: 1 is not of type 'array'"),

@@ -75,7 +75,7 @@ WRONG: Mapping[str, tuple[str, str]] = {
     ),
     "unknown key": ("rules: []\nruls: []\n", "Additional properties are not allowed ('ruls' was unexpected)"),
     "refused by parse": (text_of(spam=True) + "  - verdict: spam\n    allowed: false\n", "line 4, rules[1].verdict: "),
-    "key twice": ("rules: []\nname: x\nname: y\n", "line 3: the key 'name' stands twice"),
+    "key twice": ("rules: []\nname: x\nname: y\n", "line 3: the key 'name' is used twice"),
     "alias": ("rules: &all []\nname: *all\n", "line 2: aliases are not taken"),
     "too deep": ("rules: " + "[" * 100_000, "line 1: is nested more than 64 levels deep"),
     "empty": ("", "is empty"),

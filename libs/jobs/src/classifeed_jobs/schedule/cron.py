@@ -122,7 +122,7 @@ def _field(expression: str, text: str, low: int, high: int, names: tuple[str, ..
                 else _value(end_text or begin_text, names, first)
             )
         except ValueError:
-            raise ValueError(f"cron {expression!r}: {part!r} is no value, range or step") from None
+            raise ValueError(f"cron {expression!r}: {part!r} is not a value, range or step") from None
         if step < 1 or not low <= begin <= end <= high:
             raise ValueError(f"cron {expression!r}: {part!r} does not lie in {low}-{high}")
         values.update(range(begin, end + 1, step))

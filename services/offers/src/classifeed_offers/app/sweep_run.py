@@ -80,7 +80,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
     if decided.forgets_sizes:
         await sweeping.forget_sizes(tx, run.namespace)
     match decided.course:
-        case Course.GO_ON:
+        case Course.PROCEED:
             return Step(more=True)
         case Course.DROP:
             planned = await sweeping.lock_end(tx, run)  # with what sweeps of earlier runs have done

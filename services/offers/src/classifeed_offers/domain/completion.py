@@ -116,7 +116,7 @@ class Loss(NamedTuple):
 class Course(Enum):
     """What happens to what waits for the end of a whole load: removals of what it lacks, and changes set aside."""
 
-    GO_ON = "go on"
+    PROCEED = "proceed"
     HOLD = "hold"
     DROP = "drop"
 
@@ -175,7 +175,7 @@ def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, dec
     reasons += () if allows_changes else find_change_reasons(changes, guard)
     if reasons:
         return Decision(Course.HOLD, reasons)
-    return Decision(Course.GO_ON, forgets_sizes=bool(of_removals) if removes else loss.unseen > 0)
+    return Decision(Course.PROCEED, forgets_sizes=bool(of_removals) if removes else loss.unseen > 0)
 
 
 def find_removal_reasons(loss: Loss, guard: Guard) -> tuple[HoldReason, ...]:

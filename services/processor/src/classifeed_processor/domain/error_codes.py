@@ -436,7 +436,7 @@ FAULTS: Final = _faults(
     ),
     FaultCode(
         "SOURCE_MISSING",
-        "The stored file is gone or damaged",
+        "The stored file is missing or damaged",
         "The object store no longer has the file, or its bytes differ from what was uploaded.",
         "Upload the file again.",
     ),

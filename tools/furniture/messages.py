@@ -1,0 +1,65 @@
+"""Phrases that no message has: coined or archaic ones, for which plain English has a word."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from tools.furniture.areas import Finding, Module
+
+# What is written instead, by the phrases that are not. Only phrases that no plain sentence needs.
+COINED: Final[Mapping[str, str]] = {
+    r"(?:do|does|did) not answer|answered|answers": "respond, response",
+    r"asked|asks for": "requested, requires",
+    r"told|tells": "reported, informed",
+    r"goes on|go on": "continues",
+    r"(?:have|has|had) not ended": "not complete",
+    r"a fault of ours": "an internal fault",
+    r"stands? (?:in|on|twice|so|still)": "is in, is on, is used twice",
+    r"its turn|their turn": "is queued",
+    r"(?:took|takes?) (?:its|the) place": "replaces",
+    r"bec[oa]mes? of": "outcome, happens to",
+    r"looks? again": "check again",
+    r"nobody|somebody|whoever|whomever": "no one by name: the operator, another reviewer",
+    r"anew|by now": "again, so far",
+    r"mend|mends|mended": "correct, repair",
+    r"fate|patience|remedy|cure|tickets?|doors?|waited out": "outcome, maximum wait, fix, service token, API",
+}
+_PHRASE: Final = re.compile(
+    r"(?<![\w-])(?:" + "|".join(f"(?P<p{at}>{phrase})" for at, phrase in enumerate(COINED)) + r")(?![\w-])",
+    re.IGNORECASE,
+)
+# Files whose strings are data, not messages: texts of users and patterns of rules.
+_DATA: Final = ("cli/src/classifeed_cli/examples.py",)
+
+
+def check_messages(module: Module) -> Iterator[Finding]:
+    """Yield strings of services, libraries and command line that have such a phrase.
+
+    Docstrings are checked where they are help texts: those of commands. Strings without a blank are names.
+    """
+    if not module.inner or str(module.path) in _DATA:
+        return
+    for line, text in _texts(module):
+        for found in _PHRASE.finditer(text) if " " in text.strip() else ():
+            fix = list(COINED.values())[int((found.lastgroup or "p0")[1:])]
+            yield Finding("message", module, line, f"instead of “{found[0]}”: {fix}")
+
+
+def _texts(module: Module) -> Iterator[tuple[int, str]]:
+    silent = set(_without_reader(module))
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in silent:
+            yield node.lineno, node.value
+
+
+def _without_reader(module: Module) -> Iterator[ast.expr]:
+    """Yield docstrings, and strings that stand below an attribute to describe it; those of commands are help."""
+    is_command = module.inner[0] == "commands"
+    for parent in ast.walk(module.tree):
+        helps = is_command and isinstance(parent, ast.FunctionDef) and not parent.name.startswith("_")
+        for node in getattr(parent, "body", ()) if isinstance(getattr(parent, "body", None), list) else ():
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not helps:
+                yield node.value
