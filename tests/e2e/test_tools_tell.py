@@ -103,7 +103,7 @@ def test_what_a_service_misses_has_its_cause_and_its_time(healthy: Suite) -> Non
     assert b"Traceback" not in calls[0]
     shown = (suite.data / "logs" / "supervisor.log").read_text()
     assert "kafka: its process" in shown
-    assert "kafka is well again" in shown
+    assert "kafka is healthy again" in shown
 
 
 def processor_serves(suite: Suite) -> bool:

@@ -100,11 +100,11 @@ def ready(status: int, reported: dict[str, Any]) -> bytes:
 
 
 async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: dict[str, Any]) -> None:
-    reported = {"missing": {"kafka": "no answer within 3 s"}, "blocked": {}, "since": {"kafka": LONG_AGO}}
+    reported = {"missing": {"kafka": "no response within 3 s"}, "blocked": {}, "since": {"kafka": LONG_AGO}}
     async with server(GREETINGS["kafka"]) as kafka, server(ready(503, reported)) as service:
         healths = await examine(document_of(process, kafka=kafka, service=service))
         assert healths["kafka"] == Health("RUNNING")
-        assert healths["processor"] == Health("NOT_SERVING", (Problem("kafka: no answer within 3 s", LONG_AGO, ""),))
+        assert healths["processor"] == Health("NOT_SERVING", (Problem("kafka: no response within 3 s", LONG_AGO, ""),))
         away = document_of(process, kafka=kafka[:-1] + "0", service=service, unwell_since={"kafka": LONG_AGO})
         away["parts"]["kafka"]["address"] = f"127.0.0.1:{free_port()}"
         healths = await examine(away)
@@ -116,7 +116,7 @@ async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: 
         status = await description.describe_status(away)
     assert (status["ready"], status["healthy"]) == (False, False)
     assert status["parts"]["kafka"]["since"] == LONG_AGO
-    assert status["services"]["processor"]["problems"] == ["kafka: no answer within 3 s"]
+    assert status["services"]["processor"]["problems"] == ["kafka: no response within 3 s"]
 
 
 def free_port() -> int:
@@ -181,7 +181,7 @@ def test_the_supervisor_remembers_since_when() -> None:
     changes: list[dict[str, str]] = []
     reported: list[str] = []
     watch = HealthWatch(dict, lambda: changes.append(watch.unwell_since), reported.append)
-    ill = Health("NOT_SERVING", (Problem("does not answer within 2 s"),))
+    ill = Health("NOT_SERVING", (Problem("does not respond within 2 s"),))
     watch.note({"kafka": Health("RUNNING"), "s3": Health("RUNNING")})
     assert changes == []
     watch.note({"kafka": ill, "s3": Health("RUNNING")})
@@ -192,7 +192,7 @@ def test_the_supervisor_remembers_since_when() -> None:
     watch.note({"kafka": Health("RUNNING"), "s3": ill})
     assert set(watch.unwell_since) == {"s3"}
     assert [sorted(each) for each in changes] == [["kafka"], ["kafka", "s3"], ["s3"]]
-    assert reported[0] == "kafka: does not answer within 2 s"
+    assert reported[0] == "kafka: does not respond within 2 s"
     assert reported[-1].startswith("kafka is healthy again after ")
 
 

@@ -76,7 +76,7 @@ async def test_install_goes_on_after_the_versions_that_are_there(jobs: Jobs) -> 
 async def test_install_leaves_the_tables_of_migrations_alone(jobs: Jobs) -> None:
     async with jobs.database.transaction() as tx:
         await tx.execute("DROP TABLE dl_versions")
-    with pytest.raises(InstallError, match="schema shop_jobs has job tables that install did not make"):
+    with pytest.raises(InstallError, match="schema shop_jobs has job tables that install did not create"):
         await jobs.install()
 
 

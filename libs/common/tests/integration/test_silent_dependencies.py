@@ -54,7 +54,7 @@ async def test_a_check_that_is_stuck_is_told_of_at_once_and_asked_once_at_a_time
     async with asyncio.timeout(30):
         for _ in range(5):
             assert not await state.check()
-            assert state.faults == {"postgres": "no answer within 0.05 s"}
+            assert state.faults == {"postgres": "no response within 0.05 s"}
     assert stuck.calls == 1
     stuck.may_respond.set()
     async with asyncio.timeout(30):
@@ -79,7 +79,7 @@ async def test_a_backlog_that_cannot_be_counted_is_not_waited_for(
 ) -> None:
     monkeypatch.setattr(app, "BACKLOG_TIMEOUT_S", 0.05)
     async with asyncio.timeout(30):
-        with pytest.raises(Unavailable, match=r"work: no answer within 0\.05 s"):
+        with pytest.raises(Unavailable, match=r"work: no response within 0\.05 s"):
             await app.count_backlog({"work": stuck.ask})
 
 

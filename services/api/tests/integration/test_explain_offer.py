@@ -306,7 +306,7 @@ async def test_link_that_cannot_be_asked_for_is_unknown(explain: Explain, world:
     getattr(world, how).add("loader")
     explanation = await explain("A", timeout_s=5)
     assert state_of(explanation, "SOURCE") == "UNKNOWN"
-    assert "The fetches of the feed could not be asked" in explanation.summary
+    assert "The fetches of the feed did not respond" in explanation.summary
 
 
 async def test_rejected_offer_is_told_by_its_error_and_by_the_state_before(explain: Explain, world: World) -> None:

@@ -199,7 +199,7 @@ async def test_what_a_restored_neighbour_or_the_api_itself_has_lost_is_there_aga
 
     suite.restore("api")
     await suite.until(has_all)
-    await suite.until(is_true(lambda: "was restored: 2. Look at the settings" in suite.named()))
+    await suite.until(is_true(lambda: "was restored: 2. Check the settings" in suite.named()))
     assert f"unknown here, as this database was restored: 1. {ADVICE}{name_of('created')}" in suite.named()
     assert await suite.status("paused") == ACTIVE, "the settings are those of the backup; the line says so"
     assert name_of("paused") in suite.named()

@@ -29,14 +29,14 @@ JSON = '{\n\t"name": "of json",\n\t"rules": [{"verdict": "spam", "allowed": true
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ('{"rules": [],}', "line 1: is no JSON: "),
+        ('{"rules": [],}', "line 1: is not JSON: "),
         ('{"rules": [],\n"rules": []}', "the key 'rules' is used twice"),
-        ('{"rules": NaN}', "NaN is no number of JSON"),
+        ('{"rules": NaN}', "NaN is not a number of JSON"),
         ('{"rules": [\n{"verdict": "spam",\n"allowed": 1}]}', "line 3, rules[0].allowed: 1 is not of type 'boolean'"),
         ('{\n\t"rules": 1\n}', "line 2, rules: 1 is not of type 'array'"),
         ('{"name": "\\ud83d\\ude00",\n"rules": 1}', "rules: 1 is not"),  # no YAML: a path, and no line
         ("[" * 100_000, "is JSON that cannot be read"),
-        ("rules: []", "line 1: is no JSON"),
+        ("rules: []", "line 1: is not JSON"),
     ],
 )
 async def test_json(tmp_path: Path, text: str, fault: str) -> None:

@@ -67,7 +67,7 @@ def test_the_bound_is_two_seconds(file: File) -> None:
 
 # Each with what is said of it after the name of the file.
 WRONG: Mapping[str, tuple[str, str]] = {
-    "no yaml": ("rules:\n  - {verdict: spam\nname: x\n", "line 3: is no YAML: "),
+    "no yaml": ("rules:\n  - {verdict: spam\nname: x\n", "line 3: is not YAML: "),
     "a field is missing": ("rules:\n  - verdict: spam\n", "line 2, rules[0]: 'allowed' is a required property"),
     "wrong type": (
         "name: x\nrules:\n  - verdict: spam\n    allowed: no\n",
@@ -76,11 +76,11 @@ WRONG: Mapping[str, tuple[str, str]] = {
     "unknown key": ("rules: []\nruls: []\n", "Additional properties are not allowed ('ruls' was unexpected)"),
     "refused by parse": (text_of(spam=True) + "  - verdict: spam\n    allowed: false\n", "line 4, rules[1].verdict: "),
     "key twice": ("rules: []\nname: x\nname: y\n", "line 3: the key 'name' is used twice"),
-    "alias": ("rules: &all []\nname: *all\n", "line 2: aliases are not taken"),
+    "alias": ("rules: &all []\nname: *all\n", "line 2: aliases are not supported"),
     "too deep": ("rules: " + "[" * 100_000, "line 1: is nested more than 64 levels deep"),
     "empty": ("", "is empty"),
     "key that is no text": ("rules: []\n5: x\n", "line 2: keys are texts"),
-    "object": ("rules: !!python/object/apply:os.getcwd []\n", "line 1: is no YAML: could not determine a constructor"),
+    "object": ("rules: !!python/object/apply:os.getcwd []\n", "line 1: is not YAML: could not determine a constructor"),
 }
 
 
