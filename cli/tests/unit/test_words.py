@@ -168,7 +168,9 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     service = {
         "state": "NOT_SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 4194304},
         "restarts": 12, "version": "0.1.0", "since": "2026-11-23T09:00:00+00:00", "log": "/data/logs/processor.log",
-        "problems": ["kafka: no response within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails"],
+        "problems": [
+            "kafka: no response within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails",
+        ],
         "fixes": ["It continues by itself once kafka works again.", ""],
     }  # fmt: skip
     part = {**well, "state": "RUNNING", "pid": 4194303, "restarts": 7, "address": "127.0.0.1:50003"}
