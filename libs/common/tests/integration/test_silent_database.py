@@ -134,7 +134,7 @@ async def test_a_response_that_is_lost_on_its_way_is_not_waited_for(
     await until(lambda: is_sleeping(things))
     postgres_proxy.silence_existing()
     watch = Stopwatch("a response lost on its way")
-    with pytest.raises(ResponseLost, match="the session is idle in transaction and waits for us"):
+    with pytest.raises(ResponseLost, match="the session is idle in transaction and waits for the client"):
         await sleeping
     watch.stop()
 
