@@ -167,7 +167,7 @@ class Download:
             async with asyncio.timeout(connect_s):
                 return await self._means.guard.resolve(link, owner=self._request.owner)
         except TimeoutError as error:
-            raise FetchFailed("DNS_FAILED", f"Looking up {link.host} took longer than {connect_s:g} s") from error
+            raise FetchFailed("DNS_FAILED", f"Resolving {link.host} took longer than {connect_s:g} s") from error
 
 
 @contextmanager

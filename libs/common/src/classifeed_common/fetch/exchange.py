@@ -69,10 +69,10 @@ class Exchange:
                 request = httpcore.Request("GET", self._url, headers=headers)
                 self._response = await self._connection.handle_async_request(request)
         except TimeoutError as error:
-            raise FetchFailed("READ_TIMEOUT", f"{shown} did not answer within {read_s:g} s") from error
+            raise FetchFailed("READ_TIMEOUT", f"{shown} did not respond within {read_s:g} s") from error
         except httpcore.RemoteProtocolError as error:
             if getattr(error.__cause__, "error_status_hint", 0) == 431:  # h11's word for a head beyond its limit
-                raise FetchFailed("HEADERS_TOO_LARGE", f"The answer of {shown} begins with too many headers") from error
+                raise FetchFailed("HEADERS_TOO_LARGE", f"The response of {shown} has too many headers") from error
             raise self._broken_off(error, "CONNECTION_LOST") from error
         return Head.of(self._response.status, self._response.headers)
 
@@ -122,5 +122,5 @@ class Exchange:
     def _broken_off(self, error: httpcore.RemoteProtocolError, at_the_end: str) -> FetchFailed:
         shown = self._link.shown
         if self._stream.is_at_end:
-            return FetchFailed(at_the_end, f"{shown} closed the connection before its answer was whole")
-        return FetchFailed("PROTOCOL_ERROR", f"{shown} answered with something else than HTTP ({error})")
+            return FetchFailed(at_the_end, f"{shown} closed the connection before its response was complete")
+        return FetchFailed("PROTOCOL_ERROR", f"{shown} did not respond with valid HTTP ({error})")
