@@ -206,7 +206,16 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
         {
             **dict.fromkeys(("GetState", "BatchGetStates"), ("offers", "api", OPERATOR)),
             **dict.fromkeys(
-                ("RequestPictures", "LookAgain", "PutPicture", "DeletePictures", "PutNamespace", "ListNamespaces"),
+                (
+                    "RequestPictures",
+                    "LookAgain",
+                    "PutPicture",
+                    "DeletePictures",
+                    "ListComparisons",
+                    "ConfirmComparison",
+                    "PutNamespace",
+                    "ListNamespaces",
+                ),
                 (OPERATOR,),
             ),
         },

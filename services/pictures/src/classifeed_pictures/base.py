@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import grpc.aio
+
 from classifeed_common.blobs import BlobStore
 from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database
@@ -12,7 +14,7 @@ from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits, KeepAliv
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.kafka import DeadLetters, KafkaProducer
 from classifeed_common.outbox import Outbox
-from classifeed_common.runner.parts import blobs_of, database_of
+from classifeed_common.runner.parts import blobs_of, channel_to, database_of
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool
@@ -45,6 +47,7 @@ class Base:
         hosts: Permits for hosts.
         fetcher: The way to addresses that nobody vouches for.
         decoder: Processes that decode.
+        offers: Channel to the service of offers.
     """
 
     settings: PicturesSettings
@@ -59,6 +62,7 @@ class Base:
     hosts: HostLimits
     fetcher: Fetcher
     decoder: DecodePool
+    offers: grpc.aio.Channel
 
     @classmethod
     def of(cls, settings: PicturesSettings, *, client_id: str) -> Base:
@@ -79,6 +83,7 @@ class Base:
             hosts=hosts,
             fetcher=fetcher_of(settings, hosts),
             decoder=DecodePool(processes=settings.decoders or None, waiting=settings.downloads + _PUTS),
+            offers=channel_to("offers", settings.offers_address, settings),
         )
 
     def canonical_rules(self) -> CanonicalRules:
@@ -99,6 +104,7 @@ class Base:
     async def stop(self) -> None:
         """Close it, in the other order."""
         await self.decoder.stop()
+        await self.offers.close()
         await self.fetcher.close()
         await self.hosts.close()
         await self.producer.close()

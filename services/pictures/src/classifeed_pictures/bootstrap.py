@@ -32,6 +32,7 @@ from classifeed_jobs import Registry
 from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.clean_up import pictures_clean_up
+from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.make_events import EventMaker
 from classifeed_pictures.app.put_picture import PicturePutter
@@ -41,6 +42,7 @@ from classifeed_pictures.app.resize_picture import PictureResizer
 from classifeed_pictures.app.store_picture import PictureStorer
 from classifeed_pictures.app.take_event_file import EventFileTaker
 from classifeed_pictures.base import Base
+from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.domain.lifecycle import LifecycleRules
 from classifeed_pictures.http.pictures import PictureEndpoint
@@ -48,6 +50,7 @@ from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
 from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import download, event_files, resize
+from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.metrics import OLDEST_REQUEST
 from classifeed_pictures.rpc.picture_service import picture_servicer
@@ -116,7 +119,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             ),
         ],
         servicers=[
-            picture_servicer(database, base.producer, clock, put, canonical_rules=base.canonical_rules),
+            picture_servicer(database, base.producer, clock, put, jobs.store, canonical_rules=base.canonical_rules),
             jobs.servicer(),
         ],
         routes=picture_routes(
@@ -183,6 +186,17 @@ def tasks_of(base: Base, downloader: PictureDownloader) -> Registry:
     return tasks
 
 
+def comparer_of(base: Base) -> PictureComparer:
+    """Return what finds pictures that no offer uses."""
+    return PictureComparer(
+        OffersClient(base.offers),
+        base.outbox,
+        base.canonical_rules,
+        held_share=base.settings.held_share_percent / 100,
+        held_least=base.settings.held_least,
+    )
+
+
 def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
     """Return the jobs of the service: its tasks, and what looks after its tables and files."""
     settings = base.settings
@@ -197,6 +211,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         ),
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),
+            CompareJob(comparer_of(base), settings.compare_s),
             *blob_upkeep(SERVICE, base.database, base.blobs),
         ],
         own_schedules=[event_files.event_files_schedule(settings.event_files_s)],

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_common.settings import TARGET
 from classifeed_jobs import ServiceJobSettings
 
 
@@ -58,6 +59,18 @@ class PicturesSettings(ServiceJobSettings):
     )
     look_again_s: int = Field(
         default=60, ge=1, description="How often pictures are sought that are due for another attempt, in seconds."
+    )
+    offers_address: str = Field(
+        default="127.0.0.1:50053", pattern=TARGET, description="gRPC address of offers, [dns:///]host:port."
+    )
+    compare_s: int = Field(
+        default=86400, ge=1, description="How often pictures are sought that no offer uses, in seconds."
+    )
+    held_share_percent: float = Field(
+        default=20, ge=0, le=100, description="Share of all URLs that may be found unused without a person, in percent."
+    )
+    held_least: int = Field(
+        default=100, ge=0, description="URLs that may always be found unused without a person, however few there are."
     )
     replica_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL where states are sought; empty: where they are written."

@@ -11,10 +11,12 @@ from classifeed_common.host_limits import HostLimits
 from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
+from classifeed_pictures.store.comparisons import delete_comparisons
 from classifeed_pictures.store.requests import delete_reported
 
 CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000
+_COMPARISONS: Final = timedelta(days=90)
 _HOSTS_S: Final = 30 * 86400.0
 
 
@@ -34,6 +36,7 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
             until_nothing_is_left(partial(_remove_reported, age=waiting), limit=_ROWS),
             partial(remove_event_files, bucket=bucket, kept_days=event_files_days),
             partial(_forget_hosts, hosts=hosts),
+            until_nothing_is_left(_remove_comparisons, limit=_ROWS),
         ],
     )
 
@@ -44,3 +47,7 @@ async def _remove_reported(tx: Tx, at: datetime, limit: int, *, age: timedelta) 
 
 async def _forget_hosts(_begin: Begin, _at: datetime, _cursor: Cursor | None, *, hosts: HostLimits) -> Slice:
     return Slice(next=None, processed=await hosts.forget(_HOSTS_S))
+
+
+async def _remove_comparisons(tx: Tx, at: datetime, limit: int) -> int:
+    return await delete_comparisons(tx, before=at - _COMPARISONS, limit=limit)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import (
+    NOBODY,
     Copy,
     Delete,
     Deletion,
@@ -33,10 +34,12 @@ class LifecycleRules:
     Attributes:
         order_timeout: After which an order without a result counts as lost.
         delete_after: How long after the first finding that a picture is unused a second one deletes it.
+        mark_lifetime: After which a finding counts as the first one again: it may have been used in between.
     """
 
     order_timeout: timedelta = timedelta(hours=1)
     delete_after: timedelta = timedelta(hours=24)
+    mark_lifetime: timedelta = timedelta(days=7)
 
 
 class Lifecycle:
@@ -85,6 +88,8 @@ class Lifecycle:
             self.state = State(self._url, self._url_hash)
             self.is_changed = True
         state = self.state
+        if request.recipient == NOBODY and not state.is_put:
+            state.is_put = self.is_changed = True
         holding = state.holdings.get(request.namespace)
         if holding is not None and holding.info is not None:
             self._note_use(state, request.at)
@@ -184,7 +189,7 @@ class Lifecycle:
         state = self.state
         if state is None or state.is_put or (state.requested_at is not None and event.at <= state.requested_at):
             return
-        if state.delete_mark_at is None:
+        if state.delete_mark_at is None or event.at > state.delete_mark_at + self._rules.mark_lifetime:
             state.delete_mark_at = event.at
             self.is_changed = True
         elif event.at >= state.delete_mark_at + self._rules.delete_after:

@@ -46,7 +46,7 @@ class State:
     Attributes:
         url: Canonical URL, or the key of a picture that was put.
         url_hash: 16 bytes.
-        is_put: Whether it was put: only a request to delete it deletes it.
+        is_put: Whether it was put, or requested, by hand: only a request to delete it deletes it.
         attempt: Number of the newest order for any namespace.
         attempt_at: When it was given.
         next_attempt_at: When a pass over the states looks at it again; None: never.

@@ -7,6 +7,8 @@ from sqlalchemy import (
     Boolean,
     Column,
     DateTime,
+    ForeignKey,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -111,6 +113,27 @@ stored_pictures = Table(
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
+
+comparisons = Table(
+    "comparisons",
+    metadata,
+    Column("comparison_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("state", Text, nullable=False, server_default=text("'RUNNING'")),
+    # What offers used at this time; null until their export began.
+    Column("snapshot_at", DateTime(timezone=True)),
+    Column("compared", BigInteger, nullable=False, server_default=text("0")),
+    Column("unused", BigInteger, nullable=False, server_default=text("0")),
+    Column("is_confirmed", Boolean, nullable=False, server_default=text("false")),
+    Column("began_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
+# What offers use, for the comparison that is under way or held.
+used_urls = Table(
+    "used_urls",
+    metadata,
+    Column("comparison_id", BigInteger, ForeignKey("comparisons.comparison_id", ondelete="CASCADE"), primary_key=True),
+    Column("url_hash", LargeBinary, primary_key=True),
+)
 
 add_event_files(metadata)
 shared_tables.add_consumer_offsets(metadata)

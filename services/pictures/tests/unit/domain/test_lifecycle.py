@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.events import Copy, Delete, Download
+from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Request
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
 
-from .lives import GONE, HOST_DOWN, NOT_FOUND, START, Life, info
+from .lives import GONE, HOST_DOWN, NOT_FOUND, START, URL, Life, info
 
 
 @pytest.fixture
@@ -209,6 +209,26 @@ def test_the_first_comparison_marks_and_the_second_deletes(life: Life) -> None:
     assert [type(order) for order in effects.orders] == [Delete]
     assert effects.forgotten == {"", "offers"}
     assert life.state is None
+
+
+def test_a_mark_of_long_ago_is_no_first_finding(life: Life) -> None:
+    _stored(life)
+    life.pass_time(minutes=1)
+    life.happen(life.unused())
+    life.pass_time(days=8)
+    assert life.happen(life.unused()).orders == []
+    life.pass_time(hours=24)
+    assert [type(order) for order in life.happen(life.unused()).orders] == [Delete]
+
+
+def test_what_is_requested_by_hand_stays(life: Life) -> None:
+    [order] = life.happen(Request("offers", NOBODY, "", URL, life.now)).orders
+    assert isinstance(order, Download)
+    life.happen(life.loaded(info(), order.attempt))
+    for _ in range(3):
+        life.pass_time(hours=25)
+        assert life.happen(life.unused()).orders == []
+    assert [type(order) for order in life.happen(life.deletion()).orders] == [Delete]
 
 
 def test_a_request_between_clears_the_mark(life: Life) -> None:

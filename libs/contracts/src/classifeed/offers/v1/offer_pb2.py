@@ -23,30 +23,35 @@ _sym_db = _symbol_database.Default()
 
 
 from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_dot_v1_dot_subject__pb2
+from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1_dot_picture__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n classifeed/offers/v1/offer.proto\x12\x14\x63lassifeed.offers.v1\x1a&classifeed/moderation/v1/subject.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\x03\n\x0cOfferContent\x12\x13\n\x0b\x63\x61tegory_id\x18\x01 \x01(\t\x12\x15\n\rcategory_path\x18\x02 \x03(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x0b\n\x03url\x18\x05 \x01(\t\x12*\n\x05price\x18\x06 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\told_price\x18\x07 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12\x30\n\x08location\x18\x08 \x01(\x0b\x32\x1e.classifeed.offers.v1.GeoPoint\x12\x0f\n\x07\x61\x64\x64ress\x18\t \x01(\t\x12\x14\n\x0cpicture_urls\x18\n \x03(\t\x12\x33\n\nattributes\x18\x0b \x03(\x0b\x32\x1f.classifeed.offers.v1.Attribute\x12\x11\n\tavailable\x18\x0c \x01(\x08\x12\x0e\n\x06vendor\x18\r \x01(\t\x12\x13\n\x0bvendor_code\x18\x0e \x01(\t\x12\r\n\x05model\x18\x0f \x01(\t\x12\x10\n\x08\x62\x61rcodes\x18\x10 \x03(\t\x12\x1b\n\x0estock_quantity\x18\x11 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_stock_quantity\"5\n\x05Price\x12\x15\n\ramount_micros\x18\x01 \x01(\x03\x12\x15\n\rcurrency_code\x18\x02 \x01(\t\"/\n\x08GeoPoint\x12\x10\n\x08latitude\x18\x01 \x01(\x01\x12\x11\n\tlongitude\x18\x02 \x01(\x01\"6\n\tAttribute\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04unit\x18\x03 \x01(\t\"\xd3\x05\n\x05Offer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x31\n\x06status\x18\x05 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatus\x12\x31\n\x06origin\x18\x06 \x01(\x0e\x32!.classifeed.offers.v1.OfferOrigin\x12\x33\n\x07\x63ontent\x18\x07 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12=\n\x11published_content\x18\x08 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0clast_task_id\x18\t \x01(\x03\x12\x0f\n\x07version\x18\n \x01(\x03\x12\x19\n\x11published_version\x18\x0b \x01(\x03\x12\x12\n\nmoderation\x18\x0c \x01(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x0blast_change\x18\x0f \x01(\x0e\x32!.classifeed.offers.v1.OfferChange\x12\x17\n\x0fwaiting_task_id\x18\x10 \x01(\x03\x12;\n\x0fwaiting_content\x18\x11 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12*\n\x03\x62\x61n\x18\x12 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12\x35\n\x11text_request_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xac\x01\n\x0bOfferStatus\x12\x1c\n\x18OFFER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14OFFER_STATUS_PENDING\x10\x01\x12\x17\n\x13OFFER_STATUS_ACTIVE\x10\x02\x12\x19\n\x15OFFER_STATUS_REJECTED\x10\x03\x12\x17\n\x13OFFER_STATUS_BANNED\x10\x04\x12\x18\n\x14OFFER_STATUS_REMOVED\x10\x05*[\n\x0bOfferOrigin\x12\x1c\n\x18OFFER_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11OFFER_ORIGIN_FEED\x10\x01\x12\x17\n\x13OFFER_ORIGIN_MANUAL\x10\x02*\x95\x01\n\x0bOfferChange\x12\x1c\n\x18OFFER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n\x12OFFER_CHANGE_ADDED\x10\x01\x12\x18\n\x14OFFER_CHANGE_UPDATED\x10\x02\x12\x18\n\x14OFFER_CHANGE_REMOVED\x10\x03\x12\x1c\n\x18OFFER_CHANGE_MADE_MANUAL\x10\x04\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n classifeed/offers/v1/offer.proto\x12\x14\x63lassifeed.offers.v1\x1a&classifeed/moderation/v1/subject.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\x03\n\x0cOfferContent\x12\x13\n\x0b\x63\x61tegory_id\x18\x01 \x01(\t\x12\x15\n\rcategory_path\x18\x02 \x03(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x0b\n\x03url\x18\x05 \x01(\t\x12*\n\x05price\x18\x06 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\told_price\x18\x07 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12\x30\n\x08location\x18\x08 \x01(\x0b\x32\x1e.classifeed.offers.v1.GeoPoint\x12\x0f\n\x07\x61\x64\x64ress\x18\t \x01(\t\x12\x14\n\x0cpicture_urls\x18\n \x03(\t\x12\x33\n\nattributes\x18\x0b \x03(\x0b\x32\x1f.classifeed.offers.v1.Attribute\x12\x11\n\tavailable\x18\x0c \x01(\x08\x12\x0e\n\x06vendor\x18\r \x01(\t\x12\x13\n\x0bvendor_code\x18\x0e \x01(\t\x12\r\n\x05model\x18\x0f \x01(\t\x12\x10\n\x08\x62\x61rcodes\x18\x10 \x03(\t\x12\x1b\n\x0estock_quantity\x18\x11 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_stock_quantity\"5\n\x05Price\x12\x15\n\ramount_micros\x18\x01 \x01(\x03\x12\x15\n\rcurrency_code\x18\x02 \x01(\t\"/\n\x08GeoPoint\x12\x10\n\x08latitude\x18\x01 \x01(\x01\x12\x11\n\tlongitude\x18\x02 \x01(\x01\"6\n\tAttribute\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04unit\x18\x03 \x01(\t\"\x89\x06\n\x05Offer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x31\n\x06status\x18\x05 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatus\x12\x31\n\x06origin\x18\x06 \x01(\x0e\x32!.classifeed.offers.v1.OfferOrigin\x12\x33\n\x07\x63ontent\x18\x07 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12=\n\x11published_content\x18\x08 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0clast_task_id\x18\t \x01(\x03\x12\x0f\n\x07version\x18\n \x01(\x03\x12\x19\n\x11published_version\x18\x0b \x01(\x03\x12\x12\n\nmoderation\x18\x0c \x01(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x0blast_change\x18\x0f \x01(\x0e\x32!.classifeed.offers.v1.OfferChange\x12\x17\n\x0fwaiting_task_id\x18\x10 \x01(\x03\x12;\n\x0fwaiting_content\x18\x11 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12*\n\x03\x62\x61n\x18\x12 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12\x35\n\x11text_request_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x08pictures\x18\x14 \x03(\x0b\x32\".classifeed.offers.v1.OfferPicture\"\x90\x02\n\x0cOfferPicture\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x36\n\x05state\x18\x02 \x01(\x0e\x32\'.classifeed.offers.v1.OfferPictureState\x12\x31\n\x04info\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x34\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x30\n\x0crequest_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07task_id\x18\x07 \x01(\x03*\xac\x01\n\x0bOfferStatus\x12\x1c\n\x18OFFER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14OFFER_STATUS_PENDING\x10\x01\x12\x17\n\x13OFFER_STATUS_ACTIVE\x10\x02\x12\x19\n\x15OFFER_STATUS_REJECTED\x10\x03\x12\x17\n\x13OFFER_STATUS_BANNED\x10\x04\x12\x18\n\x14OFFER_STATUS_REMOVED\x10\x05*[\n\x0bOfferOrigin\x12\x1c\n\x18OFFER_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11OFFER_ORIGIN_FEED\x10\x01\x12\x17\n\x13OFFER_ORIGIN_MANUAL\x10\x02*\x95\x01\n\x0bOfferChange\x12\x1c\n\x18OFFER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n\x12OFFER_CHANGE_ADDED\x10\x01\x12\x18\n\x14OFFER_CHANGE_UPDATED\x10\x02\x12\x18\n\x14OFFER_CHANGE_REMOVED\x10\x03\x12\x1c\n\x18OFFER_CHANGE_MADE_MANUAL\x10\x04*\x99\x01\n\x11OfferPictureState\x12#\n\x1fOFFER_PICTURE_STATE_UNSPECIFIED\x10\x00\x12\x1f\n\x1bOFFER_PICTURE_STATE_AWAITED\x10\x01\x12\x1e\n\x1aOFFER_PICTURE_STATE_STORED\x10\x02\x12\x1e\n\x1aOFFER_PICTURE_STATE_FAILED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.offers.v1.offer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OFFERSTATUS']._serialized_start=1499
-  _globals['_OFFERSTATUS']._serialized_end=1671
-  _globals['_OFFERORIGIN']._serialized_start=1673
-  _globals['_OFFERORIGIN']._serialized_end=1764
-  _globals['_OFFERCHANGE']._serialized_start=1767
-  _globals['_OFFERCHANGE']._serialized_end=1916
-  _globals['_OFFERCONTENT']._serialized_start=132
-  _globals['_OFFERCONTENT']._serialized_end=610
-  _globals['_PRICE']._serialized_start=612
-  _globals['_PRICE']._serialized_end=665
-  _globals['_GEOPOINT']._serialized_start=667
-  _globals['_GEOPOINT']._serialized_end=714
-  _globals['_ATTRIBUTE']._serialized_start=716
-  _globals['_ATTRIBUTE']._serialized_end=770
-  _globals['_OFFER']._serialized_start=773
-  _globals['_OFFER']._serialized_end=1496
+  _globals['_OFFERSTATUS']._serialized_start=1866
+  _globals['_OFFERSTATUS']._serialized_end=2038
+  _globals['_OFFERORIGIN']._serialized_start=2040
+  _globals['_OFFERORIGIN']._serialized_end=2131
+  _globals['_OFFERCHANGE']._serialized_start=2134
+  _globals['_OFFERCHANGE']._serialized_end=2283
+  _globals['_OFFERPICTURESTATE']._serialized_start=2286
+  _globals['_OFFERPICTURESTATE']._serialized_end=2439
+  _globals['_OFFERCONTENT']._serialized_start=170
+  _globals['_OFFERCONTENT']._serialized_end=648
+  _globals['_PRICE']._serialized_start=650
+  _globals['_PRICE']._serialized_end=703
+  _globals['_GEOPOINT']._serialized_start=705
+  _globals['_GEOPOINT']._serialized_end=752
+  _globals['_ATTRIBUTE']._serialized_start=754
+  _globals['_ATTRIBUTE']._serialized_end=808
+  _globals['_OFFER']._serialized_start=811
+  _globals['_OFFER']._serialized_end=1588
+  _globals['_OFFERPICTURE']._serialized_start=1591
+  _globals['_OFFERPICTURE']._serialized_end=1863
 # @@protoc_insertion_point(module_scope)

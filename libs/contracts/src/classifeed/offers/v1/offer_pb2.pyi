@@ -1,6 +1,7 @@
 import datetime
 
 from classifeed.moderation.v1 import subject_pb2 as _subject_pb2
+from classifeed.pictures.v1 import picture_pb2 as _picture_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -33,6 +34,13 @@ class OfferChange(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     OFFER_CHANGE_UPDATED: _ClassVar[OfferChange]
     OFFER_CHANGE_REMOVED: _ClassVar[OfferChange]
     OFFER_CHANGE_MADE_MANUAL: _ClassVar[OfferChange]
+
+class OfferPictureState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    OFFER_PICTURE_STATE_UNSPECIFIED: _ClassVar[OfferPictureState]
+    OFFER_PICTURE_STATE_AWAITED: _ClassVar[OfferPictureState]
+    OFFER_PICTURE_STATE_STORED: _ClassVar[OfferPictureState]
+    OFFER_PICTURE_STATE_FAILED: _ClassVar[OfferPictureState]
 OFFER_STATUS_UNSPECIFIED: OfferStatus
 OFFER_STATUS_PENDING: OfferStatus
 OFFER_STATUS_ACTIVE: OfferStatus
@@ -47,6 +55,10 @@ OFFER_CHANGE_ADDED: OfferChange
 OFFER_CHANGE_UPDATED: OfferChange
 OFFER_CHANGE_REMOVED: OfferChange
 OFFER_CHANGE_MADE_MANUAL: OfferChange
+OFFER_PICTURE_STATE_UNSPECIFIED: OfferPictureState
+OFFER_PICTURE_STATE_AWAITED: OfferPictureState
+OFFER_PICTURE_STATE_STORED: OfferPictureState
+OFFER_PICTURE_STATE_FAILED: OfferPictureState
 
 class OfferContent(_message.Message):
     __slots__ = ("category_id", "category_path", "title", "description", "url", "price", "old_price", "location", "address", "picture_urls", "attributes", "available", "vendor", "vendor_code", "model", "barcodes", "stock_quantity")
@@ -113,7 +125,7 @@ class Attribute(_message.Message):
     def __init__(self, name: _Optional[str] = ..., value: _Optional[str] = ..., unit: _Optional[str] = ...) -> None: ...
 
 class Offer(_message.Message):
-    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change", "waiting_task_id", "waiting_content", "ban", "text_request_time")
+    __slots__ = ("name", "seller_id", "namespace", "external_id", "status", "origin", "content", "published_content", "last_task_id", "version", "published_version", "moderation", "create_time", "update_time", "last_change", "waiting_task_id", "waiting_content", "ban", "text_request_time", "pictures")
     NAME_FIELD_NUMBER: _ClassVar[int]
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
@@ -133,6 +145,7 @@ class Offer(_message.Message):
     WAITING_CONTENT_FIELD_NUMBER: _ClassVar[int]
     BAN_FIELD_NUMBER: _ClassVar[int]
     TEXT_REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
+    PICTURES_FIELD_NUMBER: _ClassVar[int]
     name: str
     seller_id: str
     namespace: str
@@ -152,4 +165,23 @@ class Offer(_message.Message):
     waiting_content: OfferContent
     ban: _subject_pb2.Ban
     text_request_time: _timestamp_pb2.Timestamp
-    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ..., ban: _Optional[_Union[_subject_pb2.Ban, _Mapping]] = ..., text_request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    pictures: _containers.RepeatedCompositeFieldContainer[OfferPicture]
+    def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ..., ban: _Optional[_Union[_subject_pb2.Ban, _Mapping]] = ..., text_request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pictures: _Optional[_Iterable[_Union[OfferPicture, _Mapping]]] = ...) -> None: ...
+
+class OfferPicture(_message.Message):
+    __slots__ = ("url", "state", "info", "failure", "attempt", "request_time", "task_id")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    INFO_FIELD_NUMBER: _ClassVar[int]
+    FAILURE_FIELD_NUMBER: _ClassVar[int]
+    ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
+    TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    state: OfferPictureState
+    info: _picture_pb2.PictureInfo
+    failure: _picture_pb2.LoadFailure
+    attempt: int
+    request_time: _timestamp_pb2.Timestamp
+    task_id: int
+    def __init__(self, url: _Optional[str] = ..., state: _Optional[_Union[OfferPictureState, str]] = ..., info: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., failure: _Optional[_Union[_picture_pb2.LoadFailure, _Mapping]] = ..., attempt: _Optional[int] = ..., request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., task_id: _Optional[int] = ...) -> None: ...

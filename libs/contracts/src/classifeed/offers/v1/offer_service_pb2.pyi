@@ -94,3 +94,31 @@ class Publication(_message.Message):
     refused: _containers.RepeatedCompositeFieldContainer[RefusedOffer]
     republications: _containers.RepeatedCompositeFieldContainer[Republication]
     def __init__(self, unpublished_offers: _Optional[int] = ..., refused_offers: _Optional[int] = ..., refused: _Optional[_Iterable[_Union[RefusedOffer, _Mapping]]] = ..., republications: _Optional[_Iterable[_Union[Republication, _Mapping]]] = ...) -> None: ...
+
+class ExportPictureUrlsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ExportPictureUrlsResponse(_message.Message):
+    __slots__ = ("snapshot_time", "urls", "end")
+    SNAPSHOT_TIME_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    END_FIELD_NUMBER: _ClassVar[int]
+    snapshot_time: _timestamp_pb2.Timestamp
+    urls: PictureUrls
+    end: PictureUrlsEnd
+    def __init__(self, snapshot_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., urls: _Optional[_Union[PictureUrls, _Mapping]] = ..., end: _Optional[_Union[PictureUrlsEnd, _Mapping]] = ...) -> None: ...
+
+class PictureUrls(_message.Message):
+    __slots__ = ("urls",)
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, urls: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class PictureUrlsEnd(_message.Message):
+    __slots__ = ("count", "digest")
+    COUNT_FIELD_NUMBER: _ClassVar[int]
+    DIGEST_FIELD_NUMBER: _ClassVar[int]
+    count: int
+    digest: bytes
+    def __init__(self, count: _Optional[int] = ..., digest: _Optional[bytes] = ...) -> None: ...

@@ -56,6 +56,11 @@ class OfferServiceStub:
                 request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.SerializeToString,
                 response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.FromString,
                 _registered_method=True)
+        self.ExportPictureUrls = channel.unary_stream(
+                '/classifeed.offers.v1.OfferService/ExportPictureUrls',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.FromString,
+                _registered_method=True)
 
 
 class OfferServiceServicer:
@@ -91,6 +96,15 @@ class OfferServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportPictureUrls(self, request, context):
+        """Returns the links of all pictures that offers have: first the time, then links, at last their count and digest. A stream
+        that ends without these two is not whole. A link that one offer had throughout is in it; one that came to an offer during
+        the stream may be missing, and was requested after the time.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OfferServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -113,6 +127,11 @@ def add_OfferServiceServicer_to_server(servicer, server):
                     servicer.GetPublication,
                     request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.FromString,
                     response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.SerializeToString,
+            ),
+            'ExportPictureUrls': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportPictureUrls,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -224,6 +243,33 @@ class OfferService:
             '/classifeed.offers.v1.OfferService/GetPublication',
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.GetPublicationRequest.SerializeToString,
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.Publication.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportPictureUrls(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/ExportPictureUrls',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.FromString,
             options,
             channel_credentials,
             insecure,

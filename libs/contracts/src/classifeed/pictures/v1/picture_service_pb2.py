@@ -24,9 +24,10 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1_dot_picture__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,classifeed/pictures/v1/picture_service.proto\x12\x16\x63lassifeed.pictures.v1\x1a\x1b\x62uf/validate/validate.proto\x1a$classifeed/pictures/v1/picture.proto\"*\n\x0fGetStateRequest\x12\x17\n\x03url\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80 \";\n\x15\x42\x61tchGetStatesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \"n\n\x16RequestPicturesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \x12\x30\n\tnamespace\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9-]{0,31}$\"\x19\n\x17RequestPicturesResponse\"6\n\x10LookAgainRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \"\x13\n\x11LookAgainResponse\"_\n\x11PutPictureRequest\x12\x15\n\x03url\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12\x1a\n\tnamespace\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x17\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@\"W\n\x15\x44\x65letePicturesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \x12\x1a\n\tnamespace\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18 \"\x18\n\x16\x44\x65letePicturesResponse\"\xf3\x01\n\x10PictureNamespace\x12+\n\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9-]{0,31}$\x12\x39\n\x05sizes\x18\x02 \x03(\x0b\x32 .classifeed.pictures.v1.SizeRuleB\x08\xbaH\x05\x92\x01\x02\x10\x10\x12\x33\n\x07\x66ormats\x18\x03 \x03(\tB\"\xbaH\x1f\x92\x01\x1c\x08\x01\x10\x03\x18\x01\"\x14r\x12R\x04jpegR\x04webpR\x04\x61vif\x12\x1c\n\x0bquota_bytes\x18\x04 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x10\n\x08pictures\x18\x05 \x01(\x03\x12\x12\n\nused_bytes\x18\x06 \x01(\x03\"\x7f\n\x08SizeRule\x12.\n\x04name\x18\x01 \x01(\tB \xbaH\x1dr\x1b\x32\x19^[a-z0-9][a-z0-9-]{0,31}$\x12\x19\n\x05width\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x80 (\x01\x12\x1a\n\x06height\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x80 (\x01\x12\x0c\n\x04\x63rop\x18\x04 \x01(\x08\"Z\n\x13PutNamespaceRequest\x12\x43\n\tnamespace\x18\x01 \x01(\x0b\x32(.classifeed.pictures.v1.PictureNamespaceB\x06\xbaH\x03\xc8\x01\x01\"\x17\n\x15ListNamespacesRequest\"V\n\x16ListNamespacesResponse\x12<\n\nnamespaces\x18\x01 \x03(\x0b\x32(.classifeed.pictures.v1.PictureNamespace2\xfe\x06\n\x0ePictureService\x12^\n\x08GetState\x12\'.classifeed.pictures.v1.GetStateRequest\x1a$.classifeed.pictures.v1.PictureState\"\x03\x90\x02\x01\x12o\n\x0e\x42\x61tchGetStates\x12-.classifeed.pictures.v1.BatchGetStatesRequest\x1a).classifeed.pictures.v1.PictureStateBatch\"\x03\x90\x02\x01\x12w\n\x0fRequestPictures\x12..classifeed.pictures.v1.RequestPicturesRequest\x1a/.classifeed.pictures.v1.RequestPicturesResponse\"\x03\x90\x02\x02\x12\x65\n\tLookAgain\x12(.classifeed.pictures.v1.LookAgainRequest\x1a).classifeed.pictures.v1.LookAgainResponse\"\x03\x90\x02\x02\x12\x63\n\nPutPicture\x12).classifeed.pictures.v1.PutPictureRequest\x1a#.classifeed.pictures.v1.PictureInfo\"\x03\x90\x02\x02(\x01\x12t\n\x0e\x44\x65letePictures\x12-.classifeed.pictures.v1.DeletePicturesRequest\x1a..classifeed.pictures.v1.DeletePicturesResponse\"\x03\x90\x02\x02\x12j\n\x0cPutNamespace\x12+.classifeed.pictures.v1.PutNamespaceRequest\x1a(.classifeed.pictures.v1.PictureNamespace\"\x03\x90\x02\x02\x12t\n\x0eListNamespaces\x12-.classifeed.pictures.v1.ListNamespacesRequest\x1a..classifeed.pictures.v1.ListNamespacesResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,classifeed/pictures/v1/picture_service.proto\x12\x16\x63lassifeed.pictures.v1\x1a\x1b\x62uf/validate/validate.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"*\n\x0fGetStateRequest\x12\x17\n\x03url\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80 \";\n\x15\x42\x61tchGetStatesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \"n\n\x16RequestPicturesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \x12\x30\n\tnamespace\x18\x02 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9-]{0,31}$\"\x19\n\x17RequestPicturesResponse\"6\n\x10LookAgainRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \"\x13\n\x11LookAgainResponse\"_\n\x11PutPictureRequest\x12\x15\n\x03url\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12\x1a\n\tnamespace\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x17\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80@\"W\n\x15\x44\x65letePicturesRequest\x12\"\n\x04urls\x18\x01 \x03(\tB\x14\xbaH\x11\x92\x01\x0e\x08\x01\x10\xe8\x07\"\x07r\x05\x10\x01\x18\x80 \x12\x1a\n\tnamespace\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18 \"\x18\n\x16\x44\x65letePicturesResponse\"\xb0\x01\n\nComparison\x12\x15\n\rcomparison_id\x18\x01 \x01(\x03\x12\x36\n\x05state\x18\x02 \x01(\x0e\x32\'.classifeed.pictures.v1.ComparisonState\x12\x31\n\rsnapshot_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x10\n\x08\x63ompared\x18\x04 \x01(\x03\x12\x0e\n\x06unused\x18\x05 \x01(\x03\"\x18\n\x16ListComparisonsRequest\"R\n\x17ListComparisonsResponse\x12\x37\n\x0b\x63omparisons\x18\x01 \x03(\x0b\x32\".classifeed.pictures.v1.Comparison\":\n\x18\x43onfirmComparisonRequest\x12\x1e\n\rcomparison_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\"\xf3\x01\n\x10PictureNamespace\x12+\n\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9-]{0,31}$\x12\x39\n\x05sizes\x18\x02 \x03(\x0b\x32 .classifeed.pictures.v1.SizeRuleB\x08\xbaH\x05\x92\x01\x02\x10\x10\x12\x33\n\x07\x66ormats\x18\x03 \x03(\tB\"\xbaH\x1f\x92\x01\x1c\x08\x01\x10\x03\x18\x01\"\x14r\x12R\x04jpegR\x04webpR\x04\x61vif\x12\x1c\n\x0bquota_bytes\x18\x04 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x10\n\x08pictures\x18\x05 \x01(\x03\x12\x12\n\nused_bytes\x18\x06 \x01(\x03\"\x7f\n\x08SizeRule\x12.\n\x04name\x18\x01 \x01(\tB \xbaH\x1dr\x1b\x32\x19^[a-z0-9][a-z0-9-]{0,31}$\x12\x19\n\x05width\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x80 (\x01\x12\x1a\n\x06height\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x80 (\x01\x12\x0c\n\x04\x63rop\x18\x04 \x01(\x08\"Z\n\x13PutNamespaceRequest\x12\x43\n\tnamespace\x18\x01 \x01(\x0b\x32(.classifeed.pictures.v1.PictureNamespaceB\x06\xbaH\x03\xc8\x01\x01\"\x17\n\x15ListNamespacesRequest\"V\n\x16ListNamespacesResponse\x12<\n\nnamespaces\x18\x01 \x03(\x0b\x32(.classifeed.pictures.v1.PictureNamespace*\xa8\x01\n\x0f\x43omparisonState\x12 \n\x1c\x43OMPARISON_STATE_UNSPECIFIED\x10\x00\x12\x1c\n\x18\x43OMPARISON_STATE_RUNNING\x10\x01\x12\x19\n\x15\x43OMPARISON_STATE_HELD\x10\x02\x12\x19\n\x15\x43OMPARISON_STATE_DONE\x10\x03\x12\x1f\n\x1b\x43OMPARISON_STATE_SUPERSEDED\x10\x04\x32\xe7\x08\n\x0ePictureService\x12^\n\x08GetState\x12\'.classifeed.pictures.v1.GetStateRequest\x1a$.classifeed.pictures.v1.PictureState\"\x03\x90\x02\x01\x12o\n\x0e\x42\x61tchGetStates\x12-.classifeed.pictures.v1.BatchGetStatesRequest\x1a).classifeed.pictures.v1.PictureStateBatch\"\x03\x90\x02\x01\x12w\n\x0fRequestPictures\x12..classifeed.pictures.v1.RequestPicturesRequest\x1a/.classifeed.pictures.v1.RequestPicturesResponse\"\x03\x90\x02\x02\x12\x65\n\tLookAgain\x12(.classifeed.pictures.v1.LookAgainRequest\x1a).classifeed.pictures.v1.LookAgainResponse\"\x03\x90\x02\x02\x12\x63\n\nPutPicture\x12).classifeed.pictures.v1.PutPictureRequest\x1a#.classifeed.pictures.v1.PictureInfo\"\x03\x90\x02\x02(\x01\x12t\n\x0e\x44\x65letePictures\x12-.classifeed.pictures.v1.DeletePicturesRequest\x1a..classifeed.pictures.v1.DeletePicturesResponse\"\x03\x90\x02\x02\x12w\n\x0fListComparisons\x12..classifeed.pictures.v1.ListComparisonsRequest\x1a/.classifeed.pictures.v1.ListComparisonsResponse\"\x03\x90\x02\x01\x12n\n\x11\x43onfirmComparison\x12\x30.classifeed.pictures.v1.ConfirmComparisonRequest\x1a\".classifeed.pictures.v1.Comparison\"\x03\x90\x02\x02\x12j\n\x0cPutNamespace\x12+.classifeed.pictures.v1.PutNamespaceRequest\x1a(.classifeed.pictures.v1.PictureNamespace\"\x03\x90\x02\x02\x12t\n\x0eListNamespaces\x12-.classifeed.pictures.v1.ListNamespacesRequest\x1a..classifeed.pictures.v1.ListNamespacesResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -53,6 +54,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_DELETEPICTURESREQUEST'].fields_by_name['urls']._serialized_options = b'\272H\021\222\001\016\010\001\020\350\007\"\007r\005\020\001\030\200 '
   _globals['_DELETEPICTURESREQUEST'].fields_by_name['namespace']._loaded_options = None
   _globals['_DELETEPICTURESREQUEST'].fields_by_name['namespace']._serialized_options = b'\272H\004r\002\030 '
+  _globals['_CONFIRMCOMPARISONREQUEST'].fields_by_name['comparison_id']._loaded_options = None
+  _globals['_CONFIRMCOMPARISONREQUEST'].fields_by_name['comparison_id']._serialized_options = b'\272H\004\"\002 \000'
   _globals['_PICTURENAMESPACE'].fields_by_name['name']._loaded_options = None
   _globals['_PICTURENAMESPACE'].fields_by_name['name']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9-]{0,31}$'
   _globals['_PICTURENAMESPACE'].fields_by_name['sizes']._loaded_options = None
@@ -81,38 +84,52 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PICTURESERVICE'].methods_by_name['PutPicture']._serialized_options = b'\220\002\002'
   _globals['_PICTURESERVICE'].methods_by_name['DeletePictures']._loaded_options = None
   _globals['_PICTURESERVICE'].methods_by_name['DeletePictures']._serialized_options = b'\220\002\002'
+  _globals['_PICTURESERVICE'].methods_by_name['ListComparisons']._loaded_options = None
+  _globals['_PICTURESERVICE'].methods_by_name['ListComparisons']._serialized_options = b'\220\002\001'
+  _globals['_PICTURESERVICE'].methods_by_name['ConfirmComparison']._loaded_options = None
+  _globals['_PICTURESERVICE'].methods_by_name['ConfirmComparison']._serialized_options = b'\220\002\002'
   _globals['_PICTURESERVICE'].methods_by_name['PutNamespace']._loaded_options = None
   _globals['_PICTURESERVICE'].methods_by_name['PutNamespace']._serialized_options = b'\220\002\002'
   _globals['_PICTURESERVICE'].methods_by_name['ListNamespaces']._loaded_options = None
   _globals['_PICTURESERVICE'].methods_by_name['ListNamespaces']._serialized_options = b'\220\002\001'
-  _globals['_GETSTATEREQUEST']._serialized_start=139
-  _globals['_GETSTATEREQUEST']._serialized_end=181
-  _globals['_BATCHGETSTATESREQUEST']._serialized_start=183
-  _globals['_BATCHGETSTATESREQUEST']._serialized_end=242
-  _globals['_REQUESTPICTURESREQUEST']._serialized_start=244
-  _globals['_REQUESTPICTURESREQUEST']._serialized_end=354
-  _globals['_REQUESTPICTURESRESPONSE']._serialized_start=356
-  _globals['_REQUESTPICTURESRESPONSE']._serialized_end=381
-  _globals['_LOOKAGAINREQUEST']._serialized_start=383
-  _globals['_LOOKAGAINREQUEST']._serialized_end=437
-  _globals['_LOOKAGAINRESPONSE']._serialized_start=439
-  _globals['_LOOKAGAINRESPONSE']._serialized_end=458
-  _globals['_PUTPICTUREREQUEST']._serialized_start=460
-  _globals['_PUTPICTUREREQUEST']._serialized_end=555
-  _globals['_DELETEPICTURESREQUEST']._serialized_start=557
-  _globals['_DELETEPICTURESREQUEST']._serialized_end=644
-  _globals['_DELETEPICTURESRESPONSE']._serialized_start=646
-  _globals['_DELETEPICTURESRESPONSE']._serialized_end=670
-  _globals['_PICTURENAMESPACE']._serialized_start=673
-  _globals['_PICTURENAMESPACE']._serialized_end=916
-  _globals['_SIZERULE']._serialized_start=918
-  _globals['_SIZERULE']._serialized_end=1045
-  _globals['_PUTNAMESPACEREQUEST']._serialized_start=1047
-  _globals['_PUTNAMESPACEREQUEST']._serialized_end=1137
-  _globals['_LISTNAMESPACESREQUEST']._serialized_start=1139
-  _globals['_LISTNAMESPACESREQUEST']._serialized_end=1162
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=1164
-  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=1250
-  _globals['_PICTURESERVICE']._serialized_start=1253
-  _globals['_PICTURESERVICE']._serialized_end=2147
+  _globals['_COMPARISONSTATE']._serialized_start=1635
+  _globals['_COMPARISONSTATE']._serialized_end=1803
+  _globals['_GETSTATEREQUEST']._serialized_start=172
+  _globals['_GETSTATEREQUEST']._serialized_end=214
+  _globals['_BATCHGETSTATESREQUEST']._serialized_start=216
+  _globals['_BATCHGETSTATESREQUEST']._serialized_end=275
+  _globals['_REQUESTPICTURESREQUEST']._serialized_start=277
+  _globals['_REQUESTPICTURESREQUEST']._serialized_end=387
+  _globals['_REQUESTPICTURESRESPONSE']._serialized_start=389
+  _globals['_REQUESTPICTURESRESPONSE']._serialized_end=414
+  _globals['_LOOKAGAINREQUEST']._serialized_start=416
+  _globals['_LOOKAGAINREQUEST']._serialized_end=470
+  _globals['_LOOKAGAINRESPONSE']._serialized_start=472
+  _globals['_LOOKAGAINRESPONSE']._serialized_end=491
+  _globals['_PUTPICTUREREQUEST']._serialized_start=493
+  _globals['_PUTPICTUREREQUEST']._serialized_end=588
+  _globals['_DELETEPICTURESREQUEST']._serialized_start=590
+  _globals['_DELETEPICTURESREQUEST']._serialized_end=677
+  _globals['_DELETEPICTURESRESPONSE']._serialized_start=679
+  _globals['_DELETEPICTURESRESPONSE']._serialized_end=703
+  _globals['_COMPARISON']._serialized_start=706
+  _globals['_COMPARISON']._serialized_end=882
+  _globals['_LISTCOMPARISONSREQUEST']._serialized_start=884
+  _globals['_LISTCOMPARISONSREQUEST']._serialized_end=908
+  _globals['_LISTCOMPARISONSRESPONSE']._serialized_start=910
+  _globals['_LISTCOMPARISONSRESPONSE']._serialized_end=992
+  _globals['_CONFIRMCOMPARISONREQUEST']._serialized_start=994
+  _globals['_CONFIRMCOMPARISONREQUEST']._serialized_end=1052
+  _globals['_PICTURENAMESPACE']._serialized_start=1055
+  _globals['_PICTURENAMESPACE']._serialized_end=1298
+  _globals['_SIZERULE']._serialized_start=1300
+  _globals['_SIZERULE']._serialized_end=1427
+  _globals['_PUTNAMESPACEREQUEST']._serialized_start=1429
+  _globals['_PUTNAMESPACEREQUEST']._serialized_end=1519
+  _globals['_LISTNAMESPACESREQUEST']._serialized_start=1521
+  _globals['_LISTNAMESPACESREQUEST']._serialized_end=1544
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_start=1546
+  _globals['_LISTNAMESPACESRESPONSE']._serialized_end=1632
+  _globals['_PICTURESERVICE']._serialized_start=1806
+  _globals['_PICTURESERVICE']._serialized_end=2933
 # @@protoc_insertion_point(module_scope)

@@ -1,12 +1,29 @@
+import datetime
+
 from buf.validate import validate_pb2 as _validate_pb2
 from classifeed.pictures.v1 import picture_pb2 as _picture_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class ComparisonState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    COMPARISON_STATE_UNSPECIFIED: _ClassVar[ComparisonState]
+    COMPARISON_STATE_RUNNING: _ClassVar[ComparisonState]
+    COMPARISON_STATE_HELD: _ClassVar[ComparisonState]
+    COMPARISON_STATE_DONE: _ClassVar[ComparisonState]
+    COMPARISON_STATE_SUPERSEDED: _ClassVar[ComparisonState]
+COMPARISON_STATE_UNSPECIFIED: ComparisonState
+COMPARISON_STATE_RUNNING: ComparisonState
+COMPARISON_STATE_HELD: ComparisonState
+COMPARISON_STATE_DONE: ComparisonState
+COMPARISON_STATE_SUPERSEDED: ComparisonState
 
 class GetStateRequest(_message.Message):
     __slots__ = ("url",)
@@ -63,6 +80,36 @@ class DeletePicturesRequest(_message.Message):
 class DeletePicturesResponse(_message.Message):
     __slots__ = ()
     def __init__(self) -> None: ...
+
+class Comparison(_message.Message):
+    __slots__ = ("comparison_id", "state", "snapshot_time", "compared", "unused")
+    COMPARISON_ID_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    SNAPSHOT_TIME_FIELD_NUMBER: _ClassVar[int]
+    COMPARED_FIELD_NUMBER: _ClassVar[int]
+    UNUSED_FIELD_NUMBER: _ClassVar[int]
+    comparison_id: int
+    state: ComparisonState
+    snapshot_time: _timestamp_pb2.Timestamp
+    compared: int
+    unused: int
+    def __init__(self, comparison_id: _Optional[int] = ..., state: _Optional[_Union[ComparisonState, str]] = ..., snapshot_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., compared: _Optional[int] = ..., unused: _Optional[int] = ...) -> None: ...
+
+class ListComparisonsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListComparisonsResponse(_message.Message):
+    __slots__ = ("comparisons",)
+    COMPARISONS_FIELD_NUMBER: _ClassVar[int]
+    comparisons: _containers.RepeatedCompositeFieldContainer[Comparison]
+    def __init__(self, comparisons: _Optional[_Iterable[_Union[Comparison, _Mapping]]] = ...) -> None: ...
+
+class ConfirmComparisonRequest(_message.Message):
+    __slots__ = ("comparison_id",)
+    COMPARISON_ID_FIELD_NUMBER: _ClassVar[int]
+    comparison_id: int
+    def __init__(self, comparison_id: _Optional[int] = ...) -> None: ...
 
 class PictureNamespace(_message.Message):
     __slots__ = ("name", "sizes", "formats", "quota_bytes", "pictures", "used_bytes")

@@ -66,6 +66,16 @@ class PictureServiceStub:
                 request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesRequest.SerializeToString,
                 response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesResponse.FromString,
                 _registered_method=True)
+        self.ListComparisons = channel.unary_unary(
+                '/classifeed.pictures.v1.PictureService/ListComparisons',
+                request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsResponse.FromString,
+                _registered_method=True)
+        self.ConfirmComparison = channel.unary_unary(
+                '/classifeed.pictures.v1.PictureService/ConfirmComparison',
+                request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ConfirmComparisonRequest.SerializeToString,
+                response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.Comparison.FromString,
+                _registered_method=True)
         self.PutNamespace = channel.unary_unary(
                 '/classifeed.pictures.v1.PictureService/PutNamespace',
                 request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.PutNamespaceRequest.SerializeToString,
@@ -125,6 +135,20 @@ class PictureServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListComparisons(self, request, context):
+        """Lists comparisons of what is kept with what offers use, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ConfirmComparison(self, request, context):
+        """Lets a comparison go on that is held as it found too much unused. FAILED_PRECONDITION when it is not held.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def PutNamespace(self, request, context):
         """Makes a namespace, or changes its sizes, formats and quota. What is stored gets new sizes when it is requested again.
         """
@@ -171,6 +195,16 @@ def add_PictureServiceServicer_to_server(servicer, server):
                     servicer.DeletePictures,
                     request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesRequest.FromString,
                     response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesResponse.SerializeToString,
+            ),
+            'ListComparisons': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListComparisons,
+                    request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsRequest.FromString,
+                    response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsResponse.SerializeToString,
+            ),
+            'ConfirmComparison': grpc.unary_unary_rpc_method_handler(
+                    servicer.ConfirmComparison,
+                    request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ConfirmComparisonRequest.FromString,
+                    response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.Comparison.SerializeToString,
             ),
             'PutNamespace': grpc.unary_unary_rpc_method_handler(
                     servicer.PutNamespace,
@@ -346,6 +380,60 @@ class PictureService:
             '/classifeed.pictures.v1.PictureService/DeletePictures',
             classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesRequest.SerializeToString,
             classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.DeletePicturesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListComparisons(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.pictures.v1.PictureService/ListComparisons',
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsRequest.SerializeToString,
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListComparisonsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ConfirmComparison(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.pictures.v1.PictureService/ConfirmComparison',
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ConfirmComparisonRequest.SerializeToString,
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.Comparison.FromString,
             options,
             channel_credentials,
             insecure,

@@ -7,8 +7,10 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.kafka import KafkaProducer
 from classifeed_common.rpc.server import Servicer
+from classifeed_jobs import JobStore
 from classifeed_pictures.app.find_states import Rules
 from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.rpc.picture_service.comparisons import Comparisons
 from classifeed_pictures.rpc.picture_service.namespaces import Namespaces
 from classifeed_pictures.rpc.picture_service.puts import Puts
 from classifeed_pictures.rpc.picture_service.requests import Requests
@@ -16,7 +18,13 @@ from classifeed_pictures.rpc.picture_service.states import States
 
 
 def picture_servicer(
-    database: Database, producer: KafkaProducer, clock: Clock, put: PicturePutter, *, canonical_rules: Rules
+    database: Database,
+    producer: KafkaProducer,
+    clock: Clock,
+    put: PicturePutter,
+    jobs: JobStore,
+    *,
+    canonical_rules: Rules,
 ) -> Servicer:
     """Return the servicer of PictureService."""
     return Servicer.join(
@@ -24,5 +32,6 @@ def picture_servicer(
         States(database, canonical_rules),
         Requests(producer, clock),
         Puts(put),
+        Comparisons(database, jobs),
         Namespaces(database),
     )

@@ -1,0 +1,134 @@
+"""Compare what is kept with what offers use, and send notices of what nobody uses.
+
+A picture is marked by the first notice and deleted by a second one a day later: one comparison deletes nothing that the
+one before did not find unused, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import structlog
+
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_UNUSED, DeletePicture
+from classifeed.pictures.v1.requests_pb2 import PictureNotice
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import JobContext, Progress
+from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.clients.offers import OffersClient
+from classifeed_pictures.domain.canonical import canonical_url, url_hash
+from classifeed_pictures.store import comparisons
+from classifeed_pictures.store.comparisons import Comparison
+
+_STATES: Final = 1000
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PictureComparer:
+    """Compares, in steps that a later run goes on from.
+
+    Attributes:
+        offers: Say what they use.
+        outbox: Takes the notices.
+        canonical_rules: Of URLs.
+        held_share: Of all states; more unused ones than that wait for a person.
+        held_least: No fewer unused ones than that ever wait.
+    """
+
+    offers: OffersClient
+    outbox: Outbox
+    canonical_rules: Rules
+    held_share: float
+    held_least: int
+
+    async def __call__(self, ctx: JobContext, comparison_id: int | None) -> AsyncIterator[Progress]:
+        """Run a comparison, or go on with a confirmed one; yields after each step.
+
+        Raises:
+            Unavailable: the export was cut off, and nothing is deleted; run it again.
+            ClaimLost: another run has the job.
+        """
+        state: dict[str, Any] = ctx.checkpoint or {"id": comparison_id, "step": "notify" if comparison_id else "export"}
+        if state["id"] is None:
+            async with ctx.guarded_transaction() as tx:
+                state = state | {"id": await comparisons.begin_comparison(tx)}
+                await ctx.save_checkpoint(tx, state)
+        if state["step"] == "export":
+            await self._export(ctx, state["id"])
+            state = await self._save(ctx, state | {"step": "count", "after": "", "seen": 0})
+            yield Progress()
+        while state["step"] in {"count", "notify"}:
+            state = await self._slice(ctx, state)
+            yield Progress(processed=state.get("seen", 0))
+
+    async def _export(self, ctx: JobContext, comparison_id: int) -> None:
+        """Note all URLs that offers use. Not tied to the claim in each piece: only whole exports are compared with."""
+        export = await self.offers.export_picture_urls()
+        async with ctx.guarded_transaction() as tx:
+            await comparisons.restart_comparison(tx, comparison_id, export.snapshot_at)
+        async for urls in export.pieces:
+            ctx.raise_if_stopped()
+            rules = self.canonical_rules()
+            hashes = [url_hash(canonical_url(url, rules)) for url in urls]
+            async with ctx.guarded_transaction() as tx:
+                await comparisons.add_used(tx, comparison_id, hashes)
+
+    async def _slice(self, ctx: JobContext, state: dict[str, Any]) -> dict[str, Any]:
+        """Count, or notify about, the next states."""
+        async with ctx.guarded_transaction() as tx:
+            comparison = await comparisons.find_comparison(tx, state["id"])
+            if comparison is None or comparison.state != "RUNNING":
+                following = state | {"step": "over"}
+                await ctx.save_checkpoint(tx, following)
+                return following
+            after = bytes.fromhex(state.get("after", ""))
+            rows = await comparisons.compare_slice(tx, comparison, after=after, limit=_STATES)
+            unused = [row for row in rows if row.is_unused]
+            if state["step"] == "count":
+                compared = sum(not row.is_put for row in rows)
+                await comparisons.add_counts(tx, comparison.comparison_id, compared=compared, unused=len(unused))
+            else:
+                await self.outbox.put(tx, list(notice_messages([_notice(row.url, comparison) for row in unused])))
+            following = state | {"seen": state.get("seen", 0) + len(rows)}
+            if len(rows) == _STATES:
+                following["after"] = bytes(rows[-1].url_hash).hex()
+            else:
+                following |= {"after": "", "seen": 0, "step": await self._next_step(tx, state)}
+            await ctx.save_checkpoint(tx, following)
+        self.outbox.wake()
+        return following
+
+    async def _next_step(self, tx: Any, state: dict[str, Any]) -> str:
+        if state["step"] == "notify":
+            await comparisons.move_comparison(tx, state["id"], "DONE")
+            await comparisons.drop_used(tx)
+            return "over"
+        comparison = await comparisons.find_comparison(tx, state["id"])
+        assert comparison is not None
+        most = max(self.held_least, int(comparison.compared * self.held_share))
+        if comparison.unused > most:
+            await comparisons.move_comparison(tx, state["id"], "HELD")
+            _log.warning(
+                "pictures.comparison.held",
+                comparison=comparison.comparison_id,
+                compared=comparison.compared,
+                unused=comparison.unused,
+            )
+            return "over"
+        return "notify"
+
+    async def _save(self, ctx: JobContext, state: dict[str, Any]) -> dict[str, Any]:
+        async with ctx.guarded_transaction() as tx:
+            await ctx.save_checkpoint(tx, state)
+        return state
+
+
+def _notice(url: str, comparison: Comparison) -> PictureNotice:
+    notice = PictureNotice(url=url, delete_picture=DeletePicture(reason=DELETE_REASON_UNUSED))
+    assert comparison.snapshot_at is not None
+    notice.notice_time.FromDatetime(comparison.snapshot_at)
+    return notice

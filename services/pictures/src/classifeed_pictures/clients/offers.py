@@ -1,0 +1,82 @@
+"""Client of offers: which pictures they use."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import grpc.aio
+
+from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, ExportPictureUrlsResponse
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
+from classifeed_common.errors import Unavailable
+
+_HASH_BYTES: Final = 16
+_LIMIT_S: Final = 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class UrlExport:
+    """URLs that offers use.
+
+    Attributes:
+        snapshot_at: The time of the export, by the clock of offers.
+        pieces: The URLs, up to 1,000 at once. The iteration ends without an error only if all of them came.
+    """
+
+    snapshot_at: datetime
+    pieces: AsyncIterator[Sequence[str]]
+
+
+class OffersClient:
+    """Calls the service of offers.
+
+    Args:
+        channel: to it.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel) -> None:
+        self._stub = OfferServiceStub(channel)
+
+    async def export_picture_urls(self) -> UrlExport:
+        """Begin an export.
+
+        Raises:
+            Unavailable: EXPORT_CUT_OFF, here or while the pieces are read: it did not come whole.
+            grpc.aio.AioRpcError: the service does not respond.
+        """
+        call = self._stub.ExportPictureUrls(ExportPictureUrlsRequest(), timeout=_LIMIT_S)
+        responses = aiter(call)
+        first = await anext(responses, None)
+        if first is None or first.WhichOneof("part") != "snapshot_time":
+            raise _cut_off("its first message is not its time")
+        return UrlExport(first.snapshot_time.ToDatetime(tzinfo=UTC), _pieces(responses))
+
+
+async def _pieces(responses: AsyncIterator[ExportPictureUrlsResponse]) -> AsyncIterator[Sequence[str]]:
+    count = total = 0
+    async for response in responses:
+        if response.WhichOneof("part") == "end":
+            digest = total.to_bytes(_HASH_BYTES, "big")
+            if (response.end.count, response.end.digest) != (count, digest):
+                raise _cut_off(f"it has {count} URLs and announces {response.end.count}, or others")
+            if await anext(responses, None) is not None:
+                raise _cut_off("it goes on after its end")
+            return
+        urls = response.urls.urls
+        count += len(urls)
+        for url in urls:
+            digest = hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
+            total = (total + int.from_bytes(digest, "big")) % (1 << 8 * _HASH_BYTES)
+        yield urls
+    raise _cut_off("it ended without its count")
+
+
+def _cut_off(how: str) -> Unavailable:
+    return Unavailable(
+        "EXPORT_CUT_OFF",
+        f"The export of the URLs that offers use is not whole: {how}. Nothing is deleted; it is repeated.",
+    )

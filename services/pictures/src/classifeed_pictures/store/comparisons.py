@@ -1,0 +1,100 @@
+"""Comparisons of what is kept with what offers use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+
+SQL: Final = load_queries("classifeed_pictures.store", "comparisons.sql")
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison.
+
+    Attributes:
+        comparison_id: Its number.
+        state: RUNNING, HELD, DONE or SUPERSEDED.
+        snapshot_at: What offers used at this time; None: their export has not begun.
+        compared: URLs that may be deleted when they are unused.
+        unused: Of these, URLs that no offer used.
+        is_confirmed: Whether a person lets it delete however much it found.
+    """
+
+    comparison_id: int
+    state: str
+    snapshot_at: datetime | None
+    compared: int
+    unused: int
+    is_confirmed: bool
+
+
+async def begin_comparison(tx: Tx) -> int:
+    """Begin a comparison and return its number; earlier ones that are not over are superseded."""
+    [(comparison_id,)] = await (await tx.execute(SQL["begin_comparison"])).fetchall()
+    await tx.execute(SQL["supersede"], {"comparison_id": comparison_id})
+    return int(comparison_id)
+
+
+async def restart_comparison(tx: Tx, comparison_id: int, snapshot_at: datetime) -> None:
+    """Forget what is known of the use of URLs: an export begins."""
+    await tx.execute(SQL["drop_used"], {"comparison_id": comparison_id}, prepare=False)
+    await tx.execute(SQL["note_snapshot"], {"comparison_id": comparison_id, "snapshot_at": snapshot_at})
+
+
+async def add_used(tx: Tx, comparison_id: int, url_hashes: Sequence[bytes]) -> None:
+    """Note URLs that offers use; idempotent."""
+    parameters = {"comparison_id": comparison_id, "url_hashes": list(url_hashes)}
+    await tx.execute(SQL["add_used"], parameters, prepare=False)
+
+
+async def compare_slice(tx: Tx, comparison: Comparison, *, after: bytes, limit: int) -> list[Any]:
+    """Return the next states as rows (url_hash, url, is_put, is_unused), in the order of their hashes."""
+    parameters = {
+        "comparison_id": comparison.comparison_id,
+        "snapshot_at": comparison.snapshot_at,
+        "after": after,
+        "limit": limit,
+    }
+    return await fetch_named(tx, SQL["compare_slice"], parameters, prepare=False)
+
+
+async def add_counts(tx: Tx, comparison_id: int, *, compared: int, unused: int) -> None:
+    """Count what a slice has found."""
+    await tx.execute(SQL["add_counts"], {"comparison_id": comparison_id, "compared": compared, "unused": unused})
+
+
+async def move_comparison(tx: Tx, comparison_id: int, state: str) -> None:
+    """Note where a comparison stands."""
+    await tx.execute(SQL["move_comparison"], {"comparison_id": comparison_id, "state": state})
+
+
+async def drop_used(tx: Tx) -> None:
+    """Forget what comparisons that are over knew of the use of URLs."""
+    await tx.execute(SQL["drop_used"], {"comparison_id": None}, prepare=False)
+
+
+async def confirm(tx: Tx, comparison_id: int) -> bool:
+    """Let a held comparison go on; return whether it was held."""
+    return bool((await tx.execute(SQL["confirm"], {"comparison_id": comparison_id})).rowcount)
+
+
+async def find_comparison(tx: Tx, comparison_id: int) -> Comparison | None:
+    """Return a comparison, or None."""
+    rows = await fetch_named(tx, SQL["find_comparison"], {"comparison_id": comparison_id})
+    return Comparison(*rows[0]) if rows else None
+
+
+async def list_comparisons(tx: Tx) -> list[Comparison]:
+    """Return the newest 20, the newest first."""
+    return [Comparison(*row) for row in await fetch_named(tx, SQL["list_comparisons"])]
+
+
+async def delete_comparisons(tx: Tx, *, before: datetime, limit: int) -> int:
+    """Remove comparisons that are over and began before a time; return how many."""
+    return (await tx.execute(SQL["delete_comparisons"], {"before": before, "limit": limit})).rowcount
