@@ -37,6 +37,7 @@ from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.make_events import EventMaker
 from classifeed_pictures.app.put_picture import PicturePutter
 from classifeed_pictures.app.read_picture import PictureReader
+from classifeed_pictures.app.refetch_damaged import refetch_damaged
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.app.resize_picture import PictureResizer
 from classifeed_pictures.app.store_picture import PictureStorer
@@ -212,7 +213,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),
             CompareJob(comparer_of(base), settings.compare_s),
-            *blob_upkeep(SERVICE, base.database, base.blobs),
+            *blob_upkeep(SERVICE, base.database, base.blobs, on_damaged=partial(refetch_damaged, outbox=base.outbox)),
         ],
         own_schedules=[event_files.event_files_schedule(settings.event_files_s)],
         lease_s=settings.jobs_lease_s,

@@ -13,12 +13,14 @@ from confluent_kafka import Consumer, TopicPartition
 
 from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
 from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult, PictureResults
+from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
+from classifeed_common.runner.parts import blobs_of
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import (
@@ -59,6 +61,7 @@ class Service:
     recipient: str
     results_reader: Consumer
     http_address: str
+    blobs: BlobStore
 
     async def request(self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "") -> None:
         """Request pictures; references are the prefix and the number in the list."""
@@ -132,7 +135,11 @@ async def service(
     await until(lambda: running.done() or runner.is_ready)
     channel = open_channel(runner.grpc_address, caller="operator", audience="pictures", keys=None)
     reader = await asyncio.to_thread(_reader_at_end, kafka.bootstrap)
-    yield Service(database, PictureServiceStub(channel), producer, f"seller-{uuid4().hex}", reader, runner.http_address)
+    blobs = blobs_of(settings, bucket=settings.bucket)
+    pictures = PictureServiceStub(channel)
+    recipient = f"seller-{uuid4().hex}"
+    yield Service(database, pictures, producer, recipient, reader, runner.http_address or "", blobs)
+    await blobs.close()
     await asyncio.to_thread(reader.close)
     await channel.close()
     stop.set()

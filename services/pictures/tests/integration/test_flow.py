@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Literal
 
 import grpc
+import httpx
 import pytest
 
 from classifeed.pictures.v1.picture_service_pb2 import (
@@ -13,7 +15,10 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     LookAgainRequest,
     RequestPicturesRequest,
 )
+from classifeed_common.blobs import DamagedBlob
+from classifeed_common.outbox import Outbox
 from classifeed_common.testing.recovery import until
+from classifeed_pictures.app.refetch_damaged import refetch_damaged
 
 from .conftest import Service
 from .picture_host import PictureHost, jpeg
@@ -104,6 +109,30 @@ async def test_what_is_deleted_can_be_had_again(service: Service, host: PictureH
         return await service.rows("SELECT count(*) FROM stored_pictures") == [(1,)]
 
     await until(is_back)
+    assert host.count("/1.jpg") == 2
+
+
+@pytest.mark.parametrize("fault", ["missing", "corrupt"])
+async def test_files_that_were_lost_are_downloaded_again(
+    service: Service, host: PictureHost, fault: Literal["missing", "corrupt"]
+) -> None:
+    await service.request([host.put("/1.jpg", jpeg())])
+    [result] = await service.results(1)
+    info = result.info
+    path = f"/get/{info.namespace}/{info.group_id}/{info.name}/card"
+    [(original,)] = await service.rows("SELECT encode(content_hash, 'hex') FROM stored_pictures")
+    files = [name for (name,) in await service.rows("SELECT sha256 FROM blobs")]
+    for name in files:
+        await service.blobs.delete(name)
+    async with service.database.transaction() as tx:
+        await refetch_damaged(tx, [DamagedBlob(original, fault)], outbox=Outbox())
+    async with httpx.AsyncClient(base_url=f"http://{service.http_address}", timeout=60, trust_env=False) as http:
+        assert (await http.get(path)).status_code == 503
+
+        async def is_back() -> bool:
+            return (await http.get(path)).status_code == 200
+
+        await until(is_back)
     assert host.count("/1.jpg") == 2
 
 

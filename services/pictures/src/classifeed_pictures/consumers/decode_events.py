@@ -8,6 +8,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, PictureEvent
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.kafka import Poison, Record, type_of
 from classifeed_pictures.domain.events import Deletion, Event, Loaded, Look, Request, Unused
 
@@ -31,6 +32,12 @@ def decode_event(record: Record) -> tuple[str, bytes, Event]:
     event = _event_of(message)
     if event is None:
         raise Poison(record, "says nothing that happened")
+    if (
+        isinstance(event, Loaded)
+        and isinstance(event.outcome, PictureInfo)
+        and event.outcome.namespace != event.namespace
+    ):
+        raise Poison(record, f"brings a picture of {event.outcome.namespace!r} for {event.namespace!r}")
     return message.url, message.url_hash, event
 
 
@@ -42,7 +49,7 @@ def _event_of(message: PictureEvent) -> Event | None:
         case "loaded":
             return _loaded(message, at)
         case "look_again":
-            return Look(message.look_again.force, at)
+            return Look(message.look_again.force, at, message.look_again.refresh)
         case "delete_picture":
             deletion = message.delete_picture
             if deletion.reason == DELETE_REASON_REQUESTED:

@@ -43,10 +43,17 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """It may be due for another attempt; by force it is tried even if it is not."""
+    """It may be due for another attempt.
+
+    Attributes:
+        is_forced: Whether it is tried even if it is not due.
+        at: When that was found.
+        is_refresh: Whether it is downloaded even where it is kept.
+    """
 
     is_forced: bool
     at: datetime
+    is_refresh: bool = False
 
 
 @dataclass(frozen=True, slots=True)

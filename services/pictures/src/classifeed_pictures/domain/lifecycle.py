@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
@@ -68,7 +68,9 @@ class Lifecycle:
         self.is_changed = False
 
     def apply(self, event: Event) -> None:
-        """Apply the next event."""
+        """Apply the next event. None is later than now, whatever the clock of its sender."""
+        if event.at > self._now:
+            event = replace(event, at=self._now)
         match event:
             case Request():
                 self._request(event)
@@ -183,6 +185,9 @@ class Lifecycle:
         for namespace, holding in list(self.state.holdings.items()):
             if holding.info is None:
                 self._order_due(self.state, namespace, is_requested=False, is_forced=event.is_forced)
+            elif event.is_refresh and not self.state.is_put and not self._is_under_way(holding):
+                # One is enough: namespaces that have the same picture have the same files.
+                self._download(self.state, namespace)
         self._schedule(self.state)
 
     def _unused(self, event: Unused) -> None:

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Request
+from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Look, Request
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, START, URL, Life, info
@@ -141,6 +141,25 @@ def test_a_look_that_is_not_due_orders_nothing_unless_it_is_forced(life: Life) -
     assert life.happen(life.look()).orders == []
     assert [type(order) for order in life.happen(life.look(is_forced=True)).orders] == [Download]
     assert life.happen(life.look(is_forced=True)).orders == []
+
+
+def test_what_was_lost_is_downloaded_again_under_its_name(life: Life) -> None:
+    _stored(life)
+    before = _attempt(life)
+    life.pass_time(minutes=1)
+    refresh = Look(is_forced=True, at=life.now, is_refresh=True)
+    assert life.happen(life.look(is_forced=True)).orders == []
+    [order] = life.happen(refresh, refresh).orders
+    assert isinstance(order, Download)
+    effects = life.happen(life.loaded(info(), order.attempt))
+    assert (effects.orders, order.attempt > before) == ([], True)
+
+
+def test_an_event_of_the_future_is_one_of_now(life: Life) -> None:
+    _stored(life)
+    life.happen(life.request("shops", at=START + timedelta(days=300)))
+    life.pass_time(minutes=1)
+    assert [type(order) for order in life.happen(life.deletion()).orders] == [Delete]
 
 
 def test_what_a_host_asks_for_is_kept_to(life: Life) -> None:

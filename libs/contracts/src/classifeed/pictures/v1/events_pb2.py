@@ -26,15 +26,15 @@ from classifeed.pictures.v1 import orders_pb2 as classifeed_dot_pictures_dot_v1_
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/events.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/orders.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x03\n\x0cPictureEvent\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.EventSource\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\trequested\x18\x05 \x01(\x0b\x32(.classifeed.pictures.v1.PictureRequestedH\x00\x12\x34\n\x06loaded\x18\x06 \x01(\x0b\x32\".classifeed.pictures.v1.LoadResultH\x00\x12\x37\n\nlook_again\x18\x07 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x08 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x42\x07\n\x05\x65vent\"@\n\x0b\x45ventSource\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08position\x18\x03 \x01(\x03\"b\n\x10PictureRequested\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x15\n\rrequested_url\x18\x04 \x01(\t\"\x1a\n\tLookAgain\x12\r\n\x05\x66orce\x18\x01 \x01(\x08\"X\n\rDeletePicture\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.classifeed.pictures.v1.DeleteReason\x12\x11\n\tnamespace\x18\x02 \x01(\t*d\n\x0c\x44\x65leteReason\x12\x1d\n\x19\x44\x45LETE_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45LETE_REASON_UNUSED\x10\x01\x12\x1b\n\x17\x44\x45LETE_REASON_REQUESTED\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/events.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/orders.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8a\x03\n\x0cPictureEvent\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.EventSource\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\trequested\x18\x05 \x01(\x0b\x32(.classifeed.pictures.v1.PictureRequestedH\x00\x12\x34\n\x06loaded\x18\x06 \x01(\x0b\x32\".classifeed.pictures.v1.LoadResultH\x00\x12\x37\n\nlook_again\x18\x07 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x08 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x42\x07\n\x05\x65vent\"@\n\x0b\x45ventSource\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08position\x18\x03 \x01(\x03\"b\n\x10PictureRequested\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x15\n\rrequested_url\x18\x04 \x01(\t\"+\n\tLookAgain\x12\r\n\x05\x66orce\x18\x01 \x01(\x08\x12\x0f\n\x07refresh\x18\x02 \x01(\x08\"X\n\rDeletePicture\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.classifeed.pictures.v1.DeleteReason\x12\x11\n\tnamespace\x18\x02 \x01(\t*d\n\x0c\x44\x65leteReason\x12\x1d\n\x19\x44\x45LETE_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45LETE_REASON_UNUSED\x10\x01\x12\x1b\n\x17\x44\x45LETE_REASON_REQUESTED\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.pictures.v1.events_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELETEREASON']._serialized_start=814
-  _globals['_DELETEREASON']._serialized_end=914
+  _globals['_DELETEREASON']._serialized_start=831
+  _globals['_DELETEREASON']._serialized_end=931
   _globals['_PICTUREEVENT']._serialized_start=134
   _globals['_PICTUREEVENT']._serialized_end=528
   _globals['_EVENTSOURCE']._serialized_start=530
@@ -42,7 +42,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PICTUREREQUESTED']._serialized_start=596
   _globals['_PICTUREREQUESTED']._serialized_end=694
   _globals['_LOOKAGAIN']._serialized_start=696
-  _globals['_LOOKAGAIN']._serialized_end=722
-  _globals['_DELETEPICTURE']._serialized_start=724
-  _globals['_DELETEPICTURE']._serialized_end=812
+  _globals['_LOOKAGAIN']._serialized_end=739
+  _globals['_DELETEPICTURE']._serialized_start=741
+  _globals['_DELETEPICTURE']._serialized_end=829
 # @@protoc_insertion_point(module_scope)

@@ -62,10 +62,12 @@ class PictureRequested(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., recipient: _Optional[str] = ..., reference: _Optional[str] = ..., requested_url: _Optional[str] = ...) -> None: ...
 
 class LookAgain(_message.Message):
-    __slots__ = ("force",)
+    __slots__ = ("force", "refresh")
     FORCE_FIELD_NUMBER: _ClassVar[int]
+    REFRESH_FIELD_NUMBER: _ClassVar[int]
     force: bool
-    def __init__(self, force: _Optional[bool] = ...) -> None: ...
+    refresh: bool
+    def __init__(self, force: _Optional[bool] = ..., refresh: _Optional[bool] = ...) -> None: ...
 
 class DeletePicture(_message.Message):
     __slots__ = ("reason", "namespace")

@@ -1,0 +1,38 @@
+"""Have pictures downloaded again whose files are missing or corrupt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import structlog
+
+from classifeed.pictures.v1.events_pb2 import LookAgain
+from classifeed.pictures.v1.requests_pb2 import PictureNotice
+from classifeed_common.blobs import DamagedBlob
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.outbox import Outbox
+from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.store.states import read_now
+
+_SQL: Final = load_queries("classifeed_pictures.store", "damaged.sql")
+_log = structlog.get_logger(__name__)
+
+
+async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Outbox) -> None:
+    """Send notices of the pictures that need these files; the same bytes of the same URL get the same address again.
+
+    What was put by hand cannot be downloaded: it is logged, and has to be put again.
+    """
+    cursor = await tx.execute(_SQL["find_users"], {"sha256s": [blob.sha256 for blob in damaged]})
+    found = await cursor.fetchall()
+    now = await read_now(tx)
+    notices = []
+    for url, is_put in found:
+        if is_put:
+            _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
+            continue
+        notice = PictureNotice(url=url, look_again=LookAgain(force=True, refresh=True))
+        notice.notice_time.FromDatetime(now)
+        notices.append(notice)
+    await outbox.put(tx, list(notice_messages(notices)))

@@ -1,0 +1,259 @@
+"""Comparisons with what offers use: marks, deletions, what is held, and exports that are cut off."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import grpc
+import pytest
+
+from classifeed.offers.v1.offer_service_pb2 import (
+    ExportPictureUrlsRequest,
+    ExportPictureUrlsResponse,
+    PictureUrls,
+    PictureUrlsEnd,
+)
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, add_OfferServiceServicer_to_server
+from classifeed.pictures.v1.picture_service_pb2 import (
+    COMPARISON_STATE_DONE,
+    COMPARISON_STATE_HELD,
+    Comparison,
+    ConfirmComparisonRequest,
+    ListComparisonsRequest,
+)
+from classifeed.pictures.v1.requests_pb2 import PictureNotices
+from classifeed_common.db import Database
+from classifeed_common.errors import Unavailable
+from classifeed_common.outbox import Outbox
+from classifeed_common.testing.recovery import until
+from classifeed_pictures.app.compare_pictures import PictureComparer
+from classifeed_pictures.clients.offers import OffersClient
+from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
+
+from .conftest import Service
+from .picture_host import PictureHost, jpeg
+
+RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": []})
+
+
+@dataclass
+class Offers(OfferServiceServicer):
+    """The export of a service of offers, whole or as a test wants it."""
+
+    urls: list[str] = field(default_factory=list)
+    is_cut: bool = False
+    is_altered: bool = False
+    wrong_count: int = 0
+    exports: int = 0
+
+    async def ExportPictureUrls(
+        self, request: ExportPictureUrlsRequest, context: Any
+    ) -> AsyncIterator[ExportPictureUrlsResponse]:
+        self.exports += 1
+        first = ExportPictureUrlsResponse()
+        first.snapshot_time.GetCurrentTime()
+        yield first
+        total = int(self.is_altered)
+        for start in range(0, len(self.urls), 1000):
+            part = self.urls[start : start + 1000]
+            for url in part:
+                total += int.from_bytes(hashlib.blake2b(url.encode(), digest_size=16).digest(), "big")
+            yield ExportPictureUrlsResponse(urls=PictureUrls(urls=part))
+        if not self.is_cut:
+            digest = (total % (1 << 128)).to_bytes(16, "big")
+            yield ExportPictureUrlsResponse(end=PictureUrlsEnd(count=len(self.urls) + self.wrong_count, digest=digest))
+
+
+@pytest.fixture
+async def offers() -> AsyncIterator[tuple[Offers, str]]:
+    servicer = Offers()
+    server = grpc.aio.server()
+    add_OfferServiceServicer_to_server(servicer, server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    yield servicer, f"127.0.0.1:{port}"
+    await server.stop(None)
+
+
+class Run:
+    """A job's context: what a run needs of it, without a worker around it."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.checkpoint: Any = None
+
+    def guarded_transaction(self) -> Any:
+        return self.database.transaction()
+
+    async def save_checkpoint(self, _tx: Any, checkpoint: Any) -> None:
+        self.checkpoint = checkpoint
+
+    def raise_if_stopped(self) -> None:
+        pass
+
+
+@dataclass
+class Comparing:
+    """States in real tables, and comparisons of them."""
+
+    database: Database
+    comparer: PictureComparer
+
+    async def put(self, urls: Sequence[str], *, is_put: bool = False, age: timedelta = timedelta(days=1)) -> None:
+        async with self.database.transaction() as tx:
+            for url in urls:
+                await tx.execute(
+                    "INSERT INTO pictures (url_hash, url, is_put, requested_at, holdings) VALUES (%s, %s, %s, %s, '')",
+                    (url_hash(url), url, is_put, datetime.now(UTC) - age),
+                )
+
+    async def compare(self) -> str:
+        """Run a comparison to its end, and return where it stands."""
+        run: Any = Run(self.database)
+        async for _ in self.comparer(run, None):
+            pass
+        [(state,)] = await self.rows("SELECT state FROM comparisons ORDER BY comparison_id DESC LIMIT 1")
+        return str(state)
+
+    async def noticed(self) -> set[str]:
+        """Return the URLs of the notices that were sent, and remove these."""
+        rows = await self.rows("DELETE FROM outbox RETURNING value")
+        return {notice.url for (value,) in rows for notice in PictureNotices.FromString(value).notices}
+
+    async def rows(self, query: str) -> list[tuple[Any, ...]]:
+        async with self.database.transaction() as tx:
+            return await (await tx.execute(query)).fetchall()
+
+
+def _urls(count: int, word: str = "p") -> list[str]:
+    return [f"https://shop.example/{word}{number}.jpg" for number in range(count)]
+
+
+@pytest.fixture
+async def comparing(
+    migrated_database: Callable[[str], Awaitable[Database]], offers: tuple[Offers, str]
+) -> AsyncIterator[Comparing]:
+    database = await migrated_database("classifeed_pictures")
+    async with grpc.aio.insecure_channel(offers[1]) as channel:
+        comparer = PictureComparer(OffersClient(channel), Outbox(), lambda: RULES, held_share=0.2, held_least=5)
+        yield Comparing(database, comparer)
+
+
+async def test_what_no_offer_uses_is_noticed_and_nothing_else(comparing: Comparing, offers: tuple[Offers, str]) -> None:
+    used, unused = _urls(2500), _urls(300, "u")
+    await comparing.put([*used, *unused])
+    await comparing.put(_urls(3, "put"), is_put=True)
+    await comparing.put(_urls(3, "new"), age=timedelta(seconds=-60))
+    # As offers have them, not in canonical form.
+    offers[0].urls = [url.replace("https://shop", "HTTPS://Shop") for url in used] + used[:10]
+    assert await comparing.compare() == "DONE"
+    assert await comparing.noticed() == set(unused)
+    assert await comparing.rows("SELECT compared, unused FROM comparisons") == [(2803, 300)]
+    assert await comparing.rows("SELECT count(*) FROM used_urls") == [(0,)]
+
+
+@pytest.mark.parametrize("fault", ["cut", "count", "digest"])
+async def test_an_export_that_is_not_whole_deletes_nothing(
+    comparing: Comparing, offers: tuple[Offers, str], fault: str
+) -> None:
+    await comparing.put(_urls(10))
+    offers[0].urls = _urls(9)
+    offers[0].is_cut = fault == "cut"
+    offers[0].wrong_count = int(fault == "count")
+    offers[0].is_altered = fault == "digest"
+    with pytest.raises(Unavailable, match="not whole"):
+        await comparing.compare()
+    assert await comparing.noticed() == set()
+
+
+async def test_too_much_is_held_until_somebody_says_yes(comparing: Comparing, offers: tuple[Offers, str]) -> None:
+    await comparing.put(_urls(100))
+    offers[0].urls = _urls(70)
+    assert await comparing.compare() == "HELD"
+    assert await comparing.noticed() == set()
+    [(comparison_id,)] = await comparing.rows(
+        "UPDATE comparisons SET state = 'RUNNING', is_confirmed = true RETURNING comparison_id"
+    )
+    run: Any = Run(comparing.database)
+    async for _ in comparing.comparer(run, comparison_id):
+        pass
+    assert await comparing.noticed() == set(_urls(100)[70:])
+    assert offers[0].exports == 1
+
+
+async def test_a_newer_comparison_takes_the_place_of_a_held_one(
+    comparing: Comparing, offers: tuple[Offers, str]
+) -> None:
+    await comparing.put(_urls(100))
+    assert await comparing.compare() == "HELD"
+    offers[0].urls = _urls(99)
+    assert await comparing.compare() == "DONE"
+    states = await comparing.rows("SELECT state FROM comparisons ORDER BY comparison_id")
+    assert states == [("SUPERSEDED",), ("DONE",)]
+    assert await comparing.noticed() == set(_urls(100)[99:])
+
+
+async def test_a_run_that_dies_goes_on_where_it_was(comparing: Comparing, offers: tuple[Offers, str]) -> None:
+    used, unused = _urls(2500), _urls(200, "u")
+    await comparing.put([*used, *unused])
+    offers[0].urls = used
+    run: Any = Run(comparing.database)
+    found: set[str] = set()
+    steps = 0
+    is_over = False
+    while not is_over:
+        steps += 1
+        progress = comparing.comparer(run, None)
+        is_over = await anext(progress, None) is None  # each run dies after its first step
+        await progress.aclose()  # type: ignore[attr-defined]
+        found |= await comparing.noticed()
+    assert steps > 6
+    assert found == set(unused)
+    assert offers[0].exports == 1
+    assert await comparing.rows("SELECT state, compared, unused FROM comparisons") == [("DONE", 2700, 200)]
+
+
+@pytest.fixture
+def options(offers: tuple[Offers, str]) -> dict[str, Any]:
+    return {"offers_address": offers[1], "compare_s": 1, "delete_after_s": 1, "held_least": 0, "held_share_percent": 60}
+
+
+async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
+    service: Service, host: PictureHost, offers: tuple[Offers, str]
+) -> None:
+    urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(4)]
+    offers[0].urls = urls
+    await service.request(urls)
+    await service.results(4)
+    offers[0].urls = urls[:2]
+
+    async def stored() -> int:
+        [(count,)] = await service.rows("SELECT count(*) FROM stored_pictures")
+        return int(count)
+
+    async def are_two_left() -> bool:
+        return await stored() == 2
+
+    await until(are_two_left)
+    offers[0].urls = []
+
+    async def newest() -> Comparison:
+        response = await service.pictures.ListComparisons(ListComparisonsRequest())
+        return next(
+            each for each in response.comparisons if each.state in {COMPARISON_STATE_DONE, COMPARISON_STATE_HELD}
+        )
+
+    async def is_held() -> bool:
+        return (await newest()).state == COMPARISON_STATE_HELD
+
+    await until(is_held)
+    assert await stored() == 2
+    held = await newest()
+    assert (held.compared, held.unused) == (2, 2)
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await service.pictures.ConfirmComparison(ConfirmComparisonRequest(comparison_id=1))
+    assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
