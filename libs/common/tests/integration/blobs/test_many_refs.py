@@ -180,7 +180,7 @@ async def test_what_is_read_does_not_grow_with_the_tables(
             await tx.execute("SELECT sha256, ref FROM blob_refs WHERE ref LIKE 'since:%%' LIMIT %s", [count])
         ).fetchall()
         added = "new" if name == "add_refs" else ""
-        given = {"sha256s": [sha256 for sha256, _ in rows], "refs": [ref + added for _, ref in rows]}
+        given: dict[str, Any] = {"sha256s": [sha256 for sha256, _ in rows], "refs": [ref + added for _, ref in rows]}
         given |= {"after": "5", "limit": count}
         handled = await rows_handled(tx, SQL[name], given, is_generic=is_generic)
     assert handled <= 10 * count + 100

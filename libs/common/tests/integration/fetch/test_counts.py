@@ -6,17 +6,19 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from loopback_web import LoopbackRequest, code_of
 from prometheus_client import REGISTRY
 
 from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits, FetchRequest, KeepAlive
+
+from .conftest import Serve
+from .loopback_web import LoopbackRequest, code_of
 
 
 def value(name: str, **labels: str) -> float:
     return REGISTRY.get_sample_value(f"classifeed_fetch_{name}_total", labels) or 0.0
 
 
-async def test_downloads_are_counted_by_code_and_host(serve, tmp_path: Path):
+async def test_downloads_are_counted_by_code_and_host(serve: Serve, tmp_path: Path) -> None:
     async def here(_: str) -> list[str]:
         return ["127.0.0.1"]
 
@@ -54,7 +56,7 @@ def all_downloads() -> float:
     return sum(sample.value for sample in samples if sample.name == "classifeed_fetch_downloads_total")
 
 
-async def test_a_download_that_is_given_up_is_not_counted(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_a_download_that_is_given_up_is_not_counted(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(lambda request: request.left_alone())
     before = sum(
         sample.value for metric in REGISTRY.collect() for sample in metric.samples if "fetch_down" in sample.name

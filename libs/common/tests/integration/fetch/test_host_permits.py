@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from loopback_web import LoopbackRequest, code_of
 
 from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, HostPaused, KeepAlive
 from classifeed_common.host_limits import HostLimits, HostPolicy
+
+from .conftest import Serve
+from .loopback_web import Handler, LoopbackRequest, code_of
+
+StartFetcher = Callable[..., Awaitable[Fetcher]]
 
 HOST = "127.0.0.1"
 PATIENT = FetchLimits(connect_s=120, read_s=120, total_s=120)
@@ -36,7 +40,7 @@ def steady(rate: float, **settings: Any) -> HostPolicy:
 
 
 @pytest.fixture
-async def process(database: Database) -> AsyncIterator[Callable[..., Any]]:
+async def process(database: Database) -> AsyncIterator[StartFetcher]:
     """Start processes: `await process(policy)`; those of another schema have a table of their own."""
     made: set[str] = set()
     async with AsyncExitStack() as stack:
@@ -65,7 +69,14 @@ async def rate_of(database: Database, host: str = HOST) -> float:
         (rate,) = await (
             await connection.execute("SELECT rate FROM public.fetch_hosts WHERE host = %s", [host])
         ).fetchone() or (0,)
-        return rate
+    return float(rate)
+
+
+async def report_all(fetcher: Fetcher) -> None:
+    """Have everything written that the fetcher knows of hosts."""
+    permits = fetcher._means.permits
+    assert isinstance(permits, HostLimits)
+    await permits.close()
 
 
 def busiest_second(times_s: Sequence[float]) -> int:
@@ -73,7 +84,9 @@ def busiest_second(times_s: Sequence[float]) -> int:
 
 
 @pytest.mark.parametrize("shares", [True, False], ids=["one table", "naive"])
-async def test_no_second_sees_more_requests_than_the_rate(shares: bool, process, serve, tmp_path: Path):
+async def test_no_second_sees_more_requests_than_the_rate(
+    shares: bool, process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
     times_s: list[float] = []
 
     async def note(request: LoopbackRequest) -> None:
@@ -93,7 +106,7 @@ async def test_no_second_sees_more_requests_than_the_rate(shares: bool, process,
     assert (busiest_second(times_s) <= 10) == shares
 
 
-async def test_so_many_are_under_way_at_a_time(process, serve, tmp_path: Path):
+async def test_so_many_are_under_way_at_a_time(process: StartFetcher, serve: Serve, tmp_path: Path) -> None:
     running = most = 0
 
     async def count(request: LoopbackRequest) -> None:
@@ -113,7 +126,9 @@ async def test_so_many_are_under_way_at_a_time(process, serve, tmp_path: Path):
 
 @pytest.mark.parametrize("form", ["seconds", "date"])
 @pytest.mark.parametrize("status", [429, 503])
-async def test_nothing_is_sent_within_retry_after(status: int, form: str, process, serve, tmp_path: Path):
+async def test_nothing_is_sent_within_retry_after(
+    status: int, form: str, process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
     times: list[datetime] = []
     until = datetime.now(UTC)
 
@@ -143,7 +158,9 @@ async def test_nothing_is_sent_within_retry_after(status: int, form: str, proces
     assert len(times) == 3
 
 
-async def test_a_redirect_draws_the_permit_of_the_host_that_it_leads_to(process, serve, tmp_path: Path):
+async def test_a_redirect_draws_the_permit_of_the_host_that_it_leads_to(
+    process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
     async def here(_: str) -> list[str]:
         return ["127.0.0.1"]
 
@@ -163,7 +180,9 @@ async def test_a_redirect_draws_the_permit_of_the_host_that_it_leads_to(process,
     assert [request.target for request in web.requests] == ["/moved", "/there", "/moved"]
 
 
-async def test_a_request_that_is_repeated_on_a_new_connection_counts_twice(process, serve, tmp_path: Path):
+async def test_a_request_that_is_repeated_on_a_new_connection_counts_twice(
+    process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
     times_s: list[float] = []
 
     async def closes_at_the_second(request: LoopbackRequest) -> None:
@@ -181,7 +200,9 @@ async def test_a_request_that_is_repeated_on_a_new_connection_counts_twice(proce
     assert busiest_second(times_s) <= 2
 
 
-async def test_time_does_not_run_while_a_permit_is_waited_for(process, serve, tmp_path: Path):
+async def test_time_does_not_run_while_a_permit_is_waited_for(
+    process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(lambda request: request.respond(b"x"))
     fetcher = await process(steady(1))
     limits = FetchLimits(total_s=1)
@@ -207,18 +228,28 @@ async def silent(request: LoopbackRequest) -> None:
     ],
     ids=["file", "circle", "404", "500", "429", "503", "silence", "total"],
 )
-async def test_responses_change_the_rate(handler, limits, factor, process, serve, database, tmp_path: Path):
+async def test_responses_change_the_rate(
+    handler: Handler,
+    limits: FetchLimits,
+    factor: float,
+    process: StartFetcher,
+    serve: Serve,
+    database: Database,
+    tmp_path: Path,
+) -> None:
     web = await serve(handler)
     fetcher = await process(HostPolicy(first_rate=100, highest_rate=200, step=1000))
     outcome = asyncio.gather(
         fetcher.fetch(FetchRequest(web.url("/file")), tmp_path / "x", limits), return_exceptions=True
     )
     await outcome
-    await fetcher._means.permits.close()
+    await report_all(fetcher)
     assert await rate_of(database) == pytest.approx(100 * factor)
 
 
-async def test_whoever_gives_up_does_not_slow_the_host(process, serve, database, tmp_path: Path):
+async def test_whoever_gives_up_does_not_slow_the_host(
+    process: StartFetcher, serve: Serve, database: Database, tmp_path: Path
+) -> None:
     web = await serve(silent)
     fetcher = await process(HostPolicy(first_rate=100, highest_rate=200))
     download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "x"))
@@ -227,5 +258,5 @@ async def test_whoever_gives_up_does_not_slow_the_host(process, serve, database,
             await asyncio.sleep(0.01)
     download.cancel()
     await asyncio.gather(download, return_exceptions=True)
-    await fetcher._means.permits.close()
+    await report_all(fetcher)
     assert await rate_of(database) == 100

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from certificates import Authority
-from loopback_web import LoopbackRequest, Web, code_of
 
 from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, KeepAlive, NotModified
+
+from .certificates import Authority
+from .conftest import Serve
+from .loopback_web import LoopbackRequest, Web, code_of
 
 KEEP = KeepAlive(idle_s=3600)
 SECRETS: dict[str, Any] = {"headers": {"X-Api-Key": "key"}, "basic_auth": ("seller", "password")}
@@ -35,7 +37,7 @@ async def here(_: str) -> list[str]:
     return ["127.0.0.1"]
 
 
-def resolver_of(*addresses: str):
+def resolver_of(*addresses: str) -> Callable[[str], Awaitable[list[str]]]:
     left = list(addresses)
 
     async def resolve(_: str) -> list[str]:
@@ -60,7 +62,7 @@ async def until_closed(web: Web) -> None:
             await asyncio.sleep(0.01)
 
 
-async def test_a_connection_serves_request_after_request_and_carries_nothing_over(serve, tmp_path: Path):
+async def test_a_connection_serves_request_after_request_and_carries_nothing_over(serve: Serve, tmp_path: Path) -> None:
     web = await serve(found, keeps=True)
     async with keeping() as fetcher:
         await fetch(fetcher, web.url("/first"), tmp_path, **SECRETS, etag='"v1"')
@@ -75,7 +77,7 @@ async def test_a_connection_serves_request_after_request_and_carries_nothing_ove
     await until_closed(web)  # `close` has closed it
 
 
-async def test_redirects_and_unchanged_files_leave_it_open_too(serve, tmp_path: Path):
+async def test_redirects_and_unchanged_files_leave_it_open_too(serve: Serve, tmp_path: Path) -> None:
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/moved":
             await request.respond(status=302, Location="/here")
@@ -93,7 +95,7 @@ async def test_redirects_and_unchanged_files_leave_it_open_too(serve, tmp_path: 
     assert (web.connections, len(web.requests)) == (1, 4)
 
 
-async def test_none_is_kept_unless_asked_for(fetcher: Fetcher, serve, tmp_path: Path):
+async def test_none_is_kept_unless_asked_for(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
     web = await serve(found, keeps=True)
     for _ in range(2):
         await fetch(fetcher, web.url(), tmp_path)
@@ -103,7 +105,9 @@ async def test_none_is_kept_unless_asked_for(fetcher: Fetcher, serve, tmp_path: 
 
 
 @pytest.mark.parametrize("changed_to", ["10.0.0.1", "169.254.169.254", "::ffff:10.0.0.1"])
-async def test_a_name_that_turns_inward_is_refused_although_its_connection_is_open(changed_to, serve, tmp_path: Path):
+async def test_a_name_that_turns_inward_is_refused_although_its_connection_is_open(
+    changed_to: str, serve: Serve, tmp_path: Path
+) -> None:
     web = await serve(found, keeps=True)
     async with keeping(resolver=resolver_of("127.0.0.1", changed_to)) as fetcher:
         url = web.url(host="shop.example.com")
@@ -113,7 +117,7 @@ async def test_a_name_that_turns_inward_is_refused_although_its_connection_is_op
     assert (web.connections, len(web.requests)) == (1, 1)
 
 
-async def test_a_name_that_has_moved_does_not_use_the_connection_to_where_it_was(serve, tmp_path: Path):
+async def test_a_name_that_has_moved_does_not_use_the_connection_to_where_it_was(serve: Serve, tmp_path: Path) -> None:
     web = await serve(found, keeps=True)
     async with keeping(resolver=resolver_of("127.0.0.1", "127.0.0.2", "127.0.0.1")) as fetcher:
         url = web.url(host="shop.example.com")
@@ -124,7 +128,7 @@ async def test_a_name_that_has_moved_does_not_use_the_connection_to_where_it_was
     assert (web.connections, len(web.requests)) == (1, 2)
 
 
-async def test_another_name_at_the_same_address_has_a_connection_of_its_own(serve, tmp_path: Path):
+async def test_another_name_at_the_same_address_has_a_connection_of_its_own(serve: Serve, tmp_path: Path) -> None:
     authority = Authority()
     context, names = authority.server("shop.example.com"), []
     context.sni_callback = lambda _socket, name, _context: names.append(name)
@@ -170,7 +174,9 @@ ENDS = {
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("first", ENDS.values(), ids=ENDS.keys())
-async def test_what_did_not_come_to_a_clean_end_is_not_kept(first: bytes, tls: bool, serve, tmp_path: Path):
+async def test_what_did_not_come_to_a_clean_end_is_not_kept(
+    first: bytes, tls: bool, serve: Serve, tmp_path: Path
+) -> None:
     authority = Authority()
 
     async def handler(request: LoopbackRequest) -> None:
@@ -187,7 +193,9 @@ async def test_what_did_not_come_to_a_clean_end_is_not_kept(first: bytes, tls: b
         assert all(request.writer is not first_connection for request in web.requests[1:])
 
 
-async def test_a_download_that_is_cancelled_or_breaks_a_limit_leaves_no_connection(serve, tmp_path: Path):
+async def test_a_download_that_is_cancelled_or_breaks_a_limit_leaves_no_connection(
+    serve: Serve, tmp_path: Path
+) -> None:
     part = asyncio.Event()
 
     async def stalls(request: LoopbackRequest) -> None:
@@ -210,7 +218,9 @@ async def test_a_download_that_is_cancelled_or_breaks_a_limit_leaves_no_connecti
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize("late", [response("Content-Length: 4", body=b"evil"), b""], ids=["bytes", "end"])
-async def test_bytes_and_ends_on_an_idle_connection_drop_it(late: bytes, tls: bool, serve, tmp_path: Path):
+async def test_bytes_and_ends_on_an_idle_connection_drop_it(
+    late: bytes, tls: bool, serve: Serve, tmp_path: Path
+) -> None:
     authority = Authority()
     web = await serve(found, keeps=True, tls=authority.server("shop.example.com") if tls else None)
     trusting = ssl.create_default_context(cadata=authority.pem)
@@ -237,7 +247,9 @@ async def test_bytes_and_ends_on_an_idle_connection_drop_it(late: bytes, tls: bo
         await until_closed(web)
 
 
-async def test_a_request_that_met_a_closing_connection_is_repeated_once_on_a_new_one(serve, tmp_path: Path):
+async def test_a_request_that_met_a_closing_connection_is_repeated_once_on_a_new_one(
+    serve: Serve, tmp_path: Path
+) -> None:
     async def closes_at_the_second(request: LoopbackRequest) -> None:
         if request.target in {"/first", "/second"} and request not in refused:
             refused.append(request)
@@ -272,7 +284,7 @@ async def test_a_request_that_met_a_closing_connection_is_repeated_once_on_a_new
 
 
 @pytest.mark.parametrize("begun", [b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour"])
-async def test_a_response_that_had_begun_is_not_asked_for_again(begun: bytes, serve, tmp_path: Path):
+async def test_a_response_that_had_begun_is_not_asked_for_again(begun: bytes, serve: Serve, tmp_path: Path) -> None:
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/first":
             await request.respond(b"x")
@@ -287,7 +299,7 @@ async def test_a_response_that_had_begun_is_not_asked_for_again(begun: bytes, se
     assert [request.target for request in web.requests] == ["/first", "/second"]
 
 
-async def test_so_many_are_kept_for_a_host_and_in_all(serve, tmp_path: Path):
+async def test_so_many_are_kept_for_a_host_and_in_all(serve: Serve, tmp_path: Path) -> None:
     gate = asyncio.Barrier(3)
 
     async def together(request: LoopbackRequest) -> None:
@@ -306,7 +318,7 @@ async def test_so_many_are_kept_for_a_host_and_in_all(serve, tmp_path: Path):
         assert webs[2].connections == 3
 
 
-async def test_after_its_time_a_connection_is_closed(serve, tmp_path: Path):
+async def test_after_its_time_a_connection_is_closed(serve: Serve, tmp_path: Path) -> None:
     web = await serve(found, keeps=True)
     async with keeping(KeepAlive(idle_s=0.2)) as fetcher:
         for number in (1, 2):
@@ -315,7 +327,7 @@ async def test_after_its_time_a_connection_is_closed(serve, tmp_path: Path):
             assert (web.connections, len(fetcher._connections)) == (number, 0)
 
 
-async def test_the_lowest_rate_is_that_of_each_request(serve, tmp_path: Path):
+async def test_the_lowest_rate_is_that_of_each_request(serve: Serve, tmp_path: Path) -> None:
     async def takes_its_time(request: LoopbackRequest) -> None:
         await asyncio.sleep(0.7)
         await request.respond(b"x")

@@ -172,7 +172,7 @@ async def test_no_link_of_the_corpus_is_dialled(
 
 async def test_no_link_of_the_corpus_gets_a_connection_that_is_kept(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
-):
+) -> None:
     """Names of the corpus that once led outside have open connections by now."""
     port = canaries.port
     harmless = {"good.example.com", *(f"{label}.example.com" for label in RESOLVES_TO)}

@@ -368,8 +368,8 @@ async def test_a_proxy_is_asked_for_the_checked_address(
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 async def test_a_way_through_the_proxy_is_kept_for_the_address_it_leads_to(
-    scheme: str, authority: Authority, serve, tmp_path: Path
-):
+    scheme: str, authority: Authority, serve: Serve, tmp_path: Path
+) -> None:
     tls = authority.server("shop.example.com") if scheme == "https" else None
     web = await serve(lambda request: request.respond(b"found"), tls=tls, keeps=True)
     addresses = ["93.184.216.34", "93.184.216.34", "1.1.1.1", "10.0.0.1"]

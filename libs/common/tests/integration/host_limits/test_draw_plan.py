@@ -31,7 +31,7 @@ async def make(database: Database, first: int, count: int) -> None:
 async def test_a_round_handles_its_own_hosts_alone(database: Database, size: int, is_generic: bool) -> None:
     async with database.connection() as connection:
         await connection.execute(ddl("fetch_hosts", 1))
-    handled = []
+    handled: list[int] = []
     for first, count in ((0, 300), (300, 20_000)):  # the planner knows of the first ones
         await make(database, first, count)
         if not handled:

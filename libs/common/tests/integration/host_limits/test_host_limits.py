@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,7 +23,7 @@ from classifeed_common.testing.locks import comes_to_wait
 
 HOST = "shop.example.com"
 FAST = HostPolicy(first_rate=1e5, highest_rate=1e5, send_within_s=60, max_wait_s=60)
-Processes = Callable[..., HostLimits]
+StartLimits = Callable[..., Awaitable[HostLimits]]
 
 
 @pytest.fixture
@@ -33,7 +34,7 @@ async def db(database: Database) -> Database:
 
 
 @pytest.fixture
-async def process(db: Database) -> AsyncIterator[Processes]:
+async def process(db: Database) -> AsyncIterator[StartLimits]:
     """Start processes; `await process(policy)`."""
     async with AsyncExitStack() as stack:
 
@@ -48,11 +49,11 @@ async def process(db: Database) -> AsyncIterator[Processes]:
         yield start
 
 
-async def row_of(db: Database, host: str = HOST) -> dict[str, object]:
+async def row_of(db: Database, host: str = HOST) -> dict[str, Any]:
     async with db.connection() as connection:
         cursor = await connection.execute("SELECT row_to_json(h) FROM fetch_hosts h WHERE host = %s", [host])
-        (row,) = await cursor.fetchone() or ({},)
-        return row
+        found = await cursor.fetchone()
+    return dict(found[0]) if found else {}
 
 
 async def use(limits: HostLimits, *outcomes: Outcome, host: str = HOST, retry_after_s: float | None = None) -> None:
@@ -70,7 +71,7 @@ async def held(limits: HostLimits, count: int, hold_s: float = 600) -> AsyncIter
         yield
 
 
-async def test_so_many_are_under_way_at_a_time_over_all_processes(process) -> None:
+async def test_so_many_are_under_way_at_a_time_over_all_processes(process: StartLimits) -> None:
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=3, max_wait_s=60)
     processes = [await process(policy) for _ in range(2)]
     running = most = 0
@@ -87,7 +88,7 @@ async def test_so_many_are_under_way_at_a_time_over_all_processes(process) -> No
     assert most == 3
 
 
-async def test_who_cannot_have_one_in_time_is_told_when_to_come_again(process) -> None:
+async def test_who_cannot_have_one_in_time_is_told_when_to_come_again(process: StartLimits) -> None:
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=0.05)
     first, second = await process(policy), await process(policy)
     async with held(first, 2):
@@ -100,7 +101,7 @@ async def test_who_cannot_have_one_in_time_is_told_when_to_come_again(process) -
     await use(second)
 
 
-async def test_rates_keep_those_at_the_end_of_the_queue_from_waiting_in_vain(process) -> None:
+async def test_rates_keep_those_at_the_end_of_the_queue_from_waiting_in_vain(process: StartLimits) -> None:
     limits = await process(HostPolicy(first_rate=1, highest_rate=1, at_a_time=99, max_wait_s=3))
     async with asyncio.timeout(120):
         drawn = await asyncio.gather(*(use(limits) for _ in range(20)), return_exceptions=True)
@@ -126,7 +127,7 @@ asyncio.run(hold())
 """
 
 
-async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(process, db: Database) -> None:
+async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(process: StartLimits, db: Database) -> None:
     alive = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0))
     arguments = (sys.executable, "-c", _CHILD, db.dsn, db.schema, HOST)
     child = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
@@ -155,7 +156,7 @@ async def shift(db: Database, by: str) -> None:
         )
 
 
-async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process, db: Database) -> None:
+async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process: StartLimits, db: Database) -> None:
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3)
     first, second = await process(policy), await process(policy)
     await use(second)
@@ -175,7 +176,7 @@ async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process, d
     await use(second)
 
 
-async def test_a_shorter_pause_does_not_end_a_longer_one(process) -> None:
+async def test_a_shorter_pause_does_not_end_a_longer_one(process: StartLimits) -> None:
     limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=60))
     async with limits.permit(HOST, hold_s=600) as one, limits.permit(HOST, hold_s=600) as other:
         one.report(Outcome.SLOW_DOWN, 3600)
@@ -185,7 +186,7 @@ async def test_a_shorter_pause_does_not_end_a_longer_one(process) -> None:
     assert paused.value.wait_s > 3500
 
 
-async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process) -> None:
+async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: StartLimits) -> None:
     """Whoever was slow to connect draws anew before it sends."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=0.05)
     first, second = await process(policy), await process(policy)
@@ -196,7 +197,7 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process) -> N
             await late.ready()
 
 
-async def test_each_request_under_a_permit_is_counted(process, db: Database) -> None:
+async def test_each_request_under_a_permit_is_counted(process: StartLimits, db: Database) -> None:
     limits = await process()
     async with limits.permit(HOST, hold_s=600) as permit:
         await permit.ready()
@@ -208,7 +209,7 @@ async def test_each_request_under_a_permit_is_counted(process, db: Database) -> 
     assert (await row_of(db))["held"] == []
 
 
-async def test_who_gives_up_waiting_keeps_no_permit(process, db: Database) -> None:
+async def test_who_gives_up_waiting_keeps_no_permit(process: StartLimits, db: Database) -> None:
     limits, other = await process(), await process()
     async with db.transaction() as tx:
         await tx.execute("LOCK TABLE fetch_hosts IN EXCLUSIVE MODE")
@@ -222,7 +223,7 @@ async def test_who_gives_up_waiting_keeps_no_permit(process, db: Database) -> No
     await use(other)
 
 
-async def test_hosts_that_two_processes_meet_at_once_are_made_once(process, db: Database) -> None:
+async def test_hosts_that_two_processes_meet_at_once_are_made_once(process: StartLimits, db: Database) -> None:
     """The second waits for the row of the first, and draws anew instead of overwriting it."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
     first, second = await process(policy), await process(policy)
@@ -283,14 +284,16 @@ async def test_the_table_changes_rates_as_the_function_does(db: Database) -> Non
     assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]
 
 
-async def test_a_clock_that_was_set_back_does_not_stop_a_host(process, db: Database) -> None:
+async def test_a_clock_that_was_set_back_does_not_stop_a_host(process: StartLimits, db: Database) -> None:
     limits = await process()
     await use(limits)
     await shift(db, "1 day")
     await use(limits)
 
 
-async def test_a_database_that_is_away_is_told_and_what_was_held_is_given_back_later(process, db: Database) -> None:
+async def test_a_database_that_is_away_is_told_and_what_was_held_is_given_back_later(
+    process: StartLimits, db: Database
+) -> None:
     limits = await process()
     async with limits.permit(HOST, hold_s=600):
         async with db.connection() as connection:
@@ -305,7 +308,7 @@ async def test_a_database_that_is_away_is_told_and_what_was_held_is_given_back_l
     await use(limits)
 
 
-async def test_hosts_that_nobody_asks_are_forgotten(process, db: Database) -> None:
+async def test_hosts_that_nobody_asks_are_forgotten(process: StartLimits, db: Database) -> None:
     limits = await process()
     await use(limits, host="paused.example.com")
     await use(limits, Outcome.SLOW_DOWN, host="paused.example.com", retry_after_s=3600)
@@ -316,7 +319,7 @@ async def test_hosts_that_nobody_asks_are_forgotten(process, db: Database) -> No
     assert await row_of(db) == {}
 
 
-async def test_after_the_end_nobody_waits(process) -> None:
+async def test_after_the_end_nobody_waits(process: StartLimits) -> None:
     limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=60))
     permit = limits.permit(HOST, hold_s=600)
     await permit.__aenter__()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
@@ -31,10 +31,13 @@ from classifeed_common.outbox import Outbox
 from classifeed_common.runner.growing import grow_topic
 from classifeed_common.runner.listening import StartError
 from classifeed_common.settings import ServiceSettings
+from classifeed_common.testing.topics import MakeTopic
 
-from .conftest import Ledger, Report
+from .conftest import Eventually, Ledger, MakeConsumer, ReadLetters, Report, Running, value_of
 
 pytestmark = pytest.mark.kafka
+T = TypeVar("T")
+NewProducer = Callable[[], Awaitable[KafkaProducer]]
 
 KEYS = 40
 MOVED = [f"key-{n}" for n in range(KEYS) if partition_of(b"key-%d" % n, 4) != partition_of(b"key-%d" % n, 6)]
@@ -57,7 +60,7 @@ class Numbers:
 
 
 @pytest.fixture
-async def topic(make_topic) -> str:
+async def topic(make_topic: MakeTopic) -> str:
     return await make_topic(partitions=4)
 
 
@@ -72,7 +75,7 @@ def growth(cluster: Cluster, ledger: Ledger) -> TopicGrowth:
 
 
 @pytest.fixture
-async def new_producer(kafka: EmbeddedKafka) -> AsyncIterator[Callable[[], Awaitable[KafkaProducer]]]:
+async def new_producer(kafka: EmbeddedKafka) -> AsyncIterator[NewProducer]:
     """Start producers: one that starts after a growth knows the new number from the beginning."""
     made: list[KafkaProducer] = []
 
@@ -100,8 +103,16 @@ async def is_read(ledger: Ledger, cluster: Cluster, topic: str, partitions: int)
 
 
 async def test_what_is_sent_before_and_after_takes_effect_once_and_in_order(
-    topic, consumer, running, ledger, cluster, growth, new_producer, eventually, group
-):
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    growth: TopicGrowth,
+    new_producer: NewProducer,
+    eventually: Eventually,
+    group: str,
+) -> None:
     numbers, stop = Numbers(), asyncio.Event()
 
     async def load() -> None:
@@ -139,8 +150,15 @@ async def _has(numbers: Numbers, count: int) -> bool:
 
 
 async def test_naive_growth_under_a_group_that_is_behind_breaks_the_order(
-    topic, consumer, running, ledger, cluster, new_producer, eventually, group
-):
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    eventually: Eventually,
+    group: str,
+) -> None:
     numbers = Numbers()
     await _leave_behind(topic, consumer, running, ledger, numbers, new_producer, eventually)
     await cluster.grow(topic, 6)
@@ -154,7 +172,15 @@ async def test_naive_growth_under_a_group_that_is_behind_breaks_the_order(
     assert (await ledger.report(numbers.sent)).disordered
 
 
-async def _leave_behind(topic, consumer, running, ledger, numbers, new_producer, eventually) -> None:
+async def _leave_behind(
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    numbers: Numbers,
+    new_producer: NewProducer,
+    eventually: Eventually,
+) -> None:
     """Have the group begin, stop it, and send more."""
     producer = await new_producer()
     await producer.send(numbers.messages(topic, 100))
@@ -165,8 +191,14 @@ async def _leave_behind(topic, consumer, running, ledger, numbers, new_producer,
 
 
 async def test_a_group_that_was_behind_when_its_topic_was_grown_by_hand_does_not_go_on(
-    topic, consumer, running, ledger, cluster, new_producer, eventually
-):
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    eventually: Eventually,
+) -> None:
     numbers = Numbers()
     await _leave_behind(topic, consumer, running, ledger, numbers, new_producer, eventually)
     await cluster.grow(topic, 6)
@@ -177,8 +209,14 @@ async def test_a_group_that_was_behind_when_its_topic_was_grown_by_hand_does_not
 
 
 async def test_a_group_whose_senders_ask_again_goes_on_behind_the_growth(
-    topic, consumer, running, ledger, cluster, new_producer, eventually
-):
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    eventually: Eventually,
+) -> None:
     numbers = Numbers()
     await _leave_behind(topic, consumer, running, ledger, numbers, new_producer, eventually)
     skipped = numbers.sent[100:]
@@ -199,8 +237,14 @@ async def _begun(ledger: Ledger, topic: str, partitions: int) -> bool:
 
 
 async def test_a_group_that_had_read_everything_goes_on_in_the_new_partitions(
-    topic, consumer, running, ledger, cluster, new_producer, eventually
-):
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    eventually: Eventually,
+) -> None:
     numbers = Numbers()
     producer = await new_producer()
     await producer.send(numbers.messages(topic, 100))
@@ -216,8 +260,8 @@ async def test_a_group_that_had_read_everything_goes_on_in_the_new_partitions(
 
 
 async def test_members_that_begin_one_after_the_other_take_no_start_for_a_growth(
-    topic, ledger, cluster, producer, group
-):
+    topic: str, ledger: Ledger, cluster: Cluster, producer: KafkaProducer, group: str
+) -> None:
     await producer.send(Numbers().messages(topic, 100))
     takeover = Takeover(cluster, group, TablePositions(ledger.db))
     for at in range(4):
@@ -225,7 +269,9 @@ async def test_members_that_begin_one_after_the_other_take_no_start_for_a_growth
         assert [position.next for position in positions.values()] == [0]
 
 
-async def test_a_growth_that_was_skipped_once_is_not_skipped_again_under_load(topic, ledger, cluster, producer, group):
+async def test_a_growth_that_was_skipped_once_is_not_skipped_again_under_load(
+    topic: str, ledger: Ledger, cluster: Cluster, producer: KafkaProducer, group: str
+) -> None:
     takeover = Takeover(cluster, group, TablePositions(ledger.db))
     await takeover.positions_of([(topic, 0)])
     await producer.send(Numbers().messages(topic, 100))
@@ -248,7 +294,7 @@ class DyingCluster(Cluster):
     dies_at = -1
     calls = 0
 
-    async def _step(self, call: Callable[[], Awaitable[Any]]) -> Any:
+    async def _step(self, call: Callable[[], Awaitable[T]]) -> T:
         for is_after in (False, True):
             if self.calls == self.dies_at:
                 self.calls += 1
@@ -258,11 +304,11 @@ class DyingCluster(Cluster):
                 result = await call()
         return result
 
-    async def ends(self, partitions):
+    async def ends(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         return await self._step(lambda: Cluster.ends(self, partitions))
 
-    async def grow(self, name, partitions):
-        return await self._step(lambda: Cluster.grow(self, name, partitions))
+    async def grow(self, name: str, partitions: int) -> None:
+        await self._step(lambda: Cluster.grow(self, name, partitions))
 
 
 class DyingPositions(TablePositions):
@@ -274,8 +320,16 @@ class DyingPositions(TablePositions):
 
 
 async def test_a_growth_that_is_killed_at_any_step_is_repeated(
-    kafka, topic, consumer, running, ledger, cluster, new_producer, eventually, group
-):
+    kafka: EmbeddedKafka,
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    eventually: Eventually,
+    group: str,
+) -> None:
     numbers = Numbers()
     producer = await new_producer()
     await producer.send(numbers.messages(topic, 200))
@@ -314,8 +368,18 @@ async def refused(growth: TopicGrowth, topic: Topic, groups: frozenset[str] = fr
 
 
 async def test_who_is_behind_is_named_with_how_much(
-    kafka, topic, consumer, running, ledger, cluster, growth, new_producer, eventually, group, topic_prefix
-):
+    kafka: EmbeddedKafka,
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    growth: TopicGrowth,
+    new_producer: NewProducer,
+    eventually: Eventually,
+    group: str,
+    topic_prefix: str,
+) -> None:
     numbers = Numbers()
     producer = await new_producer()
     await producer.send(numbers.messages(topic, 100))
@@ -351,7 +415,7 @@ class SendingCluster(Cluster):
     after = 0
     calls = 0
 
-    async def ends(self, partitions):
+    async def ends(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         ends = await super().ends(partitions)
         self.calls += 1
         if self.calls == self.after:
@@ -361,8 +425,14 @@ class SendingCluster(Cluster):
 
 @pytest.mark.parametrize(("after", "partitions"), [(1, 4), (2, 6)], ids=["before", "during"])
 async def test_a_producer_that_was_not_stopped_is_noticed(
-    kafka, topic, ledger, cluster, new_producer, after, partitions
-):
+    kafka: EmbeddedKafka,
+    topic: str,
+    ledger: Ledger,
+    cluster: Cluster,
+    new_producer: NewProducer,
+    after: int,
+    partitions: int,
+) -> None:
     producer = await new_producer()
     sending = SendingCluster(kafka.bootstrap, client_id="sending")
     sending.after = after
@@ -373,7 +443,9 @@ async def test_a_producer_that_was_not_stopped_is_noticed(
     assert await count(cluster, topic) == partitions
 
 
-async def test_messages_in_the_outbox_are_waited_for(topic, ledger, cluster, growth):
+async def test_messages_in_the_outbox_are_waited_for(
+    topic: str, ledger: Ledger, cluster: Cluster, growth: TopicGrowth
+) -> None:
     async with ledger.db.transaction() as tx:
         await tx.execute(ddl("outbox", 1))
         await Outbox().put(tx, [Message(topic, b"key", b"1"), Message(topic + ".other", b"key", b"1")])
@@ -383,7 +455,7 @@ async def test_messages_in_the_outbox_are_waited_for(topic, ledger, cluster, gro
     assert await count(cluster, topic) == 4
 
 
-async def test_fewer_partitions_and_no_topic_are_refused(topic, cluster, growth):
+async def test_fewer_partitions_and_no_topic_are_refused(topic: str, cluster: Cluster, growth: TopicGrowth) -> None:
     fewer = await refused(growth, declared(topic, 3))
     assert (fewer.reason, await count(cluster, topic)) == ("TOPIC_DIFFERS", 4)
     assert "takes none away" in fewer.message
@@ -392,9 +464,19 @@ async def test_fewer_partitions_and_no_topic_are_refused(topic, cluster, growth)
 
 @pytest.mark.parametrize("refuses_misplaced", [True, pytest.param(False, id="naive: unnoticed")])
 async def test_a_producer_that_still_counts_the_old_partitions_is_refused(
-    kafka, topic, consumer, running, ledger, cluster, producer, new_producer, eventually, group, read_letters,
-    refuses_misplaced,
-):  # fmt: skip
+    kafka: EmbeddedKafka,
+    topic: str,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    cluster: Cluster,
+    producer: KafkaProducer,
+    new_producer: NewProducer,
+    eventually: Eventually,
+    group: str,
+    read_letters: ReadLetters,
+    refuses_misplaced: bool,
+) -> None:
     numbers = Numbers()
     await producer.send(numbers.messages(topic, 100))
     letters = DeadLetters(producer)
@@ -421,13 +503,20 @@ async def test_a_producer_that_still_counts_the_old_partitions_is_refused(
         assert effects == set(right)
         assert set(refusals) == wrong
         found = await asyncio.to_thread(read_letters, dlq(topic), len(wrong))
-        assert {message.value().decode() for message in found} == wrong
+        assert {value_of(message).decode() for message in found} == wrong
     else:
         assert effects == set(numbers.sent)
         assert not refusals
 
 
-async def test_partitions_are_those_that_producers_choose(topic, producer, consumer, running, ledger, eventually):
+async def test_partitions_are_those_that_producers_choose(
+    topic: str,
+    producer: KafkaProducer,
+    consumer: MakeConsumer,
+    running: type[Running],
+    ledger: Ledger,
+    eventually: Eventually,
+) -> None:
     seen: dict[bytes, int] = {}
 
     async def note(_tx: Any, records: Sequence[Any]) -> None:
@@ -449,8 +538,13 @@ class GrowingSettings(ServiceSettings):
 
 
 async def test_the_command_says_what_it_did_or_what_is_in_the_way(
-    kafka, topic, database: Database, database_dsn: str, ledger, capsys
-):
+    kafka: EmbeddedKafka,
+    topic: str,
+    database: Database,
+    database_dsn: str,
+    ledger: Ledger,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     settings = GrowingSettings(dsn=SecretStr(database_dsn), kafka_bootstrap=kafka.bootstrap, db_schema=database.schema)
     assert await asyncio.to_thread(grow_topic, settings, {declared(topic, 4): ("g",)}, topic) == 0
     assert "has its 4 partitions already; nothing was changed" in capsys.readouterr().err
