@@ -50,7 +50,7 @@ REFUSED: Final = METRICS.counter(
     "classifeed_pictures_refused_items_total",
     "Requests, notices and rows of event files that cannot be used, by what was done with them.",
     unit="items",
-    labels={"outcome": ("answered", "dead_letter", "row")},
+    labels={"outcome": ("result_sent", "dead_letter", "row")},
 )
 EVENT_FILES: Final = METRICS.counter(
     "classifeed_pictures_event_files_total",

@@ -203,7 +203,7 @@ def _refusal(request: PictureRequest, fault: ItemFault) -> PictureResult:
 def _report(made: _Made) -> None:
     EVENTS.labels("requests").inc(len(made.events) - made.of_loads)
     EVENTS.labels("loads").inc(made.of_loads)
-    REFUSED.labels("answered").inc(len(made.refusals))
+    REFUSED.labels("result_sent").inc(len(made.refusals))
     REFUSED.labels("dead_letter").inc(len(made.letters))
     if made.refusals:
         _log.info("pictures.requests.refused", requests=len(made.refusals))
