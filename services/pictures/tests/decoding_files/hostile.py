@@ -28,6 +28,8 @@ MEMORY = "PICTURE_TOO_MUCH_MEMORY"
 TIME = "PICTURE_DECODE_TIMEOUT"
 
 CUTS = 20
+# What makes a file, and the codes with which it may be refused.
+Row = tuple[Callable[[], bytes], *tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def every_hostile() -> Iterator[Hostile]:
         for part in range(CUTS):
             yield Hostile(f"{format_name} cut at {part}/{CUTS}", _cutter(format_name, part), (BROKEN,))
     for format_name in ("png", "webp", "gif", "avif"):
-        yield Hostile(f"animated {format_name} cut", lambda name=format_name: animated(name)[:-40], (BROKEN,))
+        yield Hostile(f"animated {format_name} cut", _cut_animation(format_name), (BROKEN,))
 
 
 def _cutter(format_name: str, part: int) -> Callable[[], bytes]:
@@ -68,6 +70,10 @@ def _cutter(format_name: str, part: int) -> Callable[[], bytes]:
         return whole[: 16 + (len(whole) - 17) * part // (CUTS - 1)]
 
     return cut
+
+
+def _cut_animation(format_name: str) -> Callable[[], bytes]:
+    return lambda: animated(format_name)[:-40]
 
 
 def _flat(width: int, height: int, format_name: str, **options: object) -> bytes:
@@ -105,7 +111,7 @@ def _rows(width: int, height: int, bytes_per_pixel: int) -> bytes:
     return raw.zeros((width * bytes_per_pixel + 1) * height)
 
 
-_PNG: dict[str, tuple[object, ...]] = {
+_PNG: dict[str, Row] = {
     "png of 49 megapixels with 16 bits and alpha": (
         lambda: raw.png(raw.png_header(7000, 7000, 16, 6), pixels=_rows(7000, 7000, 8)),
         OK, MEMORY, TIME,
@@ -171,7 +177,7 @@ _PNG: dict[str, tuple[object, ...]] = {
     "png and html": (lambda: good("png") + SCRIPT, OK),
 }  # fmt: skip
 
-_JPEG: dict[str, tuple[object, ...]] = {
+_JPEG: dict[str, Row] = {
     "jpeg of 65,500 x 65,500": (lambda: raw.replace_size(good("jpeg"), 65_500, 65_500), PIXELS),
     "jpeg without height": (lambda: raw.replace_size(good("jpeg"), 200, 0), OTHER),
     "jpeg without width": (lambda: raw.replace_size(good("jpeg"), 0, 150), BROKEN),
@@ -210,7 +216,7 @@ _JPEG: dict[str, tuple[object, ...]] = {
     "jpeg and zip": (lambda: good("jpeg") + _archive(), OK),
 }  # fmt: skip
 
-_WEBP: dict[str, tuple[object, ...]] = {
+_WEBP: dict[str, Row] = {
     "webp of 100,000 x 100,000": (
         lambda: raw.riff(raw.webp_header(100_000, 100_000, 0), good("webp")[12:]), PIXELS,
     ),
@@ -250,7 +256,7 @@ _WEBP: dict[str, tuple[object, ...]] = {
     "webp and html": (lambda: good("webp") + SCRIPT, OK),
 }  # fmt: skip
 
-_GIF: dict[str, tuple[object, ...]] = {
+_GIF: dict[str, Row] = {
     "gif of 65,535 x 65,535": (lambda: raw.gif_header(65_535, 65_535) + raw.gif_frame() + b";", PIXELS),
     "gif with a frame of 65,535 x 65,535": (
         lambda: raw.gif_header(1, 1) + raw.gif_frame(65_535, 65_535) + b";", PIXELS,
@@ -275,7 +281,7 @@ _GIF: dict[str, tuple[object, ...]] = {
     "gif and javascript": (lambda: good("gif") + b"/*" + SCRIPT + b"*/=1;alert(1)//", OK),
 }  # fmt: skip
 
-_AVIF: dict[str, tuple[object, ...]] = {
+_AVIF: dict[str, Row] = {
     "avif of 100,000 x 100,000": (
         lambda: good("avif").replace(struct.pack(">II", 200, 150), struct.pack(">II", 100_000, 100_000)), PIXELS,
     ),
@@ -303,7 +309,7 @@ _AVIF: dict[str, tuple[object, ...]] = {
 }  # fmt: skip
 
 _TIFF = struct.pack("<2sHIHHHIIHHIII", b"II", 42, 8, 2, 256, 4, 1, 400_000, 257, 4, 1, 400_000, 0)
-_OTHER: dict[str, tuple[object, ...]] = {
+_OTHER: dict[str, Row] = {
     "svg with a script": (lambda: SVG, OTHER),
     "svg without a declaration": (lambda: b"\n <svg onload='alert(1)'/>", OTHER),
     "svg, compressed": (lambda: gzip.compress(SVG), NOT),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -39,7 +40,8 @@ class Maker:
     def __init__(self) -> None:
         self.made: list[tuple[str, str]] = []
 
-    async def decode(self, data: bytes, sizes: Any, formats: Any) -> Decoded:
+    async def decode(self, data: bytes | Path, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> Decoded:
+        assert isinstance(data, bytes)
         versions = tuple(self._version(size, format_) for size in sizes for format_ in formats)
         self.made += [(version.size, version.format) for version in versions]
         return Decoded("jpeg", 2000, 1000, 1, data, versions, b"12345678", 0x102030, "L")

@@ -170,7 +170,7 @@ async def test_states_as_messages_and_in_parts(http: httpx.AsyncClient) -> None:
     assert PictureState.FromString(one.content).put
     many = await http.post("/state", params={"format": "protobuf", "ff": "url,known"}, json=[url, "none"])
     [first, second] = PictureStateBatch.FromString(many.content).states
-    assert (first.url, first.known, first.pictures, second.known) == (url, True, [], False)
+    assert (first.url, first.known, list(first.pictures), second.known) == (url, True, [], False)
     parts = await http.get("/state", params={"url": url, "ff": "pictures"})
     assert list(parts.json()) == ["pictures"]
     wrong = await http.get("/state", params={"url": url, "ff": "pictures,colour"})

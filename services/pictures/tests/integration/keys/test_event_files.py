@@ -114,7 +114,7 @@ class Files:
             stop.set()
             await asyncio.gather(*tasks)
 
-    async def list(self) -> None:
+    async def list_bucket(self) -> None:
         """Have the bucket listed once, as the schedule does."""
         async with self.database.transaction() as tx:
             await self.store.enqueue(tx, LIST_QUEUE, LIST_TASK, {})
@@ -126,7 +126,7 @@ class Files:
 
     async def take(self) -> None:
         """List the bucket, and take what is new to the end."""
-        await self.list()
+        await self.list_bucket()
         async with self.working():
             await until(self.is_idle)
 
@@ -335,7 +335,7 @@ async def test_the_schedule_lists_again_and_again(keys: Keys, files: Files) -> N
     jobs = ServiceJobs(files.database, files.registry, own_schedules=[event_files_schedule(1)])
     roles = jobs.roles({LIST_QUEUE: 1, TAKE_QUEUE: 1}, drain_grace_s=0, claim_backoff_s=0.1)
     stop = asyncio.Event()
-    running = [asyncio.create_task(role.run(stop)) for role in roles]
+    running = [asyncio.ensure_future(role.run(stop)) for role in roles]
     for number in range(2):
         await files.put(f"events/{number}.csv", csv_of(1, first=number))
 
@@ -366,7 +366,7 @@ async def test_killed_in_the_middle_of_a_file(
         parquet.write_table(pa.table({"url": urls, "kind": ["look_again"] * ROWS}), sink, row_group_size=1500)
         content = sink.getvalue()
     await files.put(f"events/a.{format_name}", content)
-    await files.list()
+    await files.list_bucket()
     settings = s3_settings | {"dsn": keys.database.dsn, "bootstrap": keys.bootstrap, "events": keys.events}
     settings |= {"spool": str(tmp_path / "spool"), "is_sent": is_sent}
     process = await asyncio.create_subprocess_exec(

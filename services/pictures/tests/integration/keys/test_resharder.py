@@ -192,7 +192,8 @@ class FailingProducer:
 
     async def send(self, messages: Sequence[Message], *, limit_s: float | None) -> None:
         if not self.times:
-            return await self.producer.send(messages, limit_s=limit_s)
+            await self.producer.send(messages, limit_s=limit_s)
+            return
         self.times -= 1
         await self.producer.send(messages[: len(messages) // 2], limit_s=limit_s)
         raise Unavailable("KAFKA_UNAVAILABLE", "half of it was sent")

@@ -10,6 +10,7 @@ import json
 import os
 import signal
 import sys
+from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Any
 
@@ -97,8 +98,8 @@ async def start(keys: Keys) -> AsyncIterator[Start]:
     async def start(point: str | None = None) -> asyncio.subprocess.Process:
         settings = {"point": point, "dsn": keys.database.dsn, "bootstrap": keys.bootstrap, "group": keys.group}
         settings |= {"requests": keys.requests, "events": keys.events, "results": keys.results}
-        pipes = {"stdin": asyncio.subprocess.PIPE, "stdout": asyncio.subprocess.PIPE}
-        process = await asyncio.create_subprocess_exec(sys.executable, __file__, json.dumps(settings), **pipes)
+        arguments = (sys.executable, __file__, json.dumps(settings))
+        process = await asyncio.create_subprocess_exec(*arguments, stdin=PIPE, stdout=PIPE)
         processes.append(process)
         return process
 

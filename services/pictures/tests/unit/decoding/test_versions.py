@@ -120,7 +120,9 @@ def test_colours_of_a_profile_become_srgb() -> None:
     assert looks_like(opened(plain.versions[0].data), quarters())  # a profile of another kind is ignored
     swapped = _swapped_profile()
     converted = opened(decode(saved(quarters(), "JPEG", quality=95, icc_profile=swapped), BOX).versions[0].data)
-    red, green, _ = converted.convert("RGB").getpixel((10, 10))
+    pixel = converted.convert("RGB").getpixel((10, 10))
+    assert isinstance(pixel, tuple)
+    red, green, _ = pixel
     assert green > red  # the profile says that its red is green
     assert "icc_profile" not in converted.info
 
