@@ -23,7 +23,7 @@ class PicturesSettings(ServiceJobSettings):
     bucket: str = Field(
         default="classifeed-pictures",
         pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$",
-        description="Bucket of the pictures; nobody else has files in it.",
+        description="Bucket of the pictures; no other service has files in it.",
     )
     canonical_rules: str = Field(
         default="",

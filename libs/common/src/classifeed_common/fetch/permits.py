@@ -21,7 +21,7 @@ class HostPaused(Exception):
     """
 
     def __init__(self, host: str, wait_s: float, until: datetime) -> None:
-        super().__init__(f"{host} is not asked before {until:%Y-%m-%d %H:%M:%S %Z}, in {wait_s:.1f} s")
+        super().__init__(f"no request is sent to {host} before {until:%Y-%m-%d %H:%M:%S %Z}, in {wait_s:.1f} s")
         self.host = host
         self.wait_s = wait_s
         self.until = until

@@ -116,7 +116,7 @@ class TopicGrowth:
         if other_topic:
             raise FailedPrecondition(
                 "GROUP_BEHIND",
-                f"group {other_topic[0]} stands in another topic of the name {topic}, which was deleted and made "
+                f"group {other_topic[0]} has positions of another topic with the name {topic}, which was deleted and made "
                 "again: start its consumer, which says what to do. Nothing was changed",
             )
         for group, offsets in (await self._cluster.commits(topic, state.partitions)).items():
@@ -135,7 +135,7 @@ class TopicGrowth:
             raise FailedPrecondition(
                 "GROUP_BEHIND",
                 f"topic {topic} is not read to its end: {'; '.join(behind)}. Leave its consumers running until "
-                "they are there. Nothing was changed. If nobody reads as that group any more, remove it from Kafka "
+                "they are there. Nothing was changed. If no consumer of that group is left, remove it from Kafka "
                 f"(kafka-consumer-groups.sh --delete --group …) and from {self._positions.place}",
             )
 

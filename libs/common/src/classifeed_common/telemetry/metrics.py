@@ -106,7 +106,7 @@ BLOBS_UNKNOWN: Final = METRICS.counter(
 )
 BLOBS_DAMAGED: Final = METRICS.counter(
     "classifeed_blobs_damaged_total",
-    "Files that somebody needs and that could not be read, by what was wrong with them (missing, corrupt).",
+    "Files with references that could not be read, by what was wrong with them (missing, corrupt).",
     unit="files",
     labels={**_SCHEMA, "fault": ("missing", "corrupt")},
 )

@@ -73,7 +73,7 @@ class EventBucket:
         response = client.get_object(self._bucket, name)
         try:
             if _bare(response.headers.get("ETag")) != etag:
-                raise EventFileReplaced(f"{name} has other bytes by now")
+                raise EventFileReplaced(f"{name} was replaced")
             with target.open("wb") as file:
                 for chunk in response.stream(_CHUNK_BYTES):
                     file.write(chunk)

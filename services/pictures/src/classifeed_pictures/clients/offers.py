@@ -64,7 +64,7 @@ async def _pieces(responses: AsyncIterator[ExportPictureUrlsResponse]) -> AsyncI
             if (response.end.count, response.end.digest) != (count, digest):
                 raise _cut_off(f"it has {count} URLs and announces {response.end.count}, or others")
             if await anext(responses, None) is not None:
-                raise _cut_off("it goes on after its end")
+                raise _cut_off("it continues after its end")
             return
         urls = response.urls.urls
         count += len(urls)

@@ -54,7 +54,7 @@ def make_fault(code: str, message: str) -> DecodeFailed:
 
 def broken(message: str) -> DecodeFailed:
     """Return the fault of a file whose structure is damaged or that ends too soon."""
-    return DecodeFailed(BROKEN, f"{message} Publish the picture anew; a browser or an editor must show all of it.")
+    return DecodeFailed(BROKEN, f"{message} Publish the picture again; a browser or an editor must show all of it.")
 
 
 def unsupported(message: str) -> DecodeFailed:

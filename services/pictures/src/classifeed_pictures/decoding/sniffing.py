@@ -121,7 +121,7 @@ def _name_text(data: bytes) -> DecodeFailed:
         title = _TITLE.search(text)
         named = f" with the title “{_show(title.group(1))}”" if title else ""
         return NotAPicture(
-            f"This is an HTML page{named}, not a picture: often an error page or a login form that is answered with "
+            f"This is an HTML page{named}, not a picture: often an error page or a login form that is sent with "
             "status 200. Publish the address of the picture itself."
         )
     if text.startswith(b"<?xml") or text.startswith(b"<"):

@@ -26,7 +26,7 @@ class Container:
 
 def ends_early(position: int) -> Exception:
     """Return the fault of a file that ends where more must follow."""
-    return broken(f"The file is cut off: its content goes on after the last byte (from byte {position}).")
+    return broken(f"The file is cut off: its content continues after the last byte (from byte {position}).")
 
 
 def take(data: bytes, position: int, size: int) -> bytes:
