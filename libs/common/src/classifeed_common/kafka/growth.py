@@ -116,8 +116,8 @@ class TopicGrowth:
         if other_topic:
             raise FailedPrecondition(
                 "GROUP_BEHIND",
-                f"group {other_topic[0]} has positions of another topic with the name {topic}, which was deleted and made "
-                "again: start its consumer, which says what to do. Nothing was changed",
+                f"group {other_topic[0]} has positions of another topic with the name {topic}, which was deleted and "
+                "made again: start its consumer, which says what to do. Nothing was changed",
             )
         for group, offsets in (await self._cluster.commits(topic, state.partitions)).items():
             nexts.setdefault(group, offsets)
