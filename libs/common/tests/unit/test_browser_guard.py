@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
+from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.runner.listening import allowed_hosts
 from classifeed_common.testing.rpc import settings_for
 
@@ -21,12 +22,13 @@ CLUSTER = AllowedHosts.of(["shop-loader", " Shop-Loader.shop.svc "], is_loopback
 JSON = {"content-type": "application/json"}
 
 
-async def ask(hosts: AllowedHosts, method: str = "GET", **options: Any) -> tuple[int, str]:
+async def ask(hosts: AllowedHosts, method: str = "GET", *, is_upload: bool = False, **options: Any) -> tuple[int, str]:
     async def respond(_: Request) -> Response:
         return JSONResponse({"reason": "passed"})
 
+    uploads = [UploadRoute("/x", respond, methods=["POST"])] if is_upload else []
     route = Route("/x", respond, methods=["GET", "POST", "DELETE"])
-    app = Starlette(routes=[route], middleware=[Middleware(BrowserGuard, hosts)])
+    app = Starlette(routes=[*uploads, route], middleware=[Middleware(BrowserGuard, hosts, uploads)])
     options["headers"] = {"host": "127.0.0.1:8081"} | options.get("headers", {})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8081") as client:
         response = await client.request(method, "/x", **options)
@@ -116,3 +118,23 @@ def test_settings_say_what_is_allowed() -> None:
     hosts = allowed_hosts(settings)
     assert (hosts.is_loopback, hosts.names) == (False, frozenset({"jobs.example", "a.example", "b"}))
     assert hosts.setting == "CLASSIFEED_LOADER_HTTP_HOSTS"
+
+
+@pytest.mark.parametrize(
+    ("content_type", "is_taken"),
+    [
+        ("image/jpeg", True),
+        ("application/octet-stream", True),
+        ("multipart/form-data; boundary=x", True),
+        ("text/plain;charset=UTF-8", False),
+        ("application/x-www-form-urlencoded", False),
+    ],
+)
+async def test_a_route_for_files_takes_them_and_no_other_form(content_type: str, is_taken: bool) -> None:
+    headers = {"content-type": content_type}
+    found = await ask(LOOPBACK, "POST", is_upload=True, headers=headers, content=b"x")
+    assert found == ((200, "passed") if is_taken else (415, "CONTENT_TYPE_NOT_JSON"))
+    assert await ask(LOOPBACK, "POST", headers=headers, content=b"x") == (415, "CONTENT_TYPE_NOT_JSON")
+    foreign = headers | {"origin": "https://other.example"}
+    found = await ask(LOOPBACK, "POST", is_upload=True, headers=foreign, content=b"x")
+    assert found == (403, "ORIGIN_NOT_ALLOWED")

@@ -25,6 +25,7 @@ from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 _SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_OTHER_FORMS: Final = frozenset({"text/plain", "application/x-www-form-urlencoded"})
 _OWN_SITES: Final = frozenset({"same-origin", "none"})
 _AUTHORITY: Final = re.compile(r"(?P<host>\[[0-9a-f:.]+\]|[a-z0-9._-]+)(:[0-9]{1,5})?")
 _SHOWN: Final = 100
@@ -102,8 +103,11 @@ class BrowserGuard:
         is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
         if site not in _OWN_SITES and not is_navigation:
             raise _foreign_origin(site)
-        if not is_safe and not any(route.matches(scope)[0] is Match.FULL for route in self._uploads):
+        if not is_safe and not (_has_file(headers) and self._is_upload(scope)):
             _check_content_type(headers)
+
+    def _is_upload(self, scope: Scope) -> bool:
+        return any(route.matches(scope)[0] is Match.FULL for route in self._uploads)
 
     def _check_host(self, headers: Headers) -> str:
         """Return the header `Host` in lower case.
@@ -127,6 +131,11 @@ class BrowserGuard:
             return False
         match = _AUTHORITY.fullmatch(rest)
         return rest == authority or (match is not None and match["host"] in self._hosts.names)
+
+
+def _has_file(headers: Headers) -> bool:
+    """Whether the body can be a file, or a form with one; other forms are what a page sends without asking first."""
+    return headers.get("content-type", "").partition(";")[0].strip().lower() not in _OTHER_FORMS
 
 
 def _check_content_type(headers: Headers) -> None:
