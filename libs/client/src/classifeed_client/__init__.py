@@ -7,11 +7,13 @@ from classifeed_client.index import INDEX_SERVICES, IndexClient
 from classifeed_client.jobs import JOB_SERVICES, JobClient
 from classifeed_client.moderation import MODERATION_SERVICES, ModerationClient
 from classifeed_client.names import feed_name, format_name, offer_name, seller_name, task_name
+from classifeed_client.pictures import PICTURE_SERVICES, PictureClient
 
 __all__ = [
     "INDEX_SERVICES",
     "JOB_SERVICES",
     "MODERATION_SERVICES",
+    "PICTURE_SERVICES",
     "Addresses",
     "ApiError",
     "Client",
@@ -21,6 +23,7 @@ __all__ = [
     "JobClient",
     "ModerationClient",
     "Peer",
+    "PictureClient",
     "Refused",
     "Unreachable",
     "feed_name",

@@ -9,7 +9,7 @@ from classifeed.jobs.v1 import job_pb2, job_service_pb2, schedule_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_client.connection import Caller
 
-JOB_SERVICES: Final = ("loader", "processor", "offers", "api", "moderation", "cleanweb")
+JOB_SERVICES: Final = ("loader", "processor", "offers", "api", "moderation", "cleanweb", "pictures")
 """The services that have jobs; the loader's are those that anybody may trigger."""
 
 

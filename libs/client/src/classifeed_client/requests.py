@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, Final, TypeVar
 
 from classifeed.feeds.v1 import feed_service_pb2
+from classifeed.pictures.v1 import picture_service_pb2
 
 LARGEST_PAGE: Final = 1000
 # Small enough that a slow line brings one within the time after which a silent upload is ended.
 _CHUNK_BYTES: Final = 64 * 1024
+_PICTURE_PIECE_BYTES: Final = 1 << 20
 RequestT = TypeVar("RequestT")
 
 
@@ -39,3 +42,16 @@ def pieces_of(
         sent += len(chunk)
         if on_sent:
             on_sent(sent)
+
+
+def open_content(content: bytes | Path) -> BinaryIO:
+    """Return what is to be sent, to be read; OSError where it cannot be."""
+    return BytesIO(content) if isinstance(content, bytes) else content.open("rb")
+
+
+def picture_pieces_of(key: str, namespace: str, source: BinaryIO) -> Iterator[picture_service_pb2.PutPictureRequest]:
+    """Yield the requests of a picture that is put; an empty one is a request too, for the service to refuse."""
+    data = source.read(_PICTURE_PIECE_BYTES)
+    yield picture_service_pb2.PutPictureRequest(url=key, namespace=namespace, data=data)
+    while data := source.read(_PICTURE_PIECE_BYTES):
+        yield picture_service_pb2.PutPictureRequest(data=data)

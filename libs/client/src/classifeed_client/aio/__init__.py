@@ -4,5 +4,6 @@ The modules of the calls are the source of the synchronous ones: `python -m tool
 """
 
 from classifeed_client.aio.client import Client
+from classifeed_client.aio.pictures import PictureClient
 
-__all__ = ["Client"]
+__all__ = ["Client", "PictureClient"]

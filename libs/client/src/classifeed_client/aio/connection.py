@@ -20,11 +20,11 @@ from classifeed_client.stubs import Method, Stub
 T = TypeVar("T")
 
 
-class Connection:
-    """Calls one installation, as its sellers do. For one event loop; close it, or use it in an `async with` block.
+class Caller:
+    """Calls services. For one event loop; close it, or use it in an `async with` block.
 
     Args:
-        addresses: where the services listen.
+        addresses: where each service listens, host:port.
         token: called before each call for the bearer token, so that a renewed one is used.
         timeout_s: how long a call may take, unless it says otherwise, in seconds.
         connect: opens a channel to an address; without TLS unless given.
@@ -32,7 +32,7 @@ class Connection:
 
     def __init__(
         self,
-        addresses: Addresses,
+        addresses: Mapping[str, str],
         token: Callable[[], str],
         *,
         timeout_s: float = 10.0,
@@ -40,16 +40,12 @@ class Connection:
     ) -> None:
         self._token = token
         self._timeout_s = timeout_s
-        self._connect = connect or _open_channel
-        self._channels: list[grpc.aio.Channel] = []
-        self._feeds = self._stub("api", addresses.api, FeedServiceStub)
-        self._offers = self._stub("offers", addresses.offers, OfferServiceStub)
-        self._search = self._stub("searcher", addresses.searcher, SearchServiceStub)
+        self._peers = {name: Peer(name, address) for name, address in addresses.items()}
+        self._channels = {name: (connect or _open_channel)(address) for name, address in addresses.items()}
+        self._open_stubs()
 
-    @classmethod
-    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
-        """Return a client of the installation that the environment names, as `read_environment` says."""
-        return cls(*read_environment(environ), timeout_s=timeout_s)
+    def _open_stubs(self) -> None:
+        """Make the stubs of the services that are called; each client has its own."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -59,14 +55,12 @@ class Connection:
 
     async def close(self) -> None:
         """Close the connections; calls under way are cancelled."""
-        for channel in self._channels:
+        for channel in self._channels.values():
             await channel.close()
 
-    def _stub(self, service: str, address: str, make: Callable[[grpc.aio.Channel], object]) -> Any:
-        """Return the stub that `make` makes over a channel to a service; its methods stand under their own names."""
-        channel = self._connect(address)
-        self._channels.append(channel)
-        return Stub(make(channel), Peer(service, address))
+    def _stub(self, service: str, make: Callable[[grpc.aio.Channel], object]) -> Any:
+        """Return the stub that `make` makes over the channel to a service; its methods have their own names."""
+        return Stub(make(self._channels[service]), self._peers[service])
 
     def _options(self, timeout_s: float | None = None) -> dict[str, Any]:
         return {
@@ -93,6 +87,31 @@ class Connection:
             token = page.next_page_token
             if not token:
                 return
+
+
+class Connection(Caller):
+    """Calls one installation, as its sellers do. Arguments as those of Caller."""
+
+    def __init__(
+        self,
+        addresses: Addresses,
+        token: Callable[[], str],
+        *,
+        timeout_s: float = 10.0,
+        connect: Callable[[str], grpc.aio.Channel] | None = None,
+    ) -> None:
+        named = {"api": addresses.api, "offers": addresses.offers, "searcher": addresses.searcher}
+        super().__init__(named, token, timeout_s=timeout_s, connect=connect)
+
+    def _open_stubs(self) -> None:
+        self._feeds = self._stub("api", FeedServiceStub)
+        self._offers = self._stub("offers", OfferServiceStub)
+        self._search = self._stub("searcher", SearchServiceStub)
+
+    @classmethod
+    def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
+        """Return a client of the installation that the environment names, as `read_environment` says."""
+        return cls(*read_environment(environ), timeout_s=timeout_s)
 
 
 def _open_channel(address: str) -> grpc.aio.Channel:

@@ -1,0 +1,85 @@
+"""Calls about pictures: what is known of their URLs, requests, pictures that are put, namespaces; for operators."""
+
+# Written from aio/pictures.py by `python -m tools.sync_client`: change it there.
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from classifeed.pictures.v1 import picture_pb2, picture_service_pb2
+from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
+from classifeed_client.connection import Caller
+from classifeed_client.requests import open_content, picture_pieces_of
+
+PICTURE_SERVICES: Final = ("pictures",)
+"""The services that these calls go to."""
+_PUT_S: Final = 60.0
+
+
+class PictureClient(Caller):
+    """Reads and changes what pictures has. Arguments as those of Caller, with the address of PICTURE_SERVICES."""
+
+    def _open_stubs(self) -> None:
+        self._pictures = self._stub("pictures", PictureServiceStub)
+
+    def get_state(self, url: str) -> picture_pb2.PictureState:
+        """Return what is known of a URL or key.
+
+        Raises:
+            Refused: PICTURE_UNKNOWN, nothing is.
+        """
+        request = picture_service_pb2.GetStateRequest(url=url)
+        return self._call(self._pictures.GetState, request, picture_pb2.PictureState)
+
+    def get_states(self, urls: Sequence[str]) -> list[picture_pb2.PictureState]:
+        """Return what is known of 1 to 1000 URLs or keys, in their order; of unknown ones `known` is unset."""
+        request = picture_service_pb2.BatchGetStatesRequest(urls=urls)
+        batch = self._call(self._pictures.BatchGetStates, request, picture_pb2.PictureStateBatch)
+        return list(batch.states)
+
+    def request(self, urls: Sequence[str], namespace: str) -> None:
+        """Request the pictures of 1 to 1000 URLs for a namespace. What becomes of them is in their states."""
+        request = picture_service_pb2.RequestPicturesRequest(urls=urls, namespace=namespace)
+        self._call(self._pictures.RequestPictures, request, picture_service_pb2.RequestPicturesResponse)
+
+    def look_again(self, urls: Sequence[str]) -> None:
+        """Have the failed pictures of 1 to 1000 URLs tried again, whether they are due or not."""
+        request = picture_service_pb2.LookAgainRequest(urls=urls)
+        self._call(self._pictures.LookAgain, request, picture_service_pb2.LookAgainResponse)
+
+    def put(
+        self, key: str, picture: bytes | Path, namespace: str, *, timeout_s: float = _PUT_S
+    ) -> picture_pb2.PictureInfo:
+        """Put a picture under a key, its URL or any name, and return what is known of it.
+
+        Args:
+            key: of the picture. The same bytes again change nothing; other bytes replace the picture.
+            picture: its bytes, or the file that has them. They are sent in pieces of 1 MiB.
+            namespace: that is to keep it.
+            timeout_s: how long it may take, in seconds.
+
+        Raises:
+            OSError: the file cannot be read.
+            ApiError: the call did not succeed; the reason says what is wrong with the picture.
+        """
+        with open_content(picture) as source:
+            pieces = picture_pieces_of(key, namespace, source)
+            return self._call(self._pictures.PutPicture, pieces, picture_pb2.PictureInfo, timeout_s)
+
+    def delete(self, urls: Sequence[str], namespace: str = "") -> None:
+        """Delete the pictures of 1 to 1000 URLs or keys, from one namespace or, without its name, from all."""
+        request = picture_service_pb2.DeletePicturesRequest(urls=urls, namespace=namespace)
+        self._call(self._pictures.DeletePictures, request, picture_service_pb2.DeletePicturesResponse)
+
+    def put_namespace(self, namespace: picture_service_pb2.PictureNamespace) -> picture_service_pb2.PictureNamespace:
+        """Make a namespace, or change its sizes, formats and quota; return it with what it keeps."""
+        request = picture_service_pb2.PutNamespaceRequest(namespace=namespace)
+        return self._call(self._pictures.PutNamespace, request, picture_service_pb2.PictureNamespace)
+
+    def list_namespaces(self) -> list[picture_service_pb2.PictureNamespace]:
+        """Return the namespaces by name, with what they keep."""
+        request = picture_service_pb2.ListNamespacesRequest()
+        response = self._call(self._pictures.ListNamespaces, request, picture_service_pb2.ListNamespacesResponse)
+        return list(response.namespaces)
