@@ -14,7 +14,8 @@ from classifeed_cli.platform.installation import Installation
 from classifeed_cli.terminal.output import JsonOption, Output
 
 if TYPE_CHECKING:
-    from classifeed_client import Client, IndexClient, JobClient, ModerationClient
+    from classifeed_cli.platform.picture_bytes import PictureBytes
+    from classifeed_client import Client, IndexClient, JobClient, ModerationClient, PictureClient
 
 T = TypeVar("T")
 
@@ -56,6 +57,14 @@ class Session:
             as_service: calls with the token of services: for what only a service may do.
         """
         return Installation.find(self.data, self.address).moderation_client(as_service=as_service)
+
+    def picture_client(self) -> PictureClient:
+        """Return a client of pictures; as `client` otherwise."""
+        return Installation.find(self.data, self.address).picture_client()
+
+    def picture_bytes(self) -> PictureBytes:
+        """Return where the bytes of pictures are read; as `client` otherwise."""
+        return Installation.find(self.data, self.address).picture_bytes()
 
 
 def with_session(command: Callable[Concatenate[Session, ...], T]) -> Callable[..., T]:

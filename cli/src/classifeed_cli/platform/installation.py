@@ -15,7 +15,8 @@ from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.service_table import ServiceTable
 
 if TYPE_CHECKING:
-    from classifeed_client import Client, IndexClient, JobClient, ModerationClient
+    from classifeed_cli.platform.picture_bytes import PictureBytes
+    from classifeed_client import Client, IndexClient, JobClient, ModerationClient, PictureClient
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,31 @@ class Installation:
 
         addresses = {name: self.address(name) for name in MODERATION_SERVICES}
         return ModerationClient(addresses, self.service_token if as_service else self.token)
+
+    def picture_client(self) -> PictureClient:
+        """Return a client of pictures; close it, or use it in a `with` block."""
+        from classifeed_client import PICTURE_SERVICES, PictureClient
+
+        return PictureClient({name: self.address(name) for name in PICTURE_SERVICES}, self.token)
+
+    def picture_bytes(self) -> PictureBytes:
+        """Return where the bytes of pictures are read.
+
+        Raises:
+            CommandError: UNAVAILABLE, this installation runs without pictures, or nobody says where their HTTP is.
+        """
+        from classifeed_cli.platform.picture_bytes import URL_VARIABLE, PictureBytes
+
+        base = os.environ.get(URL_VARIABLE, "")
+        if not base and self.http:
+            self.address("pictures")
+            base = f"http://{self.http['pictures']}"
+        if not base.startswith(("http://", "https://")):
+            raise unavailable(
+                "NOT_CONFIGURED",
+                f"nobody says where pictures are read: set {URL_VARIABLE}, such as https://pictures.example",
+            )
+        return PictureBytes(base)
 
 
 def not_running(layout: Layout) -> CommandError:

@@ -1,0 +1,17 @@
+"""`classifeed picture …`: pictures by URL, what became of their downloads, and the namespaces that keep them."""
+
+from __future__ import annotations
+
+import typer
+
+from classifeed_cli.commands.picture import changing, contents, namespaces, states
+
+
+def register(app: typer.Typer) -> None:
+    """Add the group."""
+    group = typer.Typer(
+        help="Pictures of offers: their states, their bytes, and their namespaces.", no_args_is_help=True
+    )
+    for module in (states, contents, changing, namespaces):
+        module.register(group)
+    app.add_typer(group, name="picture")

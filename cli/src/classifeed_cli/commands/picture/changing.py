@@ -1,0 +1,48 @@
+"""`classifeed picture look-again|delete`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from classifeed_cli.commands.picture.options import UrlsArgument, picture_namespace
+from classifeed_cli.session import Session, with_session
+from classifeed_cli.terminal.confirmation import YesOption, confirm
+
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    for command in (look_again, delete):
+        group.command()(command)
+
+
+@with_session
+def look_again(session: Session, urls: UrlsArgument) -> None:
+    """Try failed pictures again, whether they are due or not."""
+    with session.picture_client() as client:
+        client.look_again(urls)
+    session.out.say(f"to be tried again: {len(urls)}; `classifeed picture state` says what became of them")
+    session.out.document({"urls": len(urls)})
+
+
+@with_session
+def delete(
+    session: Session,
+    urls: UrlsArgument,
+    namespace: Annotated[
+        str, typer.Option("--namespace", help="Namespace to delete them from; else all.", callback=picture_namespace)
+    ] = "",
+    yes: YesOption = False,
+) -> None:
+    """Delete pictures; who requests one afterwards has it downloaded anew, and one that was put must be put again."""
+    where = namespace or "all namespaces"
+    confirm(session.out, f"Delete {_count(urls)} from {where}?", yes=yes)
+    with session.picture_client() as client:
+        client.delete(urls, namespace)
+    session.out.say(f"to be deleted from {where}: {_count(urls)}")
+    session.out.document({"urls": len(urls), "namespace": namespace})
+
+
+def _count(urls: list[str]) -> str:
+    return urls[0] if len(urls) == 1 else f"{len(urls)} pictures"

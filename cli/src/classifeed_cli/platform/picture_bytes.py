@@ -1,0 +1,80 @@
+"""The bytes of pictures, over the HTTP of pictures, which anybody may read."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from classifeed_cli.exit_codes import refused, unavailable
+
+URL_VARIABLE: Final = "CLASSIFEED_PICTURES_URL"
+_LIMIT_S: Final = 30.0
+_EXTENSIONS: Final = {"image/jpeg": "jpg"}
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """A version of a picture."""
+
+    media_type: str
+    content: bytes
+
+    @property
+    def extension(self) -> str:
+        """What the name of its file ends with."""
+        return _EXTENSIONS.get(self.media_type, self.media_type.removeprefix("image/").partition("+")[0])
+
+
+@dataclass(frozen=True, slots=True)
+class PictureBytes:
+    """Where pictures are read.
+
+    Attributes:
+        base: http:// or https:// with host and port, and a path where a proxy has one.
+    """
+
+    base: str
+
+    def fetch(self, path: str, *, accept: str = "") -> Fetched:
+        """Return the version of a picture that an address leads to. Blocks.
+
+        Args:
+            path: /get/namespace/group/name/size.
+            accept: media type that is preferred; empty: none is.
+
+        Raises:
+            CommandError: REFUSED, there is no such version, with the reason of the service; UNAVAILABLE, no response.
+        """
+        url = urlsplit(self.base)
+        kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection
+        connection = kind(url.hostname or "", url.port, timeout=_LIMIT_S)
+        try:
+            headers = {"Accept": accept} if accept else {}
+            connection.request("GET", url.path.rstrip("/") + path, headers=headers)
+            response = connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            words = str(error) or type(error).__name__
+            raise unavailable(
+                "UNAVAILABLE",
+                f"pictures at {self.base} does not respond ({words}). `classifeed status` says what is wrong.",
+                service="pictures",
+                address=self.base,
+            ) from error
+        finally:
+            connection.close()
+        if response.status != http.client.OK:
+            raise self._error_of(path, response.status, content)
+        return Fetched(response.headers.get_content_type(), content)
+
+    def _error_of(self, path: str, status: int, content: bytes) -> Exception:
+        try:
+            problem = json.loads(content)
+            reason, words = str(problem["reason"]), str(problem["detail"])
+        except (ValueError, TypeError, KeyError):
+            reason, words = "HTTP_STATUS", f"{self.base} responds with HTTP {status}"
+        make = unavailable if status >= http.client.INTERNAL_SERVER_ERROR else refused
+        return make(reason, f"{path}: {words}", address=path)
