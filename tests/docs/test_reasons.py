@@ -21,6 +21,10 @@ PASSED_ON = {
     ("cli/src/classifeed_cli/platform/daemon.py", "error['reason']"),
     # An error of a service, said in the command line's words.
     ("cli/src/classifeed_cli/main.py", "error.reason"),
+    # The problem document of pictures.
+    ("cli/src/classifeed_cli/platform/picture_bytes.py", "reason"),
+    # What is wrong with a picture that is put: a code of downloads.
+    ("services/pictures/src/classifeed_pictures/app/put_picture.py", "failed.code"),
 }
 
 

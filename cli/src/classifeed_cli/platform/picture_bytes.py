@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from classifeed_cli.exit_codes import refused, unavailable
+from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 
 URL_VARIABLE: Final = "CLASSIFEED_PICTURES_URL"
 _LIMIT_S: Final = 30.0
@@ -59,7 +59,7 @@ class PictureBytes:
         except (OSError, http.client.HTTPException, ValueError) as error:
             words = str(error) or type(error).__name__
             raise unavailable(
-                "UNAVAILABLE",
+                "PICTURES_UNREACHABLE",
                 f"pictures at {self.base} does not respond ({words}). `classifeed status` says what is wrong.",
                 service="pictures",
                 address=self.base,
@@ -70,11 +70,18 @@ class PictureBytes:
             raise self._error_of(path, response.status, content)
         return Fetched(response.headers.get_content_type(), content)
 
-    def _error_of(self, path: str, status: int, content: bytes) -> Exception:
+    def _error_of(self, path: str, status: int, content: bytes) -> CommandError:
         try:
             problem = json.loads(content)
-            reason, words = str(problem["reason"]), str(problem["detail"])
+            reason, detail = str(problem["reason"]), str(problem["detail"])
         except (ValueError, TypeError, KeyError):
-            reason, words = "HTTP_STATUS", f"{self.base} responds with HTTP {status}"
-        make = unavailable if status >= http.client.INTERNAL_SERVER_ERROR else refused
-        return make(reason, f"{path}: {words}", address=path)
+            return unavailable(
+                "PICTURES_UNREACHABLE",
+                f"{path}: {self.base} responds with HTTP {status}, as pictures never does. Is it another server? "
+                f"{URL_VARIABLE} says where pictures are read.",
+                service="pictures",
+                address=self.base,
+            )
+        is_fault = status >= http.client.INTERNAL_SERVER_ERROR
+        exit_code = ExitCode.UNAVAILABLE if is_fault else ExitCode.REFUSED
+        return CommandError(exit_code, reason, f"{path}: {detail}", {"path": path})

@@ -106,7 +106,7 @@ def _choose(pictures: list[PictureInfo], url: str, namespace: str) -> PictureInf
     if kept:
         return kept[0]
     names = ", ".join(each.namespace for each in pictures)
-    where = f"{namespace} does not keep it; {names} does" if names else "nobody keeps it"
+    where = f"it is not kept in {namespace}, but in {names}" if names else "it is not kept anywhere"
     raise refused(
         "PICTURE_NOT_STORED",
         f"{url}: {where}. `classifeed picture state` says why, `classifeed picture request` requests it.",
