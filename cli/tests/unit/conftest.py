@@ -25,6 +25,7 @@ from classifeed.feeds.v1 import feed_service_pb2
 from classifeed.jobs.v1 import job_service_pb2
 from classifeed.moderation.v1 import moderation_service_pb2
 from classifeed.offers.v1 import offer_service_pb2
+from classifeed.pictures.v1 import picture_service_pb2
 from classifeed.points.v1 import point_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.main import run
@@ -85,7 +86,7 @@ class Api:
         """One for each service."""
         files = (
             feed_service_pb2, offer_service_pb2, search_service_pb2, job_service_pb2, indexer_service_pb2,
-            moderation_service_pb2, point_service_pb2, cleanweb_service_pb2,
+            moderation_service_pb2, point_service_pb2, cleanweb_service_pb2, picture_service_pb2,
         )  # fmt: skip
         services = [service for file in files for service in file.DESCRIPTOR.services_by_name.values()]
         return [

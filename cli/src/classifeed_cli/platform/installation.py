@@ -159,7 +159,7 @@ class Installation:
         if not base.startswith(("http://", "https://")):
             raise unavailable(
                 "NOT_CONFIGURED",
-                f"nobody says where pictures are read: set {URL_VARIABLE}, such as https://pictures.example",
+                f"pictures are read over HTTP, and its address is not known: set {URL_VARIABLE}, such as https://pictures.example",
             )
         return PictureBytes(base)
 

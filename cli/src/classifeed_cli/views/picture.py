@@ -100,7 +100,7 @@ def status_words(state: PictureState) -> str:
     if not state.known:
         return "unknown"
     if state.pictures:
-        return "stored, put by hand" if state.put else "stored"
+        return "stored by hand" if state.put else "stored"
     return "failed" if state.HasField("last_failure") else "under way"
 
 

@@ -22,7 +22,7 @@ def look_again(session: Session, urls: UrlsArgument) -> None:
     """Try failed pictures again, whether they are due or not."""
     with session.picture_client() as client:
         client.look_again(urls)
-    session.out.say(f"to be tried again: {len(urls)}; `classifeed picture state` says what became of them")
+    session.out.say(f"to be tried again: {len(urls)}; `classifeed picture state` shows the outcome")
     session.out.document({"urls": len(urls)})
 
 
@@ -35,7 +35,7 @@ def delete(
     ] = "",
     yes: YesOption = False,
 ) -> None:
-    """Delete pictures; who requests one afterwards has it downloaded anew, and one that was put must be put again."""
+    """Delete pictures. A later request downloads them again; one that was put must be put again."""
     where = namespace or "all namespaces"
     confirm(session.out, f"Delete {_count(urls)} from {where}?", yes=yes)
     with session.picture_client() as client:

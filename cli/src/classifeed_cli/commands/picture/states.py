@@ -52,7 +52,7 @@ def request(
         before = client.get_states(urls)
         client.request(urls, namespace)
         if not wait:
-            out.say(f"requested for {namespace}: {len(urls)}; `classifeed picture state` says what became of them")
+            out.say(f"requested for {namespace}: {len(urls)}; `classifeed picture state` shows the outcome")
             out.document({"requested": len(urls), "namespace": namespace})
             return ExitCode.DONE
         with Interruption("the pictures stay requested; see `classifeed picture state`"):

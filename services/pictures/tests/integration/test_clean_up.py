@@ -1,0 +1,52 @@
+"""What is kept for a time is removed after it, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+
+from classifeed_common.db import Database
+from classifeed_pictures.domain.events import Request
+from classifeed_pictures.store import comparisons
+from classifeed_pictures.store.requests import delete_reported, remember
+
+_NOW = datetime.now(UTC)
+_OLD = _NOW - timedelta(days=100)
+_BEFORE = _NOW - timedelta(days=90)
+_HASH = bytes(16)
+
+
+async def test_requests_go_that_are_old_and_whose_failure_was_reported(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    made = {"old": (_OLD, 7), "old, without a result": (_OLD, 0), "new": (_NOW, 7)}
+    requests = [
+        (_HASH, Request("offers", "seller", reference, "https://shop.example/1.jpg", at), reported)
+        for reference, (at, reported) in made.items()
+    ]
+    async with database.transaction() as tx:
+        await remember(tx, requests)
+        assert await delete_reported(tx, before=_BEFORE, limit=10) == 1
+        left = await (await tx.execute("SELECT reference FROM requests_in_flight")).fetchall()
+    assert sorted(left) == [("new",), ("old, without a result",)]
+
+
+async def test_comparisons_go_that_are_old_and_over_and_what_they_knew_before(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        first = await comparisons.begin_comparison(tx)
+        await comparisons.add_used(tx, first, [_HASH])
+        second = await comparisons.begin_comparison(tx)
+        await comparisons.add_used(tx, second, [_HASH])
+        await tx.execute("UPDATE comparisons SET began_at = %s", (_OLD,))
+        third = await comparisons.begin_comparison(tx)
+        await comparisons.move_comparison(tx, second, "HELD")
+        await comparisons.drop_used(tx)
+        used = await (await tx.execute("SELECT DISTINCT comparison_id FROM used_urls")).fetchall()
+        assert used == [(second,)], "that of the comparison that a person may still confirm"
+        assert await comparisons.delete_comparisons(tx, before=_BEFORE, limit=10) == 1
+        left = await (await tx.execute("SELECT comparison_id FROM comparisons ORDER BY 1")).fetchall()
+    assert left == [(second,), (third,)]
