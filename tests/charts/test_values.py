@@ -140,7 +140,7 @@ def test_pods_call_their_peers_and_servers_and_nobody_else(render: Render, chart
     }
     assert {f"classifeed-{name}" for name in named} == set(peers_of(manifests))
     blocks = [peer["ipBlock"] for rule in rules for peer in rule.get("to", []) if "ipBlock" in peer]
-    assert bool(blocks) == (chart == "loader"), "links of sellers are fetched by the loader alone"
+    assert bool(blocks) == (chart in {"loader", "pictures"}), "links of sellers are fetched by these alone"
     assert all(rule.get("to") and rule["ports"] for rule in rules), "nothing is open to everywhere, or at every port"
     [servers] = [rule for rule in rules if rule["to"] == [{"podSelector": {}}]]
     assert {"port": 4317} in servers["ports"]
