@@ -148,6 +148,7 @@ class Owner:
         self.db = db
         self.guard = Guard()
         self.moderation: Moderation = ApprovedBySetting()
+        self.picture_namespace: str | None = None
         self.sweeps: list[RunKey] = []
 
     async def start(self, tx: object, run: RunKey) -> None:
@@ -156,7 +157,14 @@ class Owner:
 
     async def take(self, requests: Iterable[OfferBatch | TaskEnd | RunCheck]) -> Results:
         async with self.db.transaction() as tx:
-            return await apply_requests(tx, list(requests), moderation=self.moderation, sweeps=self, guard=self.guard)
+            return await apply_requests(
+                tx,
+                list(requests),
+                moderation=self.moderation,
+                sweeps=self,
+                guard=self.guard,
+                picture_namespace=self.picture_namespace,
+            )
 
     async def step(self, run: RunKey, *, slice_offers: int = 1000) -> Step:
         async with self.db.transaction() as tx:

@@ -6,7 +6,7 @@ import asyncio
 from typing import Final
 
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
-from classifeed_common.db import Tx
+from classifeed_common.db import Database, Tx
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import DeadLetters, KafkaProducer, NotifyingPositions, OrderedConsumer, ensure_topics
 from classifeed_common.lease import Leases
@@ -22,19 +22,24 @@ from classifeed_domain.topics import (
     FEEDS_OFFER_RESULTS,
     MODERATION_OUTCOMES,
     MODERATION_REQUESTS,
+    PICTURES_REQUESTS,
+    PICTURES_RESULTS,
     declared,
 )
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import PublishOffers
 from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.request_pictures import PictureRequester
 from classifeed_offers.app.request_texts import TextRequester
 from classifeed_offers.app.watch_publication import PublicationWatch
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.outcomes import OutcomeHandler
+from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP
+from classifeed_offers.consumers.pictures import PictureHandler
 from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.documents import CLIENT, schema
+from classifeed_offers.domain.documents import CLIENT, PictureRules, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -45,8 +50,15 @@ from classifeed_offers.store import publishing
 
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
-_TEXTS_S: Final = 10.0
-_TOPICS: Final = (FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, MODERATION_REQUESTS, MODERATION_OUTCOMES)
+_REQUEST_AGAIN_S: Final = 10.0
+_TOPICS: Final = (
+    FEEDS_OFFER_REQUESTS,
+    FEEDS_OFFER_RESULTS,
+    MODERATION_REQUESTS,
+    MODERATION_OUTCOMES,
+    PICTURES_REQUESTS,
+    PICTURES_RESULTS,
+)
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
 GROWABLE: Final = {declared(FEEDS_OFFER_REQUESTS): (GROUP,), declared(MODERATION_OUTCOMES): (OUTCOMES_GROUP,)}
 
@@ -86,7 +98,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         await pusher.restart(tx)
 
     republisher = Republisher(database, RepublishJobs(jobs.store), restart_pusher)
-    publish_offers = PublishOffers(database, receiver, republisher)
+    publish_offers = PublishOffers(database, receiver, republisher, _picture_rules(settings))
     pusher = MarkPusher(
         database,
         name="offers",
@@ -102,7 +114,13 @@ def build(settings: OffersSettings) -> ServiceRunner:
     watch = Watch(publication.poll, period_s=_WATCH_S)
     moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
     sweeps = SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
-    handler = RequestHandler(outbox=outbox, moderation=moderation, sweeps=sweeps, guard=guard)
+    handler = RequestHandler(
+        outbox=outbox,
+        moderation=moderation,
+        sweeps=sweeps,
+        guard=guard,
+        picture_namespace=settings.picture_namespace if settings.pictures else None,
+    )
     positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
@@ -126,12 +144,22 @@ def build(settings: OffersSettings) -> ServiceRunner:
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
     )
-    requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_TEXTS_S)
+    requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_REQUEST_AGAIN_S)
 
     async def consume_verdicts(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
             group.create_task(outcomes.run(stop))
             group.create_task(requester.run(stop))
+
+    pictures, picture_requester = _pictures(
+        settings, database, outbox, NotifyingPositions(database, outbox.wake, pusher.wake), DeadLetters(producer)
+    )
+
+    async def consume_pictures(stop: asyncio.Event) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(pictures.run(stop))
+            if settings.pictures:
+                group.create_task(picture_requester.run(stop))
 
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -161,6 +189,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         roles=[
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("consume-verdicts", consume_verdicts, requester.backlog, outcomes.blocked),
+            Role("consume-pictures", consume_pictures, picture_requester.backlog, pictures.blocked),
             Role("relay", relay.run, unsent),
             *jobs.roles(
                 {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},
@@ -177,3 +206,38 @@ def build(settings: OffersSettings) -> ServiceRunner:
         on_stop=stop,
         policy=POLICY,
     )
+
+
+def _picture_rules(settings: OffersSettings) -> PictureRules:
+    return PictureRules(
+        base_url=settings.picture_base_url,
+        size=settings.picture_size,
+        links=settings.picture_links,
+        is_kept=settings.pictures,
+    )
+
+
+def _pictures(
+    settings: OffersSettings,
+    database: Database,
+    outbox: Outbox,
+    positions: NotifyingPositions,
+    dead_letters: DeadLetters,
+) -> tuple[OrderedConsumer[Tx], PictureRequester]:
+    """Return what applies results about pictures, and what requests those again that have not come."""
+    consumer = OrderedConsumer(
+        bootstrap=settings.kafka_bootstrap,
+        group=PICTURES_GROUP,
+        topics=[PICTURES_RESULTS],
+        positions=positions,
+        handle=PictureHandler(outbox, picture_namespace=settings.picture_namespace).handle,
+        dead_letters=dead_letters,
+    )
+    requester = PictureRequester(
+        database,
+        outbox,
+        wait_s=settings.picture_wait_s,
+        period_s=_REQUEST_AGAIN_S,
+        picture_namespace=settings.picture_namespace,
+    )
+    return consumer, requester

@@ -35,6 +35,16 @@ TEXTS_WAITING: Final = METRICS.gauge(
     "Offers whose text waits for its verdict.",
     unit="offers",
 )
+PICTURES_WAITING: Final = METRICS.gauge(
+    "classifeed_offers_waiting_pictures",
+    "Offers that wait for the result about a picture.",
+    unit="offers",
+)
+PICTURES_REQUESTED_AGAIN: Final = METRICS.counter(
+    "classifeed_offers_pictures_requested_again_total",
+    "Pictures of offers that were requested again, as no result had come.",
+    unit="pictures",
+)
 TEXTS_REQUESTED_AGAIN: Final = METRICS.counter(
     "classifeed_offers_texts_requested_again_total",
     "Texts whose verdict was requested again, as it was missing.",

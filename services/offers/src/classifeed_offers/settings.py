@@ -68,6 +68,37 @@ class OffersSettings(ServiceJobSettings):
         description="After this time without a verdict a text is requested again, in seconds; longer than moderation "
         "takes.",
     )
+    pictures: bool = Field(
+        default=True,
+        description="Whether pictures of offers are requested from the service of pictures; on or off. Off: offers "
+        "have links alone.",
+    )
+    picture_namespace: str = Field(
+        default="offers",
+        pattern=r"^[a-z][a-z0-9-]{0,31}$",
+        description="Namespace of the service of pictures that keeps those of offers.",
+    )
+    picture_wait_s: float = Field(
+        default=7200,
+        gt=0,
+        description="After this time without a result a picture is requested again, in seconds; longer than a picture "
+        "takes.",
+    )
+    picture_base_url: str = Field(
+        default="",
+        pattern=r"^(https?://.*[^/])?$",
+        description="What comes before /get/… in addresses of stored pictures, without a slash at its end, such as "
+        "https://pictures.example.com; empty: nothing.",
+    )
+    picture_size: str = Field(
+        default="large",
+        pattern=r"^[a-z0-9][a-z0-9-]{0,31}$",
+        description="Size of stored pictures that documents name; orig: the original.",
+    )
+    picture_links: bool = Field(
+        default=True,
+        description="Whether documents have the link of a picture until it is stored; on or off.",
+    )
     jobs_lease_s: int = Field(
         default=20,
         ge=1,

@@ -14,7 +14,7 @@ from classifeed_common.testing.plans import explain, scanned_tables
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
-from classifeed_offers.store import applying, judging, publishing, reading, republishing, sweeping, waiting
+from classifeed_offers.store import applying, judging, picturing, publishing, reading, republishing, sweeping, waiting
 from classifeed_offers.store.sweeping import Plan
 from classifeed_offers.store.tables import metadata
 
@@ -56,7 +56,11 @@ STATES: dict[str, Any] = {
     "bans": [None] * 500,
     "published_contents": [None] * 500,
     "are_requested": [True] * 500,
+    "pictures": [None] * 500,
+    "picture_faults": [None] * 500,
+    "await_pictures": [True] * 500,
 }
+PICTURES = {name: STATES[name] for name in ("offer_ids", "pictures", "picture_faults", "await_pictures")}
 APPLYING = {
     "lock_heads": COLUMNS,
     "move_heads": COLUMNS | {"traces": [None]},
@@ -115,6 +119,9 @@ HOT: dict[str, Query] = {
     "find_unanswered": (judging.SQL, {"wait_s": 900, "limit": 100}),
     "request_again": (judging.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 900}),
     "count_unanswered": (judging.SQL, {}),
+    "find_awaited": (picturing.SQL, {"wait_s": 7200, "limit": 100}),
+    "count_awaited": (picturing.SQL, {}),
+    "next_pictures": (reading.SQL, {"after": 20_000, "limit": 1000}),
 }
 
 
@@ -131,6 +138,9 @@ JUDGING: dict[str, Query] = {
             "moderation": "moderation",
         },
     ),
+    "load_pictures": (picturing.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 0}),
+    "save_results": (picturing.SQL, PICTURES | {"are_shown": [True] * 500}),
+    "save_requests": (picturing.SQL, PICTURES),
 }
 
 
@@ -160,6 +170,17 @@ async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database
         nodes = await explain(tx, judging.SQL["find_unanswered"], {"wait_s": 900, "limit": 100})
     [condition] = [node["Index Cond"] for node in nodes if node.get("Index Name") == "offers_texts_waiting"]
     assert "text_requested_at <" in condition
+
+
+async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_read(db):
+    async with db.transaction() as tx:
+        for statement in SEED.split(";\n"):
+            await tx.execute(statement or "SELECT 1")
+        await tx.execute("UPDATE offers SET pictures_requested_at = clock_timestamp()")
+        await tx.execute("ANALYZE offers")
+        nodes = await explain(tx, picturing.SQL["find_awaited"], {"wait_s": 7200, "limit": 100})
+    [condition] = [node["Index Cond"] for node in nodes if node.get("Index Name") == "offers_pictures_waiting"]
+    assert "pictures_requested_at <" in condition
 
 
 @pytest.mark.parametrize("analysed", [False, True])

@@ -6,7 +6,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.testing.plans import rows_handled
-from classifeed_offers.store import applying, judging, publishing, reading, waiting
+from classifeed_offers.store import applying, judging, picturing, publishing, reading, waiting
 
 from .test_schema import APPLYING, HOT, IDS, JUDGING, RUN, Query
 
@@ -30,9 +30,10 @@ ANALYZE
 """
 SINCE = f"""
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id,
-                    last_change, moderation, version, text_hash, text_requested_at)
+                    last_change, moderation, version, text_hash, text_requested_at, pictures_requested_at)
 SELECT 'seller1', 'default', 'id' || n, '\\x00', decode(md5(n::text), 'hex'), 'FEED', 'PENDING', 1, 'ADDED', '',
-       1000000 + n, convert_to('xxxxxxxxxxxxxxxx', 'UTF8'), clock_timestamp() - interval '1 hour'
+       1000000 + n, convert_to('xxxxxxxxxxxxxxxx', 'UTF8'), clock_timestamp() - interval '1 hour',
+       clock_timestamp() - interval '3 hours'
 FROM generate_series(1, {OFFERS}) n;
 INSERT INTO applied_batches SELECT 'seller1', 'default', 1, 1, n, '\\x00', NULL FROM generate_series(1, {OFFERS}) n
 """
@@ -45,6 +46,11 @@ ABOUT_OFFERS: dict[str, Query] = {
     "apply_outcomes": JUDGING["apply_outcomes"],
     "find_unanswered": HOT["find_unanswered"],
     "request_again": HOT["request_again"],
+    "load_pictures": JUDGING["load_pictures"],
+    "save_results": JUDGING["save_results"],
+    "save_requests": JUDGING["save_requests"],
+    "find_awaited": HOT["find_awaited"],
+    "next_pictures": (reading.SQL, {"after": 0, "limit": 1000}),
     "get_offer": (reading.SQL, RUN | {"external_id": "id1"}),
     "list_offers": (reading.SQL, RUN | {"after": "id1", "status": None, "limit": 100}),
     "select_due": (publishing.SQL, {"limit": 500, "above": 0}),
@@ -68,7 +74,7 @@ async def test_what_is_read_does_not_grow_with_the_namespace(db: Database, name:
         # In one transaction, so that autovacuum sees nothing of it.
         for statement in (BEFORE + ";" + SINCE).split(";\n"):
             await tx.execute(statement.strip(";\n "))
-        if queries is applying.SQL or queries is judging.SQL:
+        if queries is applying.SQL or queries is judging.SQL or queries is picturing.SQL:
             await applying.forbid_scans(tx)
         handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
     assert handled <= 10 * wanted + _MOST_OTHERS

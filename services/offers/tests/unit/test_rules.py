@@ -70,6 +70,6 @@ def test_an_owner_s_warning_has_the_same_id_in_every_run(records: Records, new_l
         batch = new_load([records.kept("a")], run=run).batches[0]
         result = BatchSummary()
         result.add(batch.records[0], RecordOutcome.SKIPPED, Finding.KEPT_NOTHING)
-        (error,) = applied_batch(batch, result.to_keep()).errors
+        (error,) = applied_batch(batch, result.to_keep(batch)).errors
         ids.add(error.error_id)
     assert len(ids) == 1

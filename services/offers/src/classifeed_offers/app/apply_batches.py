@@ -6,17 +6,21 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar
 
+from google.protobuf.timestamp_pb2 import Timestamp
+
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, LOAD_MODE_PATCH
 from classifeed.feeds.v1.offer_requests_pb2 import RECORD_KIND_OFFER, OfferBatch, OfferRecord
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Tx
 from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.decide import RecordOutcome, decide
 from classifeed_offers.domain.moderation import Moderation, text_to_judge
-from classifeed_offers.domain.offers import Namespace, OfferState
+from classifeed_offers.domain.offers import Namespace, OfferState, Origin
+from classifeed_offers.domain.pictures import PicturePlan, plan_pictures, request_messages
 from classifeed_offers.domain.results import BatchSummary
 from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
 from classifeed_offers.store import applying, judging, waiting
@@ -26,6 +30,7 @@ from classifeed_offers.store.waiting import WaitingChange
 _STATEMENT_OFFERS: Final = 300
 _MESSAGE_TEXTS: Final = 100
 _NO_SHIFT: Final = Shift(None, becomes_unavailable=False)
+_NO_PICTURES: Final = PicturePlan()
 _Item = TypeVar("_Item")
 
 
@@ -46,34 +51,63 @@ class _Namespace:
     written: dict[str, OfferState] = field(default_factory=dict)
     waiting: dict[str, WaitingChange] = field(default_factory=dict)
     texts: dict[str, OfferText] = field(default_factory=dict)
+    pictures: dict[str, list[str]] = field(default_factory=dict)  # links to request
 
 
 class AppliedBatches(NamedTuple):
-    """What is kept of the results of batches, and texts to be judged."""
+    """What is kept of the results of batches, texts to be judged, and pictures to be loaded."""
 
     kept: dict[BatchKey, bytes]
     texts: list[TextsToJudge]
+    pictures: list[PictureRequests]
+
+
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What the batches of a poll are applied by.
+
+    Attributes:
+        moderation: says where an offer stands.
+        guard: says which changes wait.
+        available: runs that have had an available offer.
+        content_version: of texts that are requested now.
+        asks_for_pictures: whether pictures are requested.
+        now: when they are.
+    """
+
+    moderation: Moderation
+    guard: Guard
+    available: set[RunKey]
+    content_version: int
+    asks_for_pictures: bool
+    now: Timestamp
 
 
 async def apply_batches(
-    tx: Tx, batches: Sequence[OfferBatch], *, moderation: Moderation, guard: Guard
+    tx: Tx, batches: Sequence[OfferBatch], *, moderation: Moderation, guard: Guard, picture_namespace: str | None
 ) -> AppliedBatches:
-    """Apply batches that were not applied before."""
+    """Apply batches that were not applied before.
+
+    Args:
+        picture_namespace: keeps the pictures of offers; None: none are requested.
+    """
     if not batches:
-        return AppliedBatches({}, [])
+        return AppliedBatches({}, [], [])
     namespaces = await _load_namespaces(tx, batches)
     available: set[RunKey] = set()
-    await _load_changing(tx, batches, namespaces)
+    await _load_changing(tx, batches, namespaces, with_pictures=picture_namespace is not None)
     if guard.looks_at_changes:
         available = await _find_available(tx, batches)
     content_version = await judging.next_content_version(tx)
+    now = Timestamp()
+    now.FromMicroseconds(content_version)
+    rules = _Rules(moderation, guard, available, content_version, picture_namespace is not None, now)
     done: list[_Applied] = []
     yielder = Yielder()
     for batch in batches:
         if _has_available(batch):
             available.add(run_key_of(batch))
-        namespace = namespaces[namespace_of(batch)]
-        done.append(_apply_batch(batch, namespace, moderation, guard, available, content_version=content_version))
+        done.append(_apply_batch(batch, namespaces[namespace_of(batch)], rules))
         await yielder.yield_if_due()
     for name, namespace in namespaces.items():
         await _write(tx, name, namespace)
@@ -83,7 +117,12 @@ async def apply_batches(
         for name, namespace in namespaces.items()
         for message in texts_to_judge(name, list(namespace.texts.values()))
     ]
-    return AppliedBatches({it.key: it.kept for it in done}, texts)
+    pictures = [
+        message
+        for name, namespace in namespaces.items()
+        for message in request_messages(name, namespace.pictures, picture_namespace=picture_namespace or "", now=now)
+    ]
+    return AppliedBatches({it.key: it.kept for it in done}, texts, pictures)
 
 
 def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
@@ -110,8 +149,13 @@ async def _load_namespaces(tx: Tx, batches: Sequence[OfferBatch]) -> dict[Namesp
     }
 
 
-async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict[Namespace, _Namespace]) -> None:
-    """Read the contents of those offers that a batch changes, for guard and moderation; others cost nothing."""
+async def _load_changing(
+    tx: Tx, batches: Sequence[OfferBatch], namespaces: dict[Namespace, _Namespace], *, with_pictures: bool
+) -> None:
+    """Read the contents and pictures of those offers that a batch writes; others cost nothing.
+
+    Guard and moderation look at the contents of guarded ones alone.
+    """
     changing: dict[int, tuple[dict[str, OfferState], str]] = {}
     for batch in batches:
         if batch.mode == LOAD_MODE_PATCH:
@@ -121,16 +165,23 @@ async def _load_changing(tx: Tx, batches: Sequence[OfferBatch], namespaces: dict
             state = states.get(record.external_id)
             if (
                 state is not None
-                and state.content_hash != record.content_hash
                 and state.content is None
-                and is_guarded(state)
+                and _is_looked_at(state, record, with_pictures=with_pictures)
             ):
                 changing[state.offer_id] = (states, record.external_id)
     offer_ids = list(changing)
     for piece in _pieces(offer_ids):
-        for offer_id, (content, published) in (await waiting.load_contents(tx, piece)).items():
+        for offer_id, stored in (await waiting.load_contents(tx, piece)).items():
             states, external_id = changing[offer_id]
-            states[external_id] = states[external_id]._replace(content=content, published_content=published)
+            state = states[external_id]
+            kept = stored._asdict() if is_guarded(state) else {"pictures": stored.pictures}
+            states[external_id] = state._replace(**kept)
+
+
+def _is_looked_at(state: OfferState, record: OfferRecord, *, with_pictures: bool) -> bool:
+    if state.content_hash == record.content_hash:
+        return with_pictures and state.exists and state.origin is Origin.MANUAL
+    return is_guarded(state) or (with_pictures and state.exists)
 
 
 async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
@@ -139,15 +190,7 @@ async def _find_available(tx: Tx, batches: Sequence[OfferBatch]) -> set[RunKey]:
     return await waiting.find_available(tx, doubtful) if doubtful else set()
 
 
-def _apply_batch(
-    batch: OfferBatch,
-    namespace: _Namespace,
-    moderation: Moderation,
-    guard: Guard,
-    available: set[RunKey],
-    *,
-    content_version: int,
-) -> _Applied:
+def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Applied:
     """Decide about each record; later batches of the poll see what earlier ones made of an offer."""
     summary = BatchSummary()
     seen: list[str] = []
@@ -156,35 +199,50 @@ def _apply_batch(
     for record in batch.records:
         external_id = record.external_id
         before = namespace.states.get(external_id)
-        decision = decide(record, before, task_id=batch.task_id, mode=batch.mode, moderation=moderation)
+        decision = decide(record, before, task_id=batch.task_id, mode=batch.mode, moderation=rules.moderation)
         outcome, after = decision.outcome, decision.state
+        faults = before.picture_faults if before is not None else None
         if after is not None:
             shift = _shift_of(batch, record, before, after)
-            if before is not None and guard.sets_aside(shift, has_available=run in available):
-                namespace.waiting[external_id] = WaitingChange(run.run, before.content_hash, after, shift)
+            content = record.content if batch.mode != LOAD_MODE_PATCH else OfferContent.FromString(after.content or b"")
+            plan = _plan_pictures(content, before, batch.task_id, rules)
+            if before is not None and rules.guard.sets_aside(shift, has_available=run in rules.available):
+                namespace.waiting[external_id] = WaitingChange(
+                    run.run, before.content_hash, after, shift, plan.is_changed
+                )
                 outcome = RecordOutcome.SKIPPED  # until the end of the run says that it was made
             else:
+                faults = plan.faults
+                after = after._replace(pictures=plan.pictures, picture_faults=faults, awaits_pictures=plan.is_awaited)
                 namespace.states[external_id] = namespace.written[external_id] = after
                 if after.is_requested:
                     assert after.text_hash is not None
-                    content = (
-                        record.content
-                        if batch.mode != LOAD_MODE_PATCH
-                        else OfferContent.FromString(after.content or b"")
-                    )
-                    namespace.texts[external_id] = text_to_judge(external_id, content, after.text_hash, content_version)
+                    text = text_to_judge(external_id, content, after.text_hash, rules.content_version)
+                    namespace.texts[external_id] = text
+                if plan.requested:
+                    namespace.pictures.setdefault(external_id, []).extend(plan.requested)
                 steady_prices += shift.price_ratio is not None
         if decision.seen:
             seen.append(external_id)
         summary.add(record, outcome, decision.finding, exists=decision.seen, ban=decision.ban)
+        if faults is not None and rules.asks_for_pictures:
+            summary.add_pictures(record, faults)
     return _Applied(
         batch_key_of(batch),
         batch.digest,
-        summary.to_keep(),
+        summary.to_keep(batch),
         None if batch.mode == LOAD_MODE_PATCH else seen,
         steady_prices,
         _has_available(batch),
     )
+
+
+def _plan_pictures(content: OfferContent, before: OfferState | None, task_id: int, rules: _Rules) -> PicturePlan:
+    if not rules.asks_for_pictures:
+        return _NO_PICTURES
+    # Of an offer that is back nothing is known: what no offer used may have been deleted.
+    pictures = before.pictures if before is not None and before.exists else None
+    return plan_pictures(content.picture_urls, pictures, task_id=task_id, now=rules.now)
 
 
 def _shift_of(batch: OfferBatch, record: OfferRecord, before: OfferState | None, after: OfferState) -> Shift:

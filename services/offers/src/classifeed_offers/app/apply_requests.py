@@ -72,9 +72,11 @@ async def apply_requests(
     moderation: Moderation,
     sweeps: Sweeps,
     guard: Guard,
+    picture_namespace: str | None = None,
     traces: Mapping[RunKey, Context] = NO_TRACES,
 ) -> list[ProtobufMessage]:
-    """Apply `requests` and return the results to send, in the order of the requests, then texts to be judged.
+    """Apply `requests` and return the results to send, in the order of the requests, then texts to be judged,
+    then pictures to be loaded.
 
     The results belong into the outbox within the same transaction. May run any number of times with requests that were
     applied before: those change nothing and get the same result again, as the one before may be lost (ADR 0034). A
@@ -95,7 +97,11 @@ async def apply_requests(
     admitted = [it for it, admission in zip(requests, admissions, strict=True) if admission is Admission.APPLY]
     kept = {key: batch.kept for key, batch in applied.items()}
     done = await apply_batches(
-        tx, [it for it in admitted if isinstance(it, OfferBatch)], moderation=moderation, guard=guard
+        tx,
+        [it for it in admitted if isinstance(it, OfferBatch)],
+        moderation=moderation,
+        guard=guard,
+        picture_namespace=picture_namespace,
     )
     kept |= done.kept
     if moved:
@@ -112,7 +118,7 @@ async def apply_requests(
                 result = await _result_of_end(tx, request, admission, ended, sweeps)
             if result is not None:
                 messages.append(result)
-    return [*messages, *done.texts]
+    return [*messages, *done.texts, *done.pictures]
 
 
 def _log_repetition(request: Request, admission: Admission) -> None:

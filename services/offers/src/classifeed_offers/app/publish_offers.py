@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import structlog
@@ -21,7 +22,7 @@ from classifeed_common.yielding import map_yielding
 from classifeed_domain.publishing import DocumentPublisher, Documents, PushedDocuments
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.app.trace_pushes import PushTraces
-from classifeed_offers.domain.documents import EPOCH, DueOffer, compose, schema
+from classifeed_offers.domain.documents import EPOCH, DueOffer, PictureRules, compose, schema
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import PUSHED, RAISED
 from classifeed_offers.store import publishing
@@ -47,8 +48,15 @@ class Effects:
 class PublishOffers:
     """Push due offers for MarkPusher, for one pusher at a time; see DocumentPublisher."""
 
-    def __init__(self, database: Database, documents: Documents, republisher: Republisher) -> None:
+    def __init__(
+        self,
+        database: Database,
+        documents: Documents,
+        republisher: Republisher,
+        pictures: PictureRules | None = None,
+    ) -> None:
         self._database = database
+        self._compose = partial(compose, rules=pictures or PictureRules())
         self._publisher = DocumentPublisher(
             database, documents, schema(), restart=republisher.restart, begin=republisher.begin_after
         )
@@ -65,7 +73,7 @@ class PublishOffers:
         """
         self._effects = Effects()
         dues = [DueOffer(*row) for row in rows]
-        documents = await map_yielding(compose, dues)
+        documents = await map_yielding(self._compose, dues)
         with self._traces.push(dues, await self._loads(dues)) as traces:
             pushed = await self._publisher.push(documents, traces)
         self._effects = _effects_of(dues, pushed)

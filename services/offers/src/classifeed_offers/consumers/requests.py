@@ -16,6 +16,7 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed.moderation.v1.offer_texts_pb2 import TextsToJudge
+from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Tx
 from classifeed_common.kafka import (
     Message,
@@ -26,7 +27,7 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import describe_span
-from classifeed_domain.topics import FEEDS_OFFER_RESULTS, MODERATION_REQUESTS
+from classifeed_domain.topics import FEEDS_OFFER_RESULTS, MODERATION_REQUESTS, PICTURES_REQUESTS
 from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import RunKey, run_key_of
@@ -43,10 +44,12 @@ def reply_message(
 ) -> Message:
     """Return a reply as a message under its seller's key, in the trace of its run or else the current one.
 
-    Texts to be judged go to moderation.
+    Texts to be judged go to moderation, and requests for pictures to the service of pictures.
     """
     if isinstance(reply, TextsToJudge):
         return message_of(MODERATION_REQUESTS, reply.seller_id.encode(), reply)
+    if isinstance(reply, PictureRequests):
+        return message_of(PICTURES_REQUESTS, reply.recipient.encode(), reply)
     assert isinstance(reply, OfferBatchResult | TaskEndResult | RunCheckResult)
     return message_of(topic, reply.seller_id.encode(), reply, trace=traces.get(run_key_of(reply)))
 
@@ -61,12 +64,14 @@ class RequestHandler:
         moderation: Moderation,
         sweeps: Sweeps,
         guard: Guard,
+        picture_namespace: str | None = None,
         results_topic: str = FEEDS_OFFER_RESULTS,
     ) -> None:
         self._outbox = outbox
         self._moderation = moderation
         self._sweeps = sweeps
         self._guard = guard
+        self._picture_namespace = picture_namespace
         self._results_topic = results_topic
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
@@ -80,7 +85,13 @@ class RequestHandler:
         for key, trace in traces.items():
             describe_span(trace, **key.names)
         replies = await apply_requests(
-            tx, requests, moderation=self._moderation, sweeps=self._sweeps, guard=self._guard, traces=traces
+            tx,
+            requests,
+            moderation=self._moderation,
+            sweeps=self._sweeps,
+            guard=self._guard,
+            picture_namespace=self._picture_namespace,
+            traces=traces,
         )
         await self._reply(tx, replies, traces)
 

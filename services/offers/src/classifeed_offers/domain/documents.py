@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
 from typing import Final, NamedTuple
@@ -27,14 +28,16 @@ from classifeed.documents.v1.schema_pb2 import (
     FieldSchema,
     Schema,
 )
-from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_FAILED, OFFER_PICTURE_STATE_STORED, OfferContent
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
+from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
 
 CLIENT: Final = DOCUMENT_CLIENT
 EPOCH: Final = 1
 
-_MAX_VALUES: Final = 1024  # of one field, by the contract of documents
+_ORIGINAL: Final = "orig"
 _TAG: Final = re.compile(r"<[^<>]{0,2000}>")
 
 
@@ -51,6 +54,27 @@ class DueOffer(NamedTuple):
     published_content: bytes | None
     updated_at: datetime
     composed_at: datetime
+    pictures: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PictureRules:
+    """How documents name pictures.
+
+    Attributes:
+        base_url: before the path of a stored picture.
+        size: of stored pictures.
+        links: whether links stand for pictures that are not stored yet.
+        is_kept: whether pictures are requested at all; if not, all are links.
+    """
+
+    base_url: str = ""
+    size: str = "large"
+    links: bool = True
+    is_kept: bool = True
+
+
+_RULES: Final = PictureRules()
 
 
 def schema() -> Schema:
@@ -88,7 +112,7 @@ def schema() -> Schema:
     )
 
 
-def compose(due: DueOffer) -> RawDocument:
+def compose(due: DueOffer, rules: PictureRules = _RULES) -> RawDocument:
     """Return the document of an offer: what the search shall show of it now, or that it shall show nothing.
 
     Its timestamp is when it was read, so that a push repeated for a repair counts as fresh.
@@ -105,11 +129,11 @@ def compose(due: DueOffer) -> RawDocument:
         shown = due.content
     if shown is not None and due.status in {Status.ACTIVE, Status.PENDING}:
         document.action = DOCUMENT_ACTION_UPSERT
-        document.fields.extend(_fields(due, OfferContent.FromString(shown)))
+        document.fields.extend(_fields(due, OfferContent.FromString(shown), rules))
     return document
 
 
-def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
+def _fields(due: DueOffer, content: OfferContent, rules: PictureRules) -> Iterator[Field]:
     yield from _strings("seller", due.seller_id)
     yield from _strings("namespace", due.namespace)
     yield from _strings("external_id", due.external_id)
@@ -122,7 +146,7 @@ def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
         yield Field(name="price", values=[Value(double_value=content.price.amount_micros / 1_000_000)])
         yield from _strings("currency", content.price.currency_code)
     yield from _strings("url", content.url)
-    yield from _strings("picture", *content.picture_urls[:_MAX_VALUES])
+    yield from _strings("picture", *_pictures(content.picture_urls[:MAX_PICTURES], due.pictures, rules))
     yield Field(name="available", values=[Value(bool_value=content.available)])
     if content.HasField("location"):
         location = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
@@ -131,6 +155,33 @@ def _fields(due: DueOffer, content: OfferContent) -> Iterator[Field]:
     properties = [(it.name, it.value, it.unit) for it in content.attributes]
     identity = [content.vendor, content.model, content.vendor_code, *content.barcodes]
     yield from _strings("attributes", " ".join(word for words in [*properties, identity] for word in words if word))
+
+
+def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -> Sequence[str]:
+    """Return addresses of stored pictures and links of others, in the order of the links.
+
+    One that failed is left out, unless nothing else is there to show.
+    """
+    if not rules.is_kept:
+        return urls
+    known = {picture.url: picture for picture in read_pictures(records)}
+    shown: list[str] = []
+    failed: list[str] = []
+    for url in urls:
+        picture = known.get(url)
+        if picture is not None and picture.state == OFFER_PICTURE_STATE_STORED:
+            shown.append(picture_address(picture.info, rules))
+        elif picture is not None and picture.state == OFFER_PICTURE_STATE_FAILED:
+            failed.append(url)
+        elif rules.links:
+            shown.append(url)
+    return shown or (failed if rules.links else [])
+
+
+def picture_address(info: PictureInfo, rules: PictureRules = _RULES) -> str:
+    """Return where a stored picture is: in the size that documents name, or as the original where it lacks that."""
+    size = rules.size if any(it.name == rules.size for it in info.sizes) else _ORIGINAL
+    return f"{rules.base_url}/get/{info.namespace}/{info.group_id}/{info.name}/{size}"
 
 
 def _strings(name: str, *values: str) -> Iterator[Field]:

@@ -53,9 +53,9 @@ class Run(NamedTuple):
 
 
 class OfferState(NamedTuple):
-    """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` is None where
-    nothing needs it and it was not read; the four before it are as in `offers`. `is_requested` says that a verdict
-    about its text has to be requested.
+    """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` and `pictures`
+    are None where nothing needs them and they were not read; the five before are as in `offers`. `is_requested` says
+    that a verdict about its text has to be requested, `awaits_pictures` that results about its pictures are to come.
     """
 
     offer_id: int
@@ -68,9 +68,12 @@ class OfferState(NamedTuple):
     text_hash: bytes | None = None
     approved_text_hash: bytes | None = None
     ban: bytes | None = None
+    picture_faults: bytes | None = None
     published_content: bytes | None = None
     content: bytes | None = None
+    pictures: bytes | None = None
     is_requested: bool = False
+    awaits_pictures: bool = False
 
     @property
     def exists(self) -> bool:

@@ -31,8 +31,13 @@ from classifeed.moderation.v1.subject_pb2 import Ban
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.decide import Finding, RecordOutcome
 from classifeed_offers.domain.offers import Namespace, digest_of
+from classifeed_offers.domain.picture_issues import picture_issue
+from classifeed_offers.domain.pictures import read_pictures
 
 TEXT_FORBIDDEN = "TEXT_FORBIDDEN"
+_RECORD_PICTURES = 20  # of one offer no more issues are listed in its file
+# A result has to fit into a message of a mebibyte with one more warning for each record.
+_RESULT_BYTES = 800_000
 
 _MESSAGES = {
     Finding.KEPT_NOTHING: (
@@ -55,6 +60,7 @@ class BatchSummary:
         self._outcomes: Counter[RecordOutcome] = Counter()
         self._rejected_existing = 0
         self._found: list[OfferError] = []
+        self._pictures: list[OfferError] = []
 
     def add(
         self,
@@ -75,8 +81,31 @@ class BatchSummary:
                 banned(record.external_id, Ban.FromString(ban), ordinal=record.ordinal, line=record.line)
             )
 
-    def to_keep(self) -> bytes:
-        """Return what has to be kept of the result to send it again: not what the batch itself brings."""
+    def add_pictures(self, record: OfferRecord, faults: bytes) -> None:
+        """Note which pictures of a record could not be had before; what the record does not have counts for nothing.
+
+        Args:
+            faults: PictureRecords of an offer.
+        """
+        urls = set(record.content.picture_urls)
+        failed = [picture for picture in read_pictures(faults) if picture.url in urls]
+        self._pictures.extend(
+            picture_issue(record.external_id, picture, ordinal=record.ordinal, line=record.line)
+            for picture in failed[:_RECORD_PICTURES]
+        )
+
+    def to_keep(self, batch: OfferBatch) -> bytes:
+        """Return what has to be kept of the result to send it again: not what the batch itself brings.
+
+        Warnings about pictures that would make the result larger than a message are left out.
+        """
+        if self._pictures:
+            room = _RESULT_BYTES - sum(error.ByteSize() for record in batch.records for error in record.errors)
+            for error in self._pictures:
+                room -= error.ByteSize()
+                if room < 0:
+                    break
+                self._found.append(error)
         counts = OfferCounts(**{outcome.value: count for outcome, count in self._outcomes.items()})
         counts.rejected_existing = self._rejected_existing
         return OfferBatchResult(counts=counts, errors=self._found).SerializeToString()

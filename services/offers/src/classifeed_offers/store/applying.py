@@ -79,8 +79,10 @@ async def forbid_scans(tx: Tx) -> None:
     await tx.execute(_FORBID_SCANS)
 
 
-async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespace, Run]:
+async def lock_heads(tx: Tx, namespaces: Collection[Namespace], *, create: bool = True) -> dict[Namespace, Run]:
     """Return the head of each namespace, locked until the transaction ends; (0, 0) for one without loads.
+
+    Where `create` is unset, a namespace that nothing is known of is left out.
 
     Whoever changes offers of a namespace by its feed holds this lock: what it reads afterwards stays true until it
     commits.
@@ -90,7 +92,7 @@ async def lock_heads(tx: Tx, namespaces: Collection[Namespace]) -> dict[Namespac
         "namespaces": [key.namespace for key in namespaces],
     }
     rows = await (await tx.execute(_LOCK_HEADS, parameters)).fetchall()
-    if len(rows) < len(namespaces):
+    if create and len(rows) < len(namespaces):
         await tx.execute(_CREATE_HEADS, parameters)
         rows = await (await tx.execute(_LOCK_HEADS, parameters)).fetchall()
     return {Namespace(*row[:2]): Run(*row[2:]) for row in rows}
@@ -197,4 +199,7 @@ def _state_columns(states: Collection[OfferState]) -> dict[str, Any]:
         "bans": [state.ban for state in states],
         "published_contents": [state.published_content for state in states],
         "are_requested": [state.is_requested for state in states],
+        "pictures": [state.pictures for state in states],
+        "picture_faults": [state.picture_faults for state in states],
+        "await_pictures": [state.awaits_pictures for state in states],
     }

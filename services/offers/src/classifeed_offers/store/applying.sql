@@ -41,32 +41,35 @@ JOIN task_ends e USING (seller_id, namespace, task_id, run)
 
 -- name: load_offers
 SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-       approved_text_hash, ban
+       approved_text_hash, ban, picture_faults
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: load_offers_with_content
 SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-       approved_text_hash, ban, published_content, content
+       approved_text_hash, ban, picture_faults, published_content, content, pictures
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: insert_offers
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
-                    moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, version)
+                    moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, pictures,
+                    picture_faults, pictures_requested_at, version)
 SELECT %(seller)s, %(namespace)s, external_id, content, content_hash, origin, status, last_task_id, last_change,
        moderation, text_hash, approved_text_hash, ban, published_content,
-       CASE WHEN is_requested THEN clock_timestamp() END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+       CASE WHEN is_requested THEN clock_timestamp() END, pictures, picture_faults,
+       CASE WHEN awaits_pictures THEN clock_timestamp() END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
             %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
             %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
-            %(published_contents)b::bytea[], %(are_requested)s::boolean[])
+            %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
+            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[])
      AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-          approved_text_hash, ban, published_content, is_requested)
+          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures)
 RETURNING external_id, offer_id
 
 -- name: update_offers
--- The time of a request stays while the same text waits.
+-- The time of a request stays while the same text waits, and the time of the first one while any picture does.
 UPDATE offers o
 SET content = n.content, content_hash = n.content_hash, origin = n.origin, status = n.status,
     last_task_id = n.last_task_id, last_change = n.last_change, moderation = n.moderation, text_hash = n.text_hash,
@@ -75,14 +78,18 @@ SET content = n.content, content_hash = n.content_hash, origin = n.origin, statu
                              WHEN n.text_hash IS DISTINCT FROM n.approved_text_hash AND n.ban IS NULL
                              THEN coalesce(o.text_requested_at, '-infinity') END,
     text_decided_at = CASE WHEN n.text_hash = o.text_hash THEN o.text_decided_at END,
+    pictures = n.pictures, picture_faults = n.picture_faults,
+    pictures_requested_at = CASE WHEN n.awaits_pictures
+                                 THEN coalesce(nullif(o.pictures_requested_at, '-infinity'), clock_timestamp()) END,
     version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
 FROM unnest(%(offer_ids)s::bigint[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
             %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
             %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
-            %(published_contents)b::bytea[], %(are_requested)s::boolean[])
+            %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
+            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[])
      AS n(offer_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-          approved_text_hash, ban, published_content, is_requested)
+          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures)
 WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches

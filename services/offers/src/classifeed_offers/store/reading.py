@@ -30,6 +30,7 @@ class OfferRow(NamedTuple):
     last_change: str
     ban: bytes | None
     text_requested_at: datetime | None
+    pictures: bytes | None
     waiting_task_id: int | None = None
     waiting_content: bytes | None = None
 
@@ -51,3 +52,17 @@ async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Statu
         "limit": limit,
     }
     return [OfferRow(*row) for row in await (await tx.execute(_LIST_OFFERS, parameters)).fetchall()]
+
+
+async def next_pictures(tx: Tx, *, after: int, limit: int) -> list[tuple[int, bytes | None]]:
+    """Return the next `limit` offers above an id, each with its PictureRecords; None: it has none, or is removed."""
+    rows = await (await tx.execute(SQL["next_pictures"], {"after": after, "limit": limit})).fetchall()
+    return [(row[0], row[1]) for row in rows]
+
+
+async def current_time(tx: Tx) -> datetime:
+    """Return the time of the database."""
+    row = await (await tx.execute(SQL["current_time"])).fetchone()
+    assert row is not None
+    time: datetime = row[0]
+    return time

@@ -1,7 +1,8 @@
 -- name: get_offer
 SELECT o.external_id, o.status, o.origin, o.content, o.published_content, o.last_task_id, o.version, o.published_version,
        o.moderation, o.created_at, o.updated_at, o.last_change, o.ban,
-       CASE WHEN o.text_requested_at = '-infinity' THEN o.updated_at ELSE o.text_requested_at END, w.task_id, w.content
+       CASE WHEN o.text_requested_at = '-infinity' THEN o.updated_at ELSE o.text_requested_at END, o.pictures, w.task_id,
+       w.content
 FROM offers o
 LEFT JOIN LATERAL (
     SELECT w.task_id, w.content
@@ -16,9 +17,20 @@ WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id
 -- name: list_offers
 SELECT external_id, status, origin, content, published_content, last_task_id, version, published_version, moderation,
        created_at, updated_at, last_change, ban,
-       CASE WHEN text_requested_at = '-infinity' THEN updated_at ELSE text_requested_at END
+       CASE WHEN text_requested_at = '-infinity' THEN updated_at ELSE text_requested_at END, pictures
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id > %(after)s
   AND CASE WHEN %(status)s::text IS NULL THEN status <> 'REMOVED' ELSE status = %(status)s END
 ORDER BY external_id
 LIMIT %(limit)s
+
+-- name: next_pictures
+-- Offers by their ids, which no offer changes; one without pictures has null.
+SELECT offer_id, CASE WHEN status <> 'REMOVED' THEN pictures END
+FROM offers
+WHERE offer_id > %(after)s
+ORDER BY offer_id
+LIMIT %(limit)s
+
+-- name: current_time
+SELECT clock_timestamp()

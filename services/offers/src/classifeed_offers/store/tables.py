@@ -54,6 +54,13 @@ offers = Table(
     Column("text_requested_at", DateTime(timezone=True)),
     # When moderation decided about the text that it has: of two outcomes the later one holds.
     Column("text_decided_at", DateTime(timezone=True)),
+    # PictureRecords: what became of its pictures; null in rows without, and from before pictures were requested.
+    Column("pictures", LargeBinary),
+    # PictureRecords of those that failed, for the next load; null where none did.
+    Column("picture_faults", LargeBinary),
+    # When the first result was requested that is still to come; null: none is. `-infinity`: its links have changed, and
+    # nothing was requested yet.
+    Column("pictures_requested_at", DateTime(timezone=True)),
     Column("version", BigInteger, nullable=False),
     Column("published_version", BigInteger, nullable=False, server_default=text("0")),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
@@ -64,6 +71,11 @@ Index("offers_removed", offers.c.updated_at, postgresql_where=offers.c.status ==
 # By version: first changed, first published, whoever the seller is.
 Index("offers_due", offers.c.version, postgresql_where=offers.c.version > offers.c.published_version)
 Index("offers_texts_waiting", offers.c.text_requested_at, postgresql_where=offers.c.text_requested_at.is_not(None))
+Index(
+    "offers_pictures_waiting",
+    offers.c.pictures_requested_at,
+    postgresql_where=offers.c.pictures_requested_at.is_not(None),
+)
 
 # The highest run seen in a namespace. Its row lock is what everything that changes a namespace's offers stands on.
 task_heads = Table(
@@ -171,6 +183,8 @@ waiting_changes = Table(
     Column("approved_text_hash", LargeBinary),
     Column("ban", LargeBinary),
     Column("published_content", LargeBinary),
+    # Whether it has other links of pictures.
+    Column("changes_pictures", Boolean, nullable=False, server_default=text("false")),
 )
 
 # The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.

@@ -28,18 +28,30 @@ _TITLE_CHARS: Final = 200
 
 
 class WaitingChange(NamedTuple):
-    """A change that was set aside: what the offer said before, what it would become, and how that moves it."""
+    """A change that was set aside: what the offer said before, what it would become, and how that moves it.
+
+    `changes_pictures` says that it has other links of pictures.
+    """
 
     run: Run
     before_hash: bytes
     state: OfferState
     shift: Shift
+    changes_pictures: bool = False
 
 
-async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, tuple[bytes, bytes | None]]:
-    """Return what offers say, and what the search shows where that differs, by their ids."""
+class StoredContent(NamedTuple):
+    """What an offer says, what the search shows where that differs, and its PictureRecords."""
+
+    content: bytes
+    published_content: bytes | None
+    pictures: bytes | None
+
+
+async def load_contents(tx: Tx, offer_ids: Collection[int]) -> dict[int, StoredContent]:
+    """Return what is stored of offers, by their ids."""
     cursor = await tx.execute(_LOAD_CONTENTS, {"offer_ids": list(offer_ids)}, binary=True)
-    return {offer_id: (content, published) for offer_id, content, published in await cursor.fetchall()}
+    return {offer_id: StoredContent(*row) for offer_id, *row in await cursor.fetchall()}
 
 
 async def find_available(tx: Tx, runs: Collection[RunKey]) -> set[RunKey]:
@@ -72,6 +84,7 @@ async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int
         "approved_text_hashes": [it.state.approved_text_hash for it in changes],
         "bans": [it.state.ban for it in changes],
         "published_contents": [it.state.published_content for it in changes],
+        "change_pictures": [it.changes_pictures for it in changes],
     }
     await tx.execute(_SET_ASIDE, parameters)
 

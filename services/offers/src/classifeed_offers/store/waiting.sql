@@ -2,7 +2,7 @@
 -- ended; what is left of others is replaced by newer ones, or goes with the clean-up.
 
 -- name: load_contents
-SELECT offer_id, content, published_content FROM offers WHERE offer_id = ANY(%(offer_ids)s::bigint[])
+SELECT offer_id, content, published_content, pictures FROM offers WHERE offer_id = ANY(%(offer_ids)s::bigint[])
 
 -- name: find_available
 SELECT n.seller_id, n.namespace, n.task_id, n.run
@@ -15,18 +15,20 @@ WHERE EXISTS (SELECT FROM applied_batches b
 -- name: set_aside
 INSERT INTO waiting_changes (seller_id, namespace, offer_id, task_id, run, before_hash, content, content_hash, status,
                              last_change, moderation, price_ratio, turns_unavailable, text_hash, approved_text_hash, ban,
-                             published_content)
+                             published_content, changes_pictures)
 SELECT %(seller)s, %(namespace)s, n.*
 FROM unnest(%(offer_ids)s::bigint[], %(tasks)s::bigint[], %(runs)s::integer[], %(before_hashes)b::bytea[],
             %(contents)b::bytea[], %(hashes)b::bytea[], %(statuses)s::text[], %(changes)s::text[], %(moderations)s::text[],
             %(price_ratios)s::float8[], %(turns_unavailable)s::boolean[], %(text_hashes)b::bytea[],
-            %(approved_text_hashes)b::bytea[], %(bans)b::bytea[], %(published_contents)b::bytea[]) AS n
+            %(approved_text_hashes)b::bytea[], %(bans)b::bytea[], %(published_contents)b::bytea[],
+            %(change_pictures)s::boolean[]) AS n
 ON CONFLICT (seller_id, namespace, offer_id) DO UPDATE
 SET task_id = excluded.task_id, run = excluded.run, before_hash = excluded.before_hash, content = excluded.content,
     content_hash = excluded.content_hash, status = excluded.status, last_change = excluded.last_change,
     moderation = excluded.moderation, price_ratio = excluded.price_ratio,
     turns_unavailable = excluded.turns_unavailable, text_hash = excluded.text_hash,
-    approved_text_hash = excluded.approved_text_hash, ban = excluded.ban, published_content = excluded.published_content
+    approved_text_hash = excluded.approved_text_hash, ban = excluded.ban,
+    published_content = excluded.published_content, changes_pictures = excluded.changes_pictures
 
 -- name: count_waiting
 SELECT count(*),
@@ -61,7 +63,7 @@ ORDER BY offer_id
 
 -- name: make_changes
 -- An offer that has become another since its change was set aside stays as it is. A verdict about a text that is new by
--- such a change is requested afterwards.
+-- such a change is requested afterwards, and so are new pictures.
 WITH taken AS (
     DELETE FROM waiting_changes
     WHERE seller_id = %(seller)s AND namespace = %(namespace)s
@@ -72,7 +74,7 @@ WITH taken AS (
           ORDER BY offer_id
           LIMIT %(limit)s))
     RETURNING offer_id, before_hash, content, content_hash, status, last_change, moderation, text_hash,
-              approved_text_hash, ban, published_content
+              approved_text_hash, ban, published_content, changes_pictures
 ), made AS (
     UPDATE offers o
     SET content = t.content, content_hash = t.content_hash, last_task_id = %(task)s, last_change = t.last_change,
@@ -89,6 +91,7 @@ WITH taken AS (
                                  THEN '-infinity' END,
         text_decided_at = CASE WHEN t.text_hash = o.text_hash THEN o.text_decided_at END,
         text_hash = t.text_hash,
+        pictures_requested_at = CASE WHEN t.changes_pictures THEN '-infinity' ELSE o.pictures_requested_at END,
         version = greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
         updated_at = clock_timestamp()
     FROM taken t

@@ -1,0 +1,90 @@
+"""Apply results about pictures: documents get their addresses, and loads learn of those that could not be had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import structlog
+
+from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
+from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
+from classifeed_common.db import Tx
+from classifeed_common.yielding import Yielder
+from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.domain.picture_issues import picture_issue
+from classifeed_offers.domain.pictures import PictureChange, apply_results, newest_results, parse_reference
+from classifeed_offers.domain.results import late_result
+from classifeed_offers.store import applying, picturing
+
+_log = structlog.get_logger(__name__)
+_ERRORS_A_MESSAGE = 100
+
+
+async def keep_pictures(tx: Tx, messages: Sequence[PictureResults], *, picture_namespace: str) -> list[LateResult]:
+    """Apply results; return what loads have to learn of it. Applied again, they change nothing.
+
+    Args:
+        messages: in their order.
+        picture_namespace: keeps the pictures of offers; results of others are left alone, as are those that name no
+            offer of ours.
+    """
+    found = _by_offer(messages, picture_namespace)
+    heads = await applying.lock_heads(tx, set(found), create=False)
+    await applying.forbid_scans(tx)
+    late: list[LateResult] = []
+    for namespace, results_of in found.items():
+        if namespace in heads:
+            late += await _apply_to_namespace(tx, namespace, results_of)
+        else:
+            _log.debug(
+                "offers.pictures.skipped", **namespace._asdict(), offers=len(results_of), why="no such namespace"
+            )
+    return late
+
+
+def _by_offer(
+    messages: Sequence[PictureResults], picture_namespace: str
+) -> dict[Namespace, dict[str, list[PictureResult]]]:
+    found: dict[Namespace, dict[str, list[PictureResult]]] = {}
+    for message in messages:
+        for result in message.results:
+            reference = parse_reference(message.recipient, result.reference)
+            if reference is None or result.namespace != picture_namespace:
+                _log.debug(
+                    "offers.pictures.skipped", recipient=message.recipient, reference=result.reference, why="foreign"
+                )
+                continue
+            namespace, external_id = reference
+            found.setdefault(namespace, {}).setdefault(external_id, []).append(result)
+    return found
+
+
+async def _apply_to_namespace(
+    tx: Tx, namespace: Namespace, results_of: dict[str, list[PictureResult]]
+) -> list[LateResult]:
+    changes: list[tuple[int, PictureChange]] = []
+    errors_of: dict[int, list[LateError]] = {}
+    yielder = Yielder()
+    for offer in await picturing.load_pictures(tx, namespace, list(results_of)):
+        await yielder.yield_if_due()
+        if not offer.exists or offer.pictures is None:
+            continue
+        change = apply_results(offer.pictures, newest_results(results_of[offer.external_id]))
+        if change is None:
+            continue
+        changes.append((offer.offer_id, change))
+        for picture in change.failed:
+            # No count moves: the offer is in the search all the same.
+            error = LateError(error=picture_issue(offer.external_id, picture))
+            errors_of.setdefault(picture.task_id, []).append(error)
+    if changes:
+        await picturing.save_results(tx, changes)
+    if len(changes) < len(results_of):
+        _log.debug(
+            "offers.pictures.skipped", **namespace._asdict(), offers=len(results_of) - len(changes), why="no news"
+        )
+    return [
+        late_result(namespace, task_id, errors[at : at + _ERRORS_A_MESSAGE])
+        for task_id, errors in errors_of.items()
+        for at in range(0, len(errors), _ERRORS_A_MESSAGE)
+    ]

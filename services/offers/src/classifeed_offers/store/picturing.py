@@ -1,0 +1,92 @@
+"""Results about pictures of offers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_offers.domain.offers import Namespace, Status
+from classifeed_offers.domain.pictures import PictureChange, PicturePlan
+
+SQL: Final = load_queries(__package__, "picturing.sql")
+
+
+class PicturedOffer(NamedTuple):
+    """An offer with its PictureRecords.
+
+    Attributes:
+        offer_id: its id.
+        external_id: its id at the seller.
+        status: where it stands.
+        last_task_id: the task that has changed it.
+        pictures: its PictureRecords; None where it has none.
+        changed_content: what it says, where its links have changed and nothing was requested yet; else None.
+        is_due: whether it has waited for a picture for too long.
+    """
+
+    offer_id: int
+    external_id: str
+    status: str
+    last_task_id: int
+    pictures: bytes | None
+    changed_content: bytes | None
+    is_due: bool
+
+    @property
+    def exists(self) -> bool:
+        """Whether the offer is there for its seller."""
+        return self.status != Status.REMOVED
+
+
+async def load_pictures(
+    tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float = 0
+) -> list[PicturedOffer]:
+    """Return what the namespace has of `external_ids`, removed offers too. The caller holds its head.
+
+    Args:
+        wait_s: after so long a result is due.
+    """
+    parameters = {
+        "seller": namespace.seller_id,
+        "namespace": namespace.namespace,
+        "external_ids": list(external_ids),
+        "wait_s": wait_s,
+    }
+    return [PicturedOffer(*row) for row in await (await tx.execute(SQL["load_pictures"], parameters)).fetchall()]
+
+
+async def save_results(tx: Tx, changes: Sequence[tuple[int, PictureChange]]) -> None:
+    """Store what results have made of the pictures of offers, by their ids. The caller holds the heads."""
+    parameters = _columns_of(changes) | {"are_shown": [change.is_shown for _, change in changes]}
+    await tx.execute(SQL["save_results"], parameters)
+
+
+async def save_requests(tx: Tx, plans: Sequence[tuple[int, PicturePlan]]) -> None:
+    """Store what is awaited of offers, by their ids, as requested now. The caller holds the heads."""
+    await tx.execute(SQL["save_requests"], _columns_of(plans))
+
+
+async def find_awaited(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
+    """Return offers that have waited for a picture for longer than `wait_s`, by namespace."""
+    rows = await (await tx.execute(SQL["find_awaited"], {"wait_s": wait_s, "limit": limit})).fetchall()
+    found: dict[Namespace, list[str]] = {}
+    for seller_id, namespace, external_id in rows:
+        found.setdefault(Namespace(seller_id, namespace), []).append(external_id)
+    return found
+
+
+async def count_awaited(tx: Tx) -> int:
+    """Return how many offers wait for pictures."""
+    row = await (await tx.execute(SQL["count_awaited"])).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+def _columns_of(made: Sequence[tuple[int, PictureChange | PicturePlan]]) -> dict[str, Any]:
+    return {
+        "offer_ids": [offer_id for offer_id, _ in made],
+        "pictures": [it.pictures for _, it in made],
+        "picture_faults": [it.faults for _, it in made],
+        "await_pictures": [it.is_awaited for _, it in made],
+    }

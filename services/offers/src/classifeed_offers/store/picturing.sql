@@ -1,0 +1,48 @@
+-- Results about pictures of offers. Whoever applies or requests them holds the heads of their namespaces.
+
+-- name: load_pictures
+-- Removed offers too: they await nothing any more. Each is looked up by its whole key, as texts are (judging.sql).
+SELECT o.offer_id, n.external_id, o.status, o.last_task_id, o.pictures,
+       CASE WHEN o.pictures_requested_at = '-infinity' THEN o.content END AS changed_content,
+       coalesce(o.pictures_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second', false) AS is_due
+FROM unnest(%(external_ids)s::text[]) AS n (external_id)
+CROSS JOIN LATERAL (
+    SELECT b.offer_id, b.status, b.last_task_id, b.pictures, b.pictures_requested_at, b.content
+    FROM offers b
+    WHERE b.seller_id = %(seller)s AND b.namespace = %(namespace)s AND b.external_id = n.external_id
+    LIMIT 1
+) AS o
+
+-- name: save_results
+-- Links that have changed since then are requested first, so their time stays. The document changes with the version.
+UPDATE offers o
+SET pictures = n.pictures, picture_faults = n.picture_faults,
+    pictures_requested_at = CASE WHEN n.awaits_pictures OR o.pictures_requested_at = '-infinity'
+                                 THEN o.pictures_requested_at END,
+    version = CASE WHEN n.is_shown
+                   THEN greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                   ELSE o.version END
+FROM unnest(%(offer_ids)s::bigint[], %(pictures)b::bytea[], %(picture_faults)b::bytea[], %(await_pictures)s::boolean[],
+            %(are_shown)s::boolean[])
+     AS n (offer_id, pictures, picture_faults, awaits_pictures, is_shown)
+WHERE o.offer_id = n.offer_id
+
+-- name: find_awaited
+-- Offers that have waited for a result for too long, those that requested first at the top. statement_timestamp() does not
+-- change within a statement, so that the index ends where the others begin.
+SELECT seller_id, namespace, external_id
+FROM offers
+WHERE pictures_requested_at < statement_timestamp() - %(wait_s)s * interval '1 second'
+ORDER BY pictures_requested_at
+LIMIT %(limit)s
+
+-- name: save_requests
+UPDATE offers o
+SET pictures = n.pictures, picture_faults = n.picture_faults,
+    pictures_requested_at = CASE WHEN n.awaits_pictures THEN clock_timestamp() END
+FROM unnest(%(offer_ids)s::bigint[], %(pictures)b::bytea[], %(picture_faults)b::bytea[], %(await_pictures)s::boolean[])
+     AS n (offer_id, pictures, picture_faults, awaits_pictures)
+WHERE o.offer_id = n.offer_id
+
+-- name: count_awaited
+SELECT count(*) FROM offers WHERE pictures_requested_at IS NOT NULL
