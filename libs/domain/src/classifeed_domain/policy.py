@@ -102,6 +102,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "ListOffers": ("api", OPERATOR),
             "RepublishOffers": (OPERATOR,),
             "GetPublication": (OPERATOR,),
+            "ExportPictureUrls": ("pictures",),
         },
     ),
     **_allow(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 import grpc.aio
 
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferStatus
 from classifeed.offers.v1.offer_service_pb2 import (
+    ExportPictureUrlsRequest,
+    ExportPictureUrlsResponse,
     GetOfferRequest,
     GetPublicationRequest,
     ListOffersRequest,
@@ -26,8 +28,10 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
+from classifeed_offers.app.export_picture_urls import export_picture_urls
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.domain.offers import Namespace, Status
+from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.store import publishing, reading, republishing
 from classifeed_offers.store.reading import OfferRow
 from classifeed_offers.store.republishing import Scope
@@ -109,6 +113,13 @@ class OfferService(OfferServiceServicer):
                 republications=map(_republication_message, await republishing.select_open(tx)),
             )
 
+    async def ExportPictureUrls(
+        self, request: ExportPictureUrlsRequest, context: Context
+    ) -> AsyncIterator[ExportPictureUrlsResponse]:
+        """Yield the links of all pictures of offers."""
+        async for part in export_picture_urls(self._database):
+            yield part
+
 
 def _scope_of(parent: str) -> Scope:
     seller, _, namespace = parent.removeprefix("sellers/").partition("/feeds/")
@@ -152,6 +163,7 @@ def offer_message(namespace: Namespace, row: OfferRow) -> Offer:
         offer.ban.ParseFromString(row.ban)
     if row.text_requested_at is not None:
         offer.text_request_time.FromDatetime(row.text_requested_at)
+    offer.pictures.extend(read_pictures(row.pictures))
     if row.waiting_task_id is not None and row.waiting_content is not None:
         offer.waiting_task_id = row.waiting_task_id
         offer.waiting_content.ParseFromString(row.waiting_content)
@@ -166,7 +178,7 @@ def _fitting(rows: list[OfferRow]) -> int:
     """How many of the first rows make a page: at least one."""
     size = 0
     for count, row in enumerate(rows):
-        size += len(row.content) + len(row.published_content or b"")
+        size += len(row.content) + len(row.published_content or b"") + len(row.pictures or b"")
         if size > _PAGE_LIMIT_BYTES and count:
             return count
     return len(rows)

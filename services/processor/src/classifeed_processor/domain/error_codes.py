@@ -14,6 +14,7 @@ CATEGORY: Final = load_pb2.ISSUE_KIND_CATEGORY
 GEOCODING: Final = load_pb2.ISSUE_KIND_GEOCODING
 DUPLICATE: Final = load_pb2.ISSUE_KIND_DUPLICATE
 BANNED: Final = load_pb2.ISSUE_KIND_BANNED
+PICTURE: Final = load_pb2.ISSUE_KIND_PICTURE
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,6 +335,86 @@ ISSUES: Final = _issues(
         "a text that breaks no rule of moderation",
         "Write the text without the shown part, and load the file again.",
         "The text has what the rules of moderation forbid: obscene words, insults, threats, spam, contacts, links.",
+    ),
+    IssueCode(
+        "PICTURE_NOT_FOUND",
+        WARNING,
+        PICTURE,
+        "The picture is not there",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a link at which a picture is",
+        "Correct the link, or put the picture at its place.",
+        "The file was moved, renamed or removed, or not yet made: its server responds with 404 or 410.",
+    ),
+    IssueCode(
+        "PICTURE_NOT_A_PICTURE",
+        WARNING,
+        PICTURE,
+        "What is at the link is no picture",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a JPEG, PNG, WebP, GIF, AVIF or HEIF file",
+        "Give the link of the picture itself, as JPEG, PNG, WebP, GIF or AVIF, and not of a page that shows it.",
+        "The link leads to a page, to a file of another kind (SVG among them), or to a picture that is damaged.",
+    ),
+    IssueCode(
+        "PICTURE_TOO_LARGE",
+        WARNING,
+        PICTURE,
+        "The file of the picture is too large",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a file of at most 20 MiB",
+        "Publish the picture in a smaller file.",
+        "Pictures come as the camera made them, without compression for the web.",
+    ),
+    IssueCode(
+        "PICTURE_TOO_MANY_PIXELS",
+        WARNING,
+        PICTURE,
+        "The picture is too large to be shown",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "at most 50 megapixels, and an animation of moderate length",
+        "Publish the picture with less width and height, or fewer frames.",
+        "Width and height, or the number of frames, would take more memory or time than a picture may take.",
+    ),
+    IssueCode(
+        "PICTURE_HOST_DOWN",
+        WARNING,
+        PICTURE,
+        "The server of the picture cannot be reached",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a server that responds within a minute, with a valid certificate",
+        "Check that the link opens from outside of your network; the picture is tried again.",
+        "The server is down or slow, its name is not known, its certificate is not valid, or a firewall drops us.",
+    ),
+    IssueCode(
+        "PICTURE_REFUSED_ADDRESS",
+        WARNING,
+        PICTURE,
+        "The link of the picture does not lead to the public internet",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a link with http:// or https:// that anybody on the internet can open",
+        "Give a link that starts with https:// and that anybody on the internet can open.",
+        "The host is an address inside of a private network, or the link holds a password or an unusual port.",
+    ),
+    IssueCode(
+        "PICTURE_BLOCKED",
+        WARNING,
+        PICTURE,
+        "The server of the picture keeps us out",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a picture that is public, also for programs",
+        "Make the picture public, and let our downloads through the protection of the site.",
+        "The server requires a password, limits how often it is read, or keeps programs or countries out.",
+    ),
+    IssueCode(
+        "PICTURE_FAILED",
+        WARNING,
+        PICTURE,
+        "The picture could not be loaded",
+        "The picture could not be had; the message names its link and the reason. The offer is shown without it.",
+        "a link that leads to a picture without detours",
+        "Check that a browser shows the picture at the link without a password.",
+        "The server redirects in circles, sends something unexpected, or the picture could not be stored.",
     ),
 )
 

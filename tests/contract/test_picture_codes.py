@@ -1,0 +1,21 @@
+"""Warnings about pictures carry the words of the page of codes, and no failure of the service of pictures lacks one."""
+
+from __future__ import annotations
+
+from classifeed_offers.domain.picture_issues import CODES, FAILED, WORDS
+from classifeed_pictures.decoding.faults import CODES as DECODE_CODES
+from classifeed_pictures.domain import retries
+from classifeed_processor.domain.error_codes import ISSUES, PICTURE
+
+
+def test_owner_and_page_have_the_same_words() -> None:
+    assert set(WORDS) == {code for code, issue in ISSUES.items() if issue.kind == PICTURE}
+    for code, words in WORDS.items():
+        assert (words.title, words.suggestion) == (ISSUES[code].title, ISSUES[code].suggestion)
+
+
+def test_each_failure_that_pictures_name_by_themselves_has_its_own_words() -> None:
+    named = {*DECODE_CODES, *(code for code in retries._NEVER | retries._RARE if code.startswith("PICTURE_"))}
+    ours = {code for code in named if code not in CODES} - retries.OF_THE_NAMESPACE
+    assert ours == set()
+    assert FAILED not in CODES.values()
