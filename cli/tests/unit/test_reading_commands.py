@@ -10,7 +10,7 @@ from google.protobuf.json_format import ParseDict
 
 from classifeed.documents.v1 import document_pb2
 from classifeed.feeds.v1 import task_pb2, task_service_pb2
-from classifeed.offers.v1 import offer_service_pb2
+from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_client import task_name
 
@@ -212,3 +212,22 @@ def test_offers_come_from_all_pages(api: Any, terminal: Any) -> None:
     document = terminal("offer", "list", "my-shop", "default", "--json").document
     assert [offer["external_id"] for offer in document["offers"]] == ["A", "B"]
     assert document["next_page_token"] == ""
+
+
+def test_each_picture_of_an_offer_is_stored_awaited_failed_or_a_link(api: Any, terminal: Any) -> None:
+    urls = [f"https://a.example/{n}.jpg" for n in range(4)]
+    address = {"namespace": "offers", "group_id": 7, "name": "n1", "width": 800, "height": 600}
+    pictures = [
+        {"url": urls[0], "state": "OFFER_PICTURE_STATE_STORED", "info": address},
+        {"url": urls[1], "state": "OFFER_PICTURE_STATE_AWAITED"},
+        {"url": urls[2], "state": "OFFER_PICTURE_STATE_FAILED", "failure": {"code": "X", "message": "Not there"}},
+    ]
+    offer = {"external_id": "A", "content": {"picture_urls": urls}, "pictures": pictures}
+    api.respond("GetOffer", ParseDict(offer, offer_pb2.Offer()))
+    lines = terminal("offer", "show", "my-shop", "default", "A").out.splitlines()
+    assert [line.split("picture   ")[1] for line in lines if "picture   " in line] == [
+        f"{urls[0]}: stored at /get/offers/7/n1/orig (800 × 600)",
+        f"{urls[1]}: awaited",
+        f"{urls[2]}: failed, Not there",
+        urls[3],
+    ]

@@ -92,8 +92,9 @@ def show(
     for label, value in lines:
         if value:
             out.say(f"  {label:<9} {value}")
-    for picture in content.picture_urls:
-        out.say(f"  picture   {picture}")
+    pictures = {picture.url: picture for picture in offer.pictures}
+    for url in content.picture_urls:
+        out.say(f"  picture   {url}{_picture_words(pictures.get(url))}")
     for attribute in content.attributes:
         out.say(f"  {attribute.name}: {attribute.value} {attribute.unit}".rstrip())
     out.document(document_of(offer))
@@ -121,6 +122,19 @@ def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price
     if not content.HasField(field):
         return ""
     return price_words(content.price if field == "price" else content.old_price)
+
+
+def _picture_words(picture: offer_pb2.OfferPicture | None) -> str:
+    """Return what became of a picture, to stand behind its link; empty where nobody was asked for it."""
+    if picture is None:
+        return ""
+    if picture.state == offer_pb2.OFFER_PICTURE_STATE_STORED:
+        info = picture.info
+        size = f" ({info.width} × {info.height})" if info.width else ""
+        return f": stored at /get/{info.namespace}/{info.group_id}/{info.name}/orig{size}"
+    if picture.state == offer_pb2.OFFER_PICTURE_STATE_FAILED:
+        return f": failed, {picture.failure.message or picture.failure.code}"
+    return ": awaited"
 
 
 def _status(offer: offer_pb2.Offer) -> str:

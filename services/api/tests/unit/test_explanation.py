@@ -21,7 +21,8 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed.feeds.v1.task_service_pb2 import OfferLocation, OfferPlace
 from classifeed.offers.v1 import offer_pb2
-from classifeed.offers.v1.offer_pb2 import Offer, OfferContent
+from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferPicture
+from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed.search.v1.search_service_pb2 import Hit
 from classifeed_api.domain.unknown import UNKNOWN, Unknown
 from classifeed_api.domain.uploads import Upload
@@ -104,6 +105,14 @@ def kept(status: str = "ACTIVE", load: int = 7, change: str = "ADDED", **fields:
         }
     )
     made.update_time.FromMicroseconds(version)
+    return made
+
+
+def picture(state: str, url: str = "https://a/1.jpg", reason: str = "The server answers with 404") -> OfferPicture:
+    made = OfferPicture(url=url, state=f"OFFER_PICTURE_STATE_{state}")
+    made.request_time.FromMicroseconds(NOW_MICROS - 60 * SECOND)
+    if state == "FAILED":
+        made.failure.CopyFrom(LoadFailure(code="HTTP_NOT_FOUND", message=reason))
     return made
 
 
@@ -744,6 +753,38 @@ def test_broken_offer_may_have_a_duplicate() -> None:
     assert "line 9" in step_of(explanation, "CHECKS").text
 
 
+@pytest.mark.parametrize(
+    ("states", "state", "words"),
+    [
+        (["STORED"], "DONE", "Its picture is stored."),
+        (["STORED", "STORED"], "DONE", "Its 2 pictures are stored."),
+        (["AWAITED"], "WAITING", "Its picture is awaited."),
+        (["STORED", "AWAITED"], "WAITING", "1 of its 2 pictures are stored; the others are awaited."),
+        (["FAILED"], "WARNING", "Its picture https://a/1.jpg could not be had: The server answers with 404."),
+        (
+            ["STORED", "AWAITED", "FAILED"],
+            "WARNING",
+            "1 of its 3 pictures could not be had. The first, https://a/1.jpg: The server answers with 404.",
+        ),
+    ],
+)
+def test_pictures_are_told_as_they_are_now(states: list[str], state: str, words: str) -> None:
+    offer = kept(pictures=[picture(it) for it in states], content=OfferContent(picture_urls=["https://a/1.jpg"]))
+    explanation = explain(facts(Look(task(7), located(5), []), offer, found()))
+    assert_sound(explanation)
+    assert states_of(explanation)["PICTURES"] == state
+    assert step_of(explanation, "PICTURES").text == words
+    assert explanation.fate == explanation_pb2.OFFER_FATE_SEARCHABLE
+
+
+def test_failed_picture_has_code_and_line_of_the_load() -> None:
+    known = issue("PICTURE_NOT_FOUND", "WARNING", "PICTURE", line=5)
+    known.excerpt = "https://a/1.jpg"
+    offer = kept(pictures=[picture("FAILED")])
+    told = step_of(explain(facts(Look(task(7), located(5), [known]), offer, found())), "PICTURES")
+    assert (told.code, told.line, told.suggestion) == ("PICTURE_NOT_FOUND", 5, known.suggestion)
+
+
 def test_long_wait_is_said_to_be_one() -> None:
     stuck = kept(version=NOW_MICROS - 600 * SECOND, published_version=NOW_MICROS - 600 * SECOND)
     explanation = explain(facts(Look(task(7), located(5), []), stuck, None))
@@ -794,6 +835,7 @@ offers = st.builds(
     published_content=st.sampled_from([None, OfferContent(title="x")]),
     waiting_task_id=st.sampled_from([0, 9]),
     content=st.sampled_from([OfferContent(), OfferContent(category_id="1"), OfferContent(picture_urls=["a", "b"])]),
+    pictures=st.lists(st.sampled_from([picture("STORED"), picture("AWAITED"), picture("FAILED")]), max_size=3),
 )
 links = st.builds(
     link,

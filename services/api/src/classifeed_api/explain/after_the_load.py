@@ -1,14 +1,13 @@
-"""The stages behind a load: the list of offers, moderation, pictures, the registry of documents, the search."""
+"""The stages behind a load: the list of offers, moderation, the registry of documents, the search."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, timedelta
 from typing import Final
 
 from classifeed.feeds.v1 import explanation_pb2 as stages
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationStep
-from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_KIND_PICTURE, OfferError
+from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_REJECT
 from classifeed.feeds.v1.task_pb2 import TASK_STATUS_HELD
 from classifeed.offers.v1 import offer_pb2
@@ -20,20 +19,20 @@ from classifeed_api.explain.facts import Facts
 from classifeed_api.explain.held import describe_hold
 from classifeed_api.explain.steps import (
     DONE,
-    SKIPPED,
     STOPPED,
     UNASKED,
     WAITING,
     WARNING,
     found_since,
     found_state,
+    issues_of,
     stamp_of_version,
     step,
+    unasked,
 )
 
 _APPLIED: Final = stages.EXPLANATION_STAGE_APPLIED
 _MODERATION: Final = stages.EXPLANATION_STAGE_MODERATION
-_PICTURES: Final = stages.EXPLANATION_STAGE_PICTURES
 _REGISTERED: Final = stages.EXPLANATION_STAGE_REGISTERED
 _SEARCHABLE: Final = stages.EXPLANATION_STAGE_SEARCHABLE
 _BY_SETTING: Final = "setting"
@@ -44,9 +43,9 @@ _LONG: Final = timedelta(minutes=5)
 def describe_applied(facts: Facts) -> ExplanationStep:
     """Describe what became of it in the list of offers."""
     if facts.offer is UNKNOWN:
-        return _unasked(_APPLIED)
+        return unasked(_APPLIED)
     offer, look = facts.offer, facts.look
-    finding = next((it for it in _issues(facts) if it.code in OWNER_FINDINGS), None)
+    finding = next((it for it in issues_of(facts) if it.code in OWNER_FINDINGS), None)
     if finding is not None:
         return _stopped_by(_APPLIED, finding, offer)
     if offer is None:
@@ -86,12 +85,12 @@ def describe_applied(facts: Facts) -> ExplanationStep:
 def describe_moderation(facts: Facts) -> ExplanationStep:
     """Describe what became of its text."""
     if facts.offer is UNKNOWN:
-        return _unasked(_MODERATION)
+        return unasked(_MODERATION)
     offer = facts.offer
     if offer is None:
         return step(_MODERATION, WAITING, sentences.MODERATION_LATER)
     if offer.status == offer_pb2.OFFER_STATUS_BANNED:
-        ban = next((it for it in _issues(facts) if it.kind == ISSUE_KIND_BANNED), None)
+        ban = next((it for it in issues_of(facts) if it.kind == ISSUE_KIND_BANNED), None)
         if ban is not None:
             return _stopped_by(_MODERATION, ban, offer)
         why = offer.ban
@@ -115,36 +114,10 @@ def describe_moderation(facts: Facts) -> ExplanationStep:
     return step(_MODERATION, DONE, text, time=offer.update_time)
 
 
-def describe_pictures(facts: Facts) -> ExplanationStep:
-    """Describe what became of its pictures."""
-    if facts.offer is UNKNOWN:
-        return _unasked(_PICTURES)
-    if facts.offer is None:
-        return step(_PICTURES, WAITING, sentences.PICTURES_LATER)
-    faults = [it for it in _issues(facts) if it.kind == ISSUE_KIND_PICTURE]
-    if faults:
-        first = faults[0]
-        more = sentences.MORE_PICTURES.format(more=len(faults) - 1) if len(faults) > 1 else ""
-        return step(
-            _PICTURES,
-            WARNING,
-            f"{first.message or first.title}{more}",
-            suggestion=first.suggestion,
-            code=first.code,
-            line=first.line,
-            column=first.column,
-            excerpt=first.excerpt,
-        )
-    count = len(facts.offer.content.picture_urls)
-    return step(
-        _PICTURES, SKIPPED, sentences.PICTURES_AS_LINKS.format(count=count) if count > 1 else _few_pictures(bool(count))
-    )
-
-
 def describe_registered(facts: Facts) -> ExplanationStep:
     """Describe whether the registry of documents has its newest state."""
     if facts.offer is UNKNOWN:
-        return _unasked(_REGISTERED)
+        return unasked(_REGISTERED)
     offer, hit = facts.offer, facts.found
     if offer is None:
         return step(_REGISTERED, WAITING, sentences.NOTHING_TO_SEARCH)
@@ -226,20 +199,8 @@ def _stopped_by(stage: ExplanationStage, issue: OfferError, offer: Offer | None)
     )
 
 
-def _issues(facts: Facts) -> Sequence[OfferError]:
-    return [] if facts.look is None or facts.look.issues is UNKNOWN else facts.look.issues
-
-
-def _few_pictures(one: bool) -> str:
-    return sentences.PICTURE_AS_LINK if one else sentences.NO_PICTURES
-
-
 def _delay(facts: Facts, offer: Offer | None) -> str:
     if offer is None or not offer.version:
         return ""
     waited = facts.requested_at - stamp_of_version(offer.version).ToDatetime(tzinfo=UTC)
     return sentences.TAKES_LONG if waited > _LONG else ""
-
-
-def _unasked(stage: ExplanationStage) -> ExplanationStep:
-    return step(stage, UNASKED, sentences.OFFERS_UNKNOWN)

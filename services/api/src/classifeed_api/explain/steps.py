@@ -10,8 +10,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.feeds.v1 import explanation_pb2
 from classifeed.feeds.v1.explanation_pb2 import ExplanationStage, ExplanationState, ExplanationStep
+from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.offers.v1.offer_pb2 import OFFER_CHANGE_MADE_MANUAL
 from classifeed.search.v1.search_service_pb2 import Hit
+from classifeed_api.domain.unknown import UNKNOWN
+from classifeed_api.explain import sentences
 from classifeed_api.explain.facts import Facts
 
 DONE: Final = explanation_pb2.EXPLANATION_STATE_DONE
@@ -101,3 +104,13 @@ def found_state(facts: Facts) -> str:
 def found_since(hit: Hit) -> str:
     """Return “, since …” where the index has noted it."""
     return f", since {when(hit.index_time)}" if hit.HasField("index_time") else ""
+
+
+def issues_of(facts: Facts) -> Sequence[OfferError]:
+    """Return what the load lists of the offer; nothing where that is not known."""
+    return [] if facts.look is None or facts.look.issues is UNKNOWN else facts.look.issues
+
+
+def unasked(stage: ExplanationStage) -> ExplanationStep:
+    """Return a stage of which nothing is known, as the list of offers could not be asked."""
+    return step(stage, UNASKED, sentences.OFFERS_UNKNOWN)

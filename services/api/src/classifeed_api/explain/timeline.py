@@ -12,13 +12,13 @@ from classifeed_api.explain import sentences
 from classifeed_api.explain.after_the_load import (
     describe_applied,
     describe_moderation,
-    describe_pictures,
     describe_registered,
     describe_searchable,
 )
 from classifeed_api.explain.checks import describe_checks
 from classifeed_api.explain.facts import Facts
 from classifeed_api.explain.in_the_load import describe_batch, describe_file, describe_offer
+from classifeed_api.explain.pictures import describe_pictures
 from classifeed_api.explain.source import describe_source
 from classifeed_api.explain.steps import DONE, SKIPPED, STOPPED, WAITING, found_since, found_state, step
 
