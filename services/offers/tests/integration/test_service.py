@@ -12,12 +12,19 @@ from pathlib import Path
 import grpc
 import pytest
 
-from classifeed.offers.v1.offer_pb2 import OFFER_STATUS_ACTIVE
-from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest
+from classifeed.offers.v1.offer_pb2 import (
+    OFFER_PICTURE_STATE_AWAITED,
+    OFFER_PICTURE_STATE_STORED,
+    OFFER_STATUS_ACTIVE,
+)
+from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, GetOfferRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_domain.topics import FEEDS_OFFER_REQUESTS
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS
+from classifeed_offers.domain.offers import hash_of
 
 from ..conftest import Load, Records
 
@@ -65,18 +72,35 @@ async def test_a_load_goes_through_while_the_receiver_is_away(
             while not (tmp_path / "run.json").exists():
                 assert process.returncode is None
                 await asyncio.sleep(0.05)
-            load = new_load([records.good("a")], seller="service-test")
+            record = records.good("a")
+            record.content.picture_urls.append("https://shop.example/a.jpg")
+            record.content_hash = hash_of(record.content)
+            load = new_load([record], seller="service-test")
             await producer.send([message_of(FEEDS_OFFER_REQUESTS, b"service-test", it) for it in load.messages])
             address = json.loads((tmp_path / "run.json").read_text())["grpc"]
             async with grpc.aio.insecure_channel(address) as channel:
                 name = "sellers/service-test/feeds/default/offers/a"
+                stub = OfferServiceStub(channel)
                 offer = None
                 while offer is None:
                     try:
-                        offer = await OfferServiceStub(channel).GetOffer(GetOfferRequest(name=name))
+                        offer = await stub.GetOffer(GetOfferRequest(name=name))
                     except grpc.aio.AioRpcError as error:
                         assert error.code() in {grpc.StatusCode.NOT_FOUND, grpc.StatusCode.UNAVAILABLE}
                         await asyncio.sleep(0.05)
+                [picture] = offer.pictures
+                assert picture.state == OFFER_PICTURE_STATE_AWAITED
+                result = PictureResult(
+                    url=picture.url, namespace="offers", reference="default/a", attempt=1, info=PictureInfo(name="n")
+                )
+                results = PictureResults(recipient="service-test", results=[result])
+                await producer.send([message_of(PICTURES_RESULTS, b"service-test", results)])
+                while picture.state != OFFER_PICTURE_STATE_STORED:
+                    await asyncio.sleep(0.05)
+                    [picture] = (await stub.GetOffer(GetOfferRequest(name=name))).pictures
+                exported = [part async for part in stub.ExportPictureUrls(ExportPictureUrlsRequest())]
+                assert [url for part in exported for url in part.urls.urls] == [picture.url]
+                assert exported[-1].end.count == 1
             assert (offer.status, offer.published_version) == (OFFER_STATUS_ACTIVE, 0)
             process.terminate()
             assert await process.wait() == 0
