@@ -15,7 +15,7 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
-from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult
+from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.domain.picture_issues import code_of
 
@@ -78,6 +78,11 @@ def plan_pictures(urls: Sequence[str], before: bytes | None, *, task_id: int, no
     if not urls:
         return PicturePlan(is_changed=before is not None)
     wanted = list(dict.fromkeys(urls[:MAX_PICTURES]))
+    if before is None:  # a new offer: many come at once
+        records = PictureRecords()
+        for url in wanted:
+            records.pictures.add(url=url, state=OFFER_PICTURE_STATE_AWAITED, request_time=now, task_id=task_id)
+        return PicturePlan(records.SerializeToString(), None, wanted, is_awaited=True, is_changed=True)
     known = {picture.url: picture for picture in read_pictures(before)}
     requested = [url for url in wanted if url not in known]
     pictures = [
@@ -142,18 +147,16 @@ def request_messages(
 ) -> list[PictureRequests]:
     """Return requests for links of a namespace's offers, by external id, as messages of up to 100."""
     messages: list[PictureRequests] = []
-    piece: list[PictureRequest] = []
+    requests = None
     size = 0
     for external_id, urls in urls_of.items():
         reference = f"{name.namespace}/{external_id}"
         for url in urls:
-            if len(piece) == _MESSAGE_REQUESTS or size > _MESSAGE_BYTES:
-                messages.append(PictureRequests(recipient=name.seller_id, requests=piece))
-                piece, size = [], 0
-            piece.append(PictureRequest(url=url, namespace=picture_namespace, reference=reference, request_time=now))
+            if requests is None or len(requests) == _MESSAGE_REQUESTS or size > _MESSAGE_BYTES:
+                messages.append(PictureRequests(recipient=name.seller_id))
+                requests, size = messages[-1].requests, 0
+            requests.add(url=url, namespace=picture_namespace, reference=reference, request_time=now)
             size += len(url) + len(reference)
-    if piece:
-        messages.append(PictureRequests(recipient=name.seller_id, requests=piece))
     return messages
 
 
