@@ -93,7 +93,8 @@ def _topics_of(name: str) -> tuple[frozenset[str], frozenset[str]]:
     package = ROOT / "services" / name / "src" / f"classifeed_{name}"
     source = "\n".join(path.read_text("utf-8") for path in sorted(package.rglob("*.py")))
     named = frozenset(topic for word, topic in _TOPICS.items() if re.search(rf"\b{word}\b", source))
-    consumed = [_TOPICS.get(word) for word in _CONSUMED.findall(source)]
+    # Topics of pictures have no place in the diagram yet.
+    consumed = [_TOPICS.get(word) for word in _CONSUMED.findall(source) if not word.startswith("PICTURES_")]
     # A consumer of a topic that is known at run time alone reads all that the service names.
     reads = named if None in consumed else frozenset(topic for topic in consumed if topic)
     return reads, named - reads

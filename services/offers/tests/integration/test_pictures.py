@@ -140,6 +140,18 @@ async def test_an_offer_that_comes_back_requests_everything_anew(shop: Shop) -> 
     assert [(it.state, it.attempt) for it in read_pictures(records)] == [(OFFER_PICTURE_STATE_AWAITED, 0)]
 
 
+async def test_an_offer_that_comes_back_beside_a_patch_requests_everything_anew(shop: Shop, new_load: Any) -> None:
+    """A patch in the same poll has all columns read, those of the removed offer too."""
+    await shop.load(A)
+    await shop.result(A, INFO)
+    await shop.load_records([shop.records.good("b")])
+    patch = new_load([shop.records.patch("b", 110)], task=3, mode=LOAD_MODE_PATCH)
+    full = new_load([shop.records.good("b", price=110), shop.record(A)], task=4)
+    replies = await shop.owner.take([*patch.messages, *full.messages])
+    [message] = [it for it in replies if isinstance(it, PictureRequests)]
+    assert [it.url for it in message.requests] == [A]
+
+
 async def test_nothing_is_requested_where_the_setting_says_so(shop: Shop) -> None:
     shop.owner.picture_namespace = None
     assert (await shop.load(A))[1] == []

@@ -16,9 +16,19 @@ from classifeed.documents.v1.schema_pb2 import (
     FIELD_TYPE_TEXT,
     FIELD_TYPE_TIMESTAMP,
 )
-from classifeed.offers.v1.offer_pb2 import Attribute, GeoPoint, OfferContent, Price
+from classifeed.offers.v1.offer_pb2 import (
+    OFFER_PICTURE_STATE_AWAITED,
+    OFFER_PICTURE_STATE_FAILED,
+    OFFER_PICTURE_STATE_STORED,
+    Attribute,
+    GeoPoint,
+    OfferContent,
+    Price,
+)
+from classifeed.offers.v1.picture_records_pb2 import PictureRecords
+from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureSize
 from classifeed_domain.publishing.receiver import cut
-from classifeed_offers.domain.documents import DueOffer, compose, plain_text, schema
+from classifeed_offers.domain.documents import DueOffer, PictureRules, compose, plain_text, schema
 
 KINDS = {
     FIELD_TYPE_STRING: "string_value",
@@ -77,6 +87,43 @@ def test_every_field_of_the_schema_is_filled_from_a_full_offer() -> None:
     assert said["attributes"] == ["Ширина 200 см Фабрика D-200 4600000000000"]
     assert said["description"] == ["Мягкий\xa0и  тёплый"]
     assert said["picture"] == list(FULL.picture_urls)
+
+
+def pictures(rules: PictureRules, *states: int) -> list[str]:
+    """Return the pictures of a document whose links stand so, in their order."""
+    records = PictureRecords()
+    for number, state in enumerate(states):
+        picture = records.pictures.add(url=f"https://a/{number}", state=state)
+        if state == OFFER_PICTURE_STATE_STORED:
+            picture.info.CopyFrom(INFO)
+    content = OfferContent(picture_urls=[picture.url for picture in records.pictures])
+    document = compose(due(content)._replace(pictures=records.SerializeToString()), rules)
+    return [value.string_value for it in document.fields if it.name == "picture" for value in it.values]
+
+
+INFO = PictureInfo(
+    namespace="offers", group_id=7, name="n", sizes=[PictureSize(name="card"), PictureSize(name="large")]
+)
+AWAITED, STORED, FAILED = OFFER_PICTURE_STATE_AWAITED, OFFER_PICTURE_STATE_STORED, OFFER_PICTURE_STATE_FAILED
+
+
+@pytest.mark.parametrize(
+    ("rules", "states", "shown"),
+    [
+        (PictureRules(), [STORED, AWAITED], ["/get/offers/7/n/large", "https://a/1"]),
+        (PictureRules(), [FAILED, AWAITED], ["https://a/1"]),
+        (PictureRules(), [FAILED], ["https://a/0"]),
+        (PictureRules(links=False), [STORED, AWAITED, FAILED], ["/get/offers/7/n/large"]),
+        (PictureRules(links=False), [AWAITED, FAILED], []),
+        (PictureRules(base_url="https://p.example", size="card"), [STORED], ["https://p.example/get/offers/7/n/card"]),
+        (PictureRules(size="huge"), [STORED], ["/get/offers/7/n/orig"]),
+        (PictureRules(is_kept=False), [STORED, FAILED], ["https://a/0", "https://a/1"]),
+    ],
+)
+def test_pictures_are_addresses_or_links_as_the_settings_say(
+    rules: PictureRules, states: list[int], shown: list[str]
+) -> None:
+    assert pictures(rules, *states) == shown
 
 
 @pytest.mark.parametrize("status", ["REMOVED", "BANNED", "REJECTED", "PENDING"])

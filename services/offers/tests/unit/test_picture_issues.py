@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
+from classifeed.feeds.v1.offer_results_pb2 import OfferBatchResult
 from classifeed.offers.v1.offer_pb2 import OfferPicture
+from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.fetch import FETCH_FAULTS
+from classifeed_offers.domain.decide import RecordOutcome
 from classifeed_offers.domain.picture_issues import CODES, FAILED, WORDS, code_of, picture_issue
+from classifeed_offers.domain.results import BatchSummary
 
 
 def failed(code: str, message: str = "It did not work.", url: str = "https://a.example/x.jpg") -> OfferPicture:
@@ -41,3 +48,21 @@ def test_long_links_are_cut_and_still_told_apart() -> None:
     one, other = (picture_issue("a", failed("TOO_LARGE", url="https://a.example/" + "x" * 5000 + end)) for end in "12")
     assert len(one.excerpt) == len(other.excerpt) == 200
     assert one.error_id != other.error_id
+
+
+def test_results_with_all_warnings_fit_into_a_message() -> None:
+    records = [OfferRecord(external_id=f"offer {n}") for n in range(100)]
+    summary = BatchSummary()
+    for record in records:
+        faults = PictureRecords()
+        for n in range(30):
+            url = f"https://shop.example/{'x' * 400}/{record.external_id}/{n}.jpg"
+            record.content.picture_urls.append(url)
+            faults.pictures.append(failed("HTTP_NOT_FOUND", "m" * 500, url))
+        summary.add(record, RecordOutcome.UNCHANGED, None, exists=True)
+        summary.add_pictures(record, faults.SerializeToString())
+    result = OfferBatchResult.FromString(summary.to_keep(OfferBatch(records=records)))
+    assert 500 < len(result.errors) < 20 * len(records)
+    assert result.ByteSize() < 900_000
+    per_offer = Counter(error.external_id for error in result.errors)
+    assert max(per_offer.values()) == 20

@@ -6,7 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from classifeed.feeds.v1.load_pb2 import ISSUE_KIND_BANNED, ISSUE_LEVEL_ERROR, OfferError
+from classifeed.feeds.v1.load_pb2 import (
+    ISSUE_KIND_BANNED,
+    ISSUE_KIND_PICTURE,
+    ISSUE_LEVEL_ERROR,
+    ISSUE_LEVEL_WARNING,
+    OfferError,
+)
 from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
@@ -80,6 +86,26 @@ async def test_what_counts_nothing_adds_the_error_alone(
         await take_results(tx, processor.jobs, [result])
     statistics = (await processor.task(key)).statistics
     assert (statistics.added, statistics.rejected_moderation, statistics.errors) == (1, 0, 1)
+
+
+async def test_a_picture_that_could_not_be_had_is_a_warning_and_moves_no_count(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
+    processor = await make_processor()
+    processor.start()
+    key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))
+    await processor.wait_end(key)
+    await processor.stop()
+    result = late_result(key, "a1", counted=None)
+    error = result.errors[0].error
+    error.level, error.kind, error.code = ISSUE_LEVEL_WARNING, ISSUE_KIND_PICTURE, "PICTURE_NOT_FOUND"
+    error.excerpt = "https://shop.example/a.jpg"
+    for _ in range(2):
+        async with processor.database.transaction() as tx:
+            await take_results(tx, processor.jobs, [result])
+    statistics = (await processor.task(key)).statistics
+    assert (statistics.added, statistics.rejected_moderation, statistics.errors) == (1, 0, 0)
+    assert statistics.warnings == 1
 
 
 async def test_a_task_that_is_gone_drops_and_counts(make_processor: MakeProcessor) -> None:

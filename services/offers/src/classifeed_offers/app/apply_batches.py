@@ -163,11 +163,7 @@ async def _load_changing(
         states = namespaces[namespace_of(batch)].states
         for record in batch.records:
             state = states.get(record.external_id)
-            if (
-                state is not None
-                and state.content is None
-                and _is_looked_at(state, record, with_pictures=with_pictures)
-            ):
+            if state is not None and state.content is None and _is_read(state, record, with_pictures=with_pictures):
                 changing[state.offer_id] = (states, record.external_id)
     offer_ids = list(changing)
     for piece in _pieces(offer_ids):
@@ -178,7 +174,7 @@ async def _load_changing(
             states[external_id] = state._replace(**kept)
 
 
-def _is_looked_at(state: OfferState, record: OfferRecord, *, with_pictures: bool) -> bool:
+def _is_read(state: OfferState, record: OfferRecord, *, with_pictures: bool) -> bool:
     if state.content_hash == record.content_hash:
         return with_pictures and state.exists and state.origin is Origin.MANUAL
     return is_guarded(state) or (with_pictures and state.exists)

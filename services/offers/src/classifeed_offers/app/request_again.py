@@ -60,7 +60,7 @@ class Requester(ABC):
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
-                log_fault(_log, f"offers.{self.WHAT}.not_requested", error, retry_in_s=self._period_s)
+                log_fault(_log, "offers.awaited.not_requested", error, what=self.WHAT, retry_in_s=self._period_s)
             await wait_for_event(stop, self._period_s)
 
     async def round(self) -> bool:
