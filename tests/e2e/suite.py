@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from unittest.mock import patch
 
 import psycopg
@@ -27,6 +27,8 @@ from classifeed_common.testing.databases import DatabaseServer
 
 SPANS = "spans.jsonl"
 """Name of the file with the spans of all services, in the installation's folder."""
+# Links of generated feeds lead nowhere.
+_NO_PICTURES: Final = {"CLASSIFEED_OFFERS_PICTURES": "false"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Suite:
 
     def __init__(self, data: Path, knobs: dict[str, str] | None = None) -> None:
         self.data = data
-        self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **(knobs or {})}
+        self._environment = {**os.environ, "CLASSIFEED_DATA": str(data), **_NO_PICTURES, **(knobs or {})}
         self._dsns: dict[str, str] = {}
 
     def run(self, *arguments: str | Path) -> CommandResult:

@@ -19,9 +19,9 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, GetOfferRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
-from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
+from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS
 from classifeed_offers.domain.offers import hash_of

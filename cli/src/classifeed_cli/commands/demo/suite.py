@@ -17,8 +17,12 @@ from classifeed_cli.platform.shutdown import stop_installation
 from classifeed_cli.terminal.output import Output
 
 _STOP_TIMEOUT_S: Final = 60
-# The demo's site stands on this machine, where links are refused otherwise.
-_KNOBS: Final = {"CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1", "CLASSIFEED_LOADER_MIN_INTERVAL_S": "1"}
+# The demo's site is on this machine, where links are refused otherwise. The pictures of its feed do not exist.
+_KNOBS: Final = {
+    "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
+    "CLASSIFEED_LOADER_MIN_INTERVAL_S": "1",
+    "CLASSIFEED_OFFERS_PICTURES": "false",
+}
 
 
 @contextmanager
