@@ -1,0 +1,111 @@
+"""Pictures through the whole suite: from the links of a feed to addresses that respond, and failures that sellers read."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.suite import Suite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1800)]
+_OFFERS = 30
+_KNOBS = {
+    "CLASSIFEED_OFFERS_PICTURES": "true",
+    "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
+    "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
+    "CLASSIFEED_PICTURES_HOST_FIRST_RATE": "20",
+}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with serve_site() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def suite() -> Iterator[Suite]:
+    folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
+    running = Suite(folder, _KNOBS)
+    try:
+        running.up()
+        yield running
+    finally:
+        running.down()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _jpeg(number: int) -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (640, 480), (number * 8 % 256, 90, 120)).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+def _feed(path: Path, pictures: dict[int, list[str]]) -> Path:
+    offers = "".join(
+        f'<offer id="o{number}"><name>Lamp {number}</name><price>{10 + number}</price><currencyId>RUB</currencyId>'
+        f"<categoryId>1</categoryId>{''.join(f'<picture>{url}</picture>' for url in urls)}</offer>\n"
+        for number, urls in pictures.items()
+    )
+    path.write_text(
+        '<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-24 12:00"><shop><name>s</name><company>c'
+        '</company><url>https://shop.example/</url><currencies><currency id="RUB" rate="1"/></currencies>'
+        f'<categories><category id="1">Lamps</category></categories>\n<offers>\n{offers}</offers></shop></yml_catalog>\n'
+    )
+    return path
+
+
+def _pictures_of(suite: Suite, seller: str, offer: str) -> list[dict[str, Any]]:
+    document = suite.run("offer", "show", seller, "default", offer).document
+    return list(document.get("pictures", []))
+
+
+def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, site: Site, tmp_path: Path) -> None:
+    seller = "painter"
+    links = {number: [site.put(f"/{number}.jpg", _jpeg(number))] for number in range(_OFFERS)}
+    missing, page = site.url + "/missing.jpg", site.put("/page.jpg", b"<html><title>Log in</title></html>")
+    links[0].append(missing)
+    links[1].append(page)
+    feed = _feed(tmp_path / "feed.yml", links)
+    uploaded = suite.upload(feed, seller)
+    assert uploaded.exit_code == 0, uploaded.document
+    task = uploaded.document.get("task", uploaded.document)
+
+    def are_settled() -> bool:
+        states = [picture["state"] for number in links for picture in _pictures_of(suite, seller, f"o{number}")]
+        return len(states) == _OFFERS + 2 and not any("AWAITED" in state for state in states)
+
+    wait_until(are_settled, 240, "every picture to be stored or failed")
+    every = [picture for number in links for picture in _pictures_of(suite, seller, f"o{number}")]
+    stored = [picture for picture in every if "STORED" in picture["state"]]
+    assert len(stored) == _OFFERS
+    codes = {error["code"]: error for error in suite.errors(task) if error["code"].startswith("PICTURE_")}
+    assert set(codes) == {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
+    assert missing in str(codes["PICTURE_NOT_FOUND"])
+    assert page in str(codes["PICTURE_NOT_A_PICTURE"])
+
+    def hit() -> dict[str, Any] | None:
+        hits = suite.run("search", "offers", "Lamp").document.get("hits", [])
+        return next((each for each in hits if "/get/offers/" in str(each)), None)
+
+    wait_until(lambda: hit() is not None, 120, "a hit with an address of a picture")
+    address = next(word for word in str(hit()).replace('"', "'").split("'") if "/get/offers/" in word)
+    with urllib.request.urlopen(address, timeout=30) as response:
+        assert Image.open(io.BytesIO(response.read())).format in {"JPEG", "WEBP"}
+    # A re-load of the same links asks nothing, and says once more what failed.
+    before = dict(site.requests)
+    again = suite.upload(feed, seller)
+    assert again.exit_code == 0, again.document
+    suite.settle()
+    repeated = again.document.get("task", again.document)
+    assert {error["code"] for error in suite.errors(repeated)} >= {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
+    assert dict(site.requests) == before
