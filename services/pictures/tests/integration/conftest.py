@@ -37,7 +37,7 @@ from classifeed_pictures.settings import PicturesSettings
 
 from .picture_host import PictureHost, picture_host
 
-_READ = {
+READ = {
     resharder.GROUP: (PICTURES_REQUESTS, PICTURES_LOADS),
     events.GROUP: (PICTURES_EVENTS,),
     copies.GROUP: (PICTURES_COPIES,),
@@ -126,7 +126,7 @@ async def service(
     )
     await prepare(settings)
     # Hundreds of partitions were just made: it takes a while until each has a leader.
-    await until(lambda: _all_at_ends(database, kafka.bootstrap))
+    await until(lambda: all_at_ends(database, kafka.bootstrap))
     producer = KafkaProducer(kafka.bootstrap, client_id="test")
     await producer.start()
     runner = build(settings)
@@ -134,7 +134,7 @@ async def service(
     running = asyncio.create_task(runner.run(stop))
     await until(lambda: running.done() or runner.is_ready)
     channel = open_channel(runner.grpc_address, caller="operator", audience="pictures", keys=None)
-    reader = await asyncio.to_thread(_reader_at_end, kafka.bootstrap)
+    reader = await asyncio.to_thread(reader_at_end, kafka.bootstrap)
     blobs = blobs_of(settings, bucket=settings.bucket)
     pictures = PictureServiceStub(channel)
     recipient = f"seller-{uuid4().hex}"
@@ -147,9 +147,10 @@ async def service(
     await producer.close()
 
 
-async def _all_at_ends(database: Database, bootstrap: str) -> bool:
+async def all_at_ends(database: Database, bootstrap: str) -> bool:
+    """Have all groups begin behind what their topics hold now; return whether each partition had a leader."""
     try:
-        for group, topics in _READ.items():
+        for group, topics in READ.items():
             for topic in topics:
                 await begin_at_ends(database, bootstrap, group, topic)
     except Unavailable:
@@ -157,7 +158,8 @@ async def _all_at_ends(database: Database, bootstrap: str) -> bool:
     return True
 
 
-def _reader_at_end(bootstrap: str) -> Consumer:
+def reader_at_end(bootstrap: str) -> Consumer:
+    """Return what reads the results that are sent from now on."""
     reader = Consumer({"bootstrap.servers": bootstrap, "group.id": uuid4().hex, "enable.auto.commit": False})
     partitions = reader.list_topics(PICTURES_RESULTS, timeout=20).topics[PICTURES_RESULTS].partitions
     ends = [

@@ -305,6 +305,18 @@ def test_a_result_for_what_was_deleted_is_deleted(life: Life) -> None:
     assert life.happen(life.loaded(info(), attempt)).orders == [Delete(info(), attempt)]
 
 
+def test_a_result_of_an_earlier_life_is_deleted_too(life: Life) -> None:
+    life.happen(life.request())
+    earlier = _attempt(life)
+    life.pass_time(minutes=1)
+    life.happen(life.deletion())
+    life.pass_time(minutes=1)
+    life.happen(life.request())
+    assert life.happen(life.loaded(info(), earlier)).orders == [Delete(info(), earlier)]
+    assert life.state is not None
+    assert life.state.holdings["offers"].info is None
+
+
 def test_numbers_of_attempts_grow_across_a_deletion(life: Life) -> None:
     _stored(life)
     before = _attempt(life)

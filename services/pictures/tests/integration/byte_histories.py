@@ -1,0 +1,323 @@
+"""Downloads, copies, deletions and sweeps of a few pictures, interleaved step by step, each killed now and then.
+
+States are those of `domain/lifecycle.py`, rows are in PostgreSQL, and files in memory.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import random
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final, cast
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database, Tx
+from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
+from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.decoding.model import Decoded, Version
+from classifeed_pictures.domain.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
+from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.domain.namespaces import Namespace, SizeRule
+from classifeed_pictures.domain.states import State
+from classifeed_pictures.store.namespaces import put_namespace
+from classifeed_pictures.store.stored import find_stored
+
+from .histories import hash_of
+
+_CARD: Final = SizeRule("card", 320, 320, crop=False)
+OFFERS: Final = Namespace("offers", (_CARD,), ("jpeg",))
+SHOPS: Final = Namespace("shops", (_CARD,), ("jpeg",))
+PICTURES: Final = 2
+_AT_ONCE: Final = 4
+_STEPS: Final = 60
+_RULES: Final = LifecycleRules()
+_BLOCKED: Final = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
+"""
+
+
+class Killed(Exception):
+    """The process that did this is no more."""
+
+
+@dataclass
+class Run:
+    """Something under way, which stands still at each step until it may go on.
+
+    Attributes:
+        at: the step where it stands; empty: it moves, or waits for a lock.
+        ended: called with its result; not when it is killed.
+        again: called when it was killed.
+    """
+
+    task: asyncio.Task[Any]
+    ended: Callable[[Any], None]
+    again: Callable[[], None]
+    at: str = ""
+    gate: asyncio.Future[bool] | None = None
+
+    def resume(self, *, is_killed: bool) -> None:
+        gate, self.gate, self.at = self.gate, None, ""
+        assert gate is not None
+        gate.set_result(is_killed)
+
+
+_current: ContextVar[Run] = ContextVar("run")
+
+
+async def stand_at(step: str) -> None:
+    """Stand still at a step of the run that this belongs to, and die there if it is killed."""
+    if (run := _current.get(None)) is None:
+        return
+    run.at, run.gate = step, asyncio.get_running_loop().create_future()
+    if await run.gate:
+        raise Killed(step)
+
+
+class SteppedDatabase:
+    """Stands still before and after each commit."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        async with self._database.transaction() as tx:
+            yield tx
+            await stand_at("before its commit")
+        await stand_at("behind its commit")
+
+
+class SteppedBlobs:
+    """Files in memory; stands still before and after each is put or deleted."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    async def put_bytes(self, content: bytes, sha256: str) -> None:
+        await stand_at("before a file")
+        self.files.setdefault(sha256, content)
+        await stand_at("behind a file")
+
+    async def delete(self, sha256: str) -> None:
+        await stand_at("before a deletion")
+        self.files.pop(sha256, None)
+        await stand_at("behind a deletion")
+
+    async def list_own(self) -> list[str]:
+        return list(self.files)
+
+    async def get_bytes(self, sha256: str) -> bytes:
+        if sha256 not in self.files:
+            raise BlobMissing(sha256)
+        return self.files[sha256]
+
+
+@dataclass
+class World:
+    """Pictures with their states and orders, and what is under way."""
+
+    database: Database
+    seed: int
+    blobs: SteppedBlobs = field(default_factory=SteppedBlobs)
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    states: dict[int, State | None] = field(default_factory=dict)
+    downloads: list[tuple[int, Download, bytes]] = field(default_factory=list)
+    copies: defaultdict[int, deque[Copy | Delete]] = field(default_factory=lambda: defaultdict(deque))
+    copying: set[int] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
+    deaths: int = 0
+
+    def __post_init__(self) -> None:
+        self.random = random.Random(self.seed)
+        self.stepped = cast(Database, SteppedDatabase(self.database))
+        self.store = PictureStorer(self.stepped, cast(BlobStore, self.blobs), SystemClock())
+
+    async def live(self) -> None:
+        """Live through a history, and let everything come to its end; what is promised holds at each step."""
+        for _ in range(_STEPS):
+            self._do_something(is_deadly=True)
+            await self._settle()
+            await self.check_readable()
+        while self.runs or self.downloads or any(self.copies.values()):
+            self._do_something(is_deadly=False)
+            await self._settle()
+            await self.check_readable()
+        # Of two downloads of the same bytes, the slower one may put its files after those of the other were deleted
+        # again. No row knows them then, and an audit finds them.
+        await BlobRefs().audit(self.database, cast(BlobStore, self.blobs))
+        while await BlobRefs().sweep(self.database, cast(BlobStore, self.blobs), grace_s=0):
+            pass
+
+    def _do_something(self, *, is_deadly: bool) -> None:
+        standing = [run for run in self.runs if run.at]
+        if len(self.runs) < _AT_ONCE and (not standing or self.random.random() < 0.5):
+            self._begin(is_busy=is_deadly)
+        elif standing:
+            is_killed = is_deadly and self.random.random() < 0.15
+            self.deaths += is_killed
+            self.random.choice(standing).resume(is_killed=is_killed)
+
+    def _begin(self, *, is_busy: bool) -> None:
+        numbers = [number for number in sorted(self.copies) if self.copies[number] and number not in self.copying]
+        match self.random.randrange(6 if is_busy else 3):
+            case 0 if self.downloads:
+                self._download(*self.downloads.pop(self.random.randrange(len(self.downloads))))
+            case 1 if numbers:
+                self._copy(self.random.choice(numbers))
+            case 2 | 5:
+                self._run(self._sweep())
+            case 3:
+                namespace = self.random.choice((OFFERS, SHOPS)).name
+                self.happen(self._number(), Request(namespace, "seller", "1", "u", self.now))
+            case 4:
+                # What is requested once more is deleted, and so on: the same files go and come.
+                self.happen(self._number(), Deletion(self.random.choice(("", "offers", "shops")), self.now))
+
+    async def _sweep(self) -> None:
+        if self.random.random() < 0.3:
+            await BlobRefs().audit(self.stepped, cast(BlobStore, self.blobs))
+        await BlobRefs().sweep(self.stepped, cast(BlobStore, self.blobs), grace_s=0, limit=2)
+
+    def _number(self) -> int:
+        return self.random.randrange(PICTURES)
+
+    def happen(self, number: int, event: Event) -> None:
+        """Let an event change a state, and take its orders."""
+        self.now += timedelta(milliseconds=1)
+        life = Lifecycle(f"u{number}", hash_of(number), self.states.get(number), self.now, _RULES)
+        life.apply(event)
+        self.states[number] = life.state
+        for order in life.effects.orders:
+            self._take(number, order)
+
+    def _take(self, number: int, order: Order) -> None:
+        if isinstance(order, Download):
+            # Both pictures are at times the same bytes: their files are one.
+            self.downloads.append((number, order, b"%d" % self.random.randrange(2)))
+        else:
+            self.copies[number].append(order)
+
+    def _download(self, number: int, order: Download, content: bytes) -> None:
+        card = Version("card", "jpeg", 320, 160, b"card of " + content)
+        decoded = Decoded("jpeg", 2000, 1000, 1, content, (card,), b"12345678", 0x102030, "L")
+        namespace = OFFERS if order.namespace == OFFERS.name else SHOPS
+        self._run(
+            self.store(Source(hash_of(number)), namespace, decoded, attempt=order.attempt),
+            lambda info: self.happen(number, Loaded(order.namespace, order.attempt, info, self.now)),
+            lambda: self.downloads.append((number, order, content)),
+        )
+
+    def _copy(self, number: int) -> None:
+        order = self.copies[number][0]
+        self.copying.add(number)
+
+        def end(outcome: Any) -> None:
+            self.copies[number].popleft()
+            self.copying.discard(number)
+            if isinstance(order, Copy):
+                assert outcome is not None
+                self.happen(number, Loaded(order.namespace, order.attempt, outcome, self.now))
+
+        self._run(self._carry_out(number, order), end, lambda: self.copying.discard(number))
+
+    async def _carry_out(self, number: int, order: Copy | Delete) -> Any:
+        async with self.stepped.transaction() as tx:
+            if isinstance(order, Delete):
+                info = order.info
+                delete = DeleteOrder(url_hash=hash_of(number), namespace=info.namespace, attempt=order.attempt)
+                delete.group_id, delete.name = info.group_id, info.name
+                return await delete_picture(tx, delete)
+            copy = CopyOrder(url=f"u{number}", url_hash=hash_of(number), source=order.source)
+            copy.namespace, copy.attempt = order.namespace, order.attempt
+            return await copy_picture(tx, copy)
+
+    def _run(
+        self,
+        work: Coroutine[Any, Any, Any],
+        ended: Callable[[Any], None] = lambda _: None,
+        again: Callable[[], None] = lambda: None,
+    ) -> None:
+        async def run() -> Any:
+            _current.set(made)
+            return await work
+
+        made = Run(cast(asyncio.Task[Any], None), ended, again)
+        made.task = asyncio.create_task(run())
+        self.runs.append(made)
+
+    async def _settle(self) -> None:
+        """Return once each run stands at a step, has ended, or waits for the lock of another."""
+        async with asyncio.timeout(60):
+            while True:
+                for _ in range(5):
+                    await asyncio.sleep(0)
+                    self._end_runs()
+                moving = [run for run in self.runs if not run.at]
+                if not moving:
+                    return
+                await asyncio.wait([run.task for run in moving], timeout=0.001)
+                self._end_runs()
+                moving = [run for run in self.runs if not run.at]
+                if moving and await self._count_blocked() >= len(moving):
+                    return
+
+    def _end_runs(self) -> None:
+        for run in [run for run in self.runs if run.task.done()]:
+            self.runs.remove(run)
+            try:
+                result = run.task.result()
+            except Killed:
+                run.again()
+            else:
+                run.ended(result)
+
+    async def _count_blocked(self) -> int:
+        async with self.database.connection() as connection:
+            [(count,)] = await (await connection.execute(_BLOCKED)).fetchall()
+        return int(count)
+
+    def held(self) -> dict[tuple[str, int, str], PictureInfo]:
+        """Return what the states hold."""
+        return {
+            (holding.info.namespace, holding.info.group_id, holding.info.name): holding.info
+            for state in self.states.values()
+            if state is not None
+            for holding in state.holdings.values()
+            if holding.info is not None
+        }
+
+    async def check_readable(self) -> None:
+        """Check that everything that a state holds can be read."""
+        for address in self.held():
+            async with self.database.transaction() as tx:
+                stored = await find_stored(tx, *address)
+            assert stored is not None, f"{address} is held and not stored"
+            assert stored.blobs <= self.blobs.files.keys(), f"{address} cannot be read"
+
+    async def check_end(self) -> None:
+        """Check that nothing is stored or kept that no state holds."""
+        async with self.database.connection() as connection:
+            rows = await (await connection.execute("SELECT namespace, group_id, name FROM stored_pictures")).fetchall()
+        assert {tuple(row) for row in rows} == self.held().keys()
+        needed = {hashlib.sha256(content).hexdigest() for content in self.blobs.files.values()}
+        async with self.database.connection() as connection:
+            refs = await (await connection.execute("SELECT sha256 FROM blob_refs")).fetchall()
+        assert needed == {sha256 for (sha256,) in refs}
+
+
+async def prepare_tables(database: Database) -> None:
+    """Empty the tables, and make both namespaces anew."""
+    async with database.transaction() as tx:
+        await tx.execute("TRUNCATE stored_pictures, blobs, blob_refs")
+        for namespace in (OFFERS, SHOPS):
+            await put_namespace(tx, namespace)

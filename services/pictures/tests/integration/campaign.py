@@ -1,0 +1,206 @@
+"""Whoever requests pictures of processes that die, and looks at what has become of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import psycopg
+from confluent_kafka import Consumer
+
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, DeletePicture
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed.pictures.v1.requests_pb2 import (
+    PictureNotice,
+    PictureNotices,
+    PictureRequest,
+    PictureRequests,
+    PictureResult,
+    PictureResults,
+)
+from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import Cluster, KafkaProducer, message_of
+from classifeed_common.testing.recovery import until
+from classifeed_domain.topics import PICTURES_REQUESTS
+from classifeed_pictures.bootstrap import prepare
+from classifeed_pictures.settings import PicturesSettings
+from classifeed_pictures.store.records import unpack_holdings
+from classifeed_pictures.store.stored import find_stored
+
+from .conftest import all_at_ends, reader_at_end
+from .fleet import Fleet
+
+_A_MESSAGE = 2  # many messages, so that many polls are under way when processes die
+
+
+@dataclass
+class Campaign:
+    """A client of the service's topics, with its tables and its files."""
+
+    database: Database
+    blobs: BlobStore
+    producer: KafkaProducer
+    cluster: Cluster
+    reader: Consumer
+    fleet: Fleet
+    recipient: str = field(default_factory=lambda: f"seller-{uuid4().hex}")
+    results: list[PictureResult] = field(default_factory=list)
+
+    async def request(self, wanted: Mapping[str, tuple[str, str]], *, recipient: str = "") -> None:
+        """Request pictures: by reference, the URL and the namespace."""
+        recipient = recipient or self.recipient
+        requests = []
+        for reference, (url, namespace) in wanted.items():
+            requests.append(PictureRequest(url=url, namespace=namespace, reference=reference))
+            requests[-1].request_time.GetCurrentTime()
+        parts = [requests[at : at + _A_MESSAGE] for at in range(0, len(requests), _A_MESSAGE)]
+        messages = [PictureRequests(recipient=recipient, requests=part) for part in parts]
+        await self.producer.send([message_of(PICTURES_REQUESTS, recipient.encode(), each) for each in messages])
+
+    async def request_and_delete(self, url: str, namespaces: Sequence[str]) -> None:
+        """Request a picture, and say at once that it is to be deleted: either may overtake the other."""
+        await self.request({namespace: (url, namespace) for namespace in namespaces}, recipient="nobody-waits")
+        notice = PictureNotice(url=url, delete_picture=DeletePicture(reason=DELETE_REASON_REQUESTED))
+        notice.notice_time.GetCurrentTime()
+        await self.producer.send([message_of(PICTURES_REQUESTS, url.encode(), PictureNotices(notices=[notice]))])
+
+    async def wait_for(self, wanted: Collection[str], *, within_s: float) -> None:
+        """Return once each reference has its picture."""
+        missing: set[str] = set()
+
+        async def has_all() -> bool:
+            await self._receive()
+            missing.clear()
+            missing.update(set(wanted) - {each.reference for each in self.results if each.HasField("info")})
+            return not missing
+
+        with suppress(TimeoutError):
+            await until(has_all, within_s=within_s)
+        assert not missing, f"{len(missing)} requests are without a result"
+
+    async def _receive(self) -> None:
+        self.results += await asyncio.to_thread(self._take)
+
+    def _take(self) -> list[PictureResult]:
+        records = [each for each in self.reader.consume(500, timeout=0.1) if each.key() == self.recipient.encode()]
+        return [result for each in records for result in PictureResults.FromString(each.value() or b"").results]
+
+    async def is_quiet(self) -> bool:
+        """Return whether nothing is under way: all is read, carried out, and sent."""
+        await self._receive()
+        busy = (
+            "SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM requests_in_flight) + (SELECT count(*) "
+            "FROM dl_jobs WHERE queue IN ('pictures.download', 'pictures.resize'))"
+        )
+        return await self._is_read() and await self.rows(busy) == [(0,)] and await self._is_read()
+
+    async def _is_read(self) -> bool:
+        rows = await self.rows("SELECT topic, partition, next FROM consumer_offsets")
+        ends = await self.cluster.ends([(topic, partition) for topic, partition, _ in rows])
+        return all(ends[topic, partition] == position for topic, partition, position in rows)
+
+    async def sweep(self) -> None:
+        """Delete all files that nobody refers to, without a grace time."""
+        refs = BlobRefs()
+        await refs.audit(self.database, self.blobs)
+        while await refs.sweep(self.database, self.blobs, grace_s=0):
+            pass
+
+    async def check_pictures(self) -> None:
+        """Check that what states hold can be read, that nothing else is stored, and no file is left over."""
+        held = await self._held()
+        for info in held.values():
+            await self._check_readable(info)
+        stored = {tuple(row) for row in await self.rows("SELECT namespace, group_id, name FROM stored_pictures")}
+        assert stored == held.keys()
+        await self.sweep()
+        referred = {sha256 for (sha256,) in await self.rows("SELECT sha256 FROM blob_refs")}
+        assert set(await self.blobs.list_own()) == referred
+
+    async def _held(self) -> dict[tuple[str, int, str], PictureInfo]:
+        rows = await self.rows("SELECT holdings FROM pictures")
+        holdings = [holding for (packed,) in rows for holding in unpack_holdings(packed).values()]
+        infos = [holding.info for holding in holdings if holding.info is not None]
+        return {(info.namespace, info.group_id, info.name): info for info in infos}
+
+    async def _check_readable(self, info: PictureInfo) -> None:
+        async with self.database.transaction() as tx:
+            stored = await find_stored(tx, info.namespace, info.group_id, info.name)
+        assert stored is not None
+        assert len(await self.blobs.get_bytes(stored.original)) == info.size_bytes
+        for piece in stored.pieces:
+            assert await self.blobs.get_piece(piece.blob, piece.at)
+
+    async def rows(self, query: str) -> list[tuple[Any, ...]]:
+        async with self.database.connection() as connection:
+            return await (await connection.execute(query)).fetchall()
+
+
+@asynccontextmanager
+async def sweeping(campaign: Campaign) -> AsyncIterator[None]:
+    """Sweep all the time, without a grace time."""
+
+    async def sweep() -> None:
+        while True:
+            with suppress(psycopg.OperationalError, Unavailable):  # its server was killed; the next one goes on
+                await campaign.sweep()
+            await asyncio.sleep(0.05)
+
+    async with asyncio.TaskGroup() as group:
+        sweeps = group.create_task(sweep())
+        yield
+        sweeps.cancel()
+
+
+@asynccontextmanager
+async def make_campaign(database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3) -> AsyncIterator[Campaign]:
+    """Yield a campaign before its first process."""
+    settings = {
+        "DSN": database.dsn,
+        "KAFKA_BOOTSTRAP": kafka.bootstrap,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "BUCKET": f"pictures-{uuid4().hex[:12]}",
+        "ALLOW_LOOPBACK": "true",
+        "DECODERS": "1",
+        "LOOK_AGAIN_S": "1",
+        "HOST_FIRST_RATE": "1000",
+        "HOST_HIGHEST_RATE": "1000",
+        # Permits of those who were killed run out by themselves, later.
+        "DOWNLOADS_PER_HOST": "100",
+        "LEASE_TTL_S": "2",
+        "JOBS_LEASE_S": "600",
+        "POLL_RECORDS": "2",
+        "LOG_LEVEL": "error",
+    }
+    await prepare(PicturesSettings(kafka_bootstrap=kafka.bootstrap))
+    await until(lambda: all_at_ends(database, kafka.bootstrap))
+    blobs = BlobStore(
+        endpoint=s3.endpoint,
+        access_key=s3.access_key,
+        secret_key=s3.secret_key,
+        bucket=settings["BUCKET"],
+        owner="pictures",
+    )
+    await blobs.open()
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    reader = await asyncio.to_thread(reader_at_end, kafka.bootstrap)
+    fleet = Fleet(database, {f"CLASSIFEED_PICTURES_{name}": value for name, value in settings.items()})
+    fleet.open()
+    try:
+        yield Campaign(database, blobs, producer, Cluster(kafka.bootstrap, client_id="campaign"), reader, fleet)
+    finally:
+        await asyncio.to_thread(fleet.close)
+        await asyncio.to_thread(reader.close)
+        await producer.close()
+        await blobs.close()

@@ -1,0 +1,146 @@
+"""Processes of the service in the groups of roles that its chart has, which tests kill and stop.
+
+This file is also the process that they are forked from: a start of Python takes two seconds, and they are many.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from classifeed.pictures.v1.orders_pb2 import DownloadOrder
+from classifeed_common.db import Database
+from classifeed_common.runner import main
+from classifeed_pictures.bootstrap import SERVICE, build, prepare
+from classifeed_pictures.jobs.download import TASK
+from classifeed_pictures.jobs.orders import OrderArgs
+from classifeed_pictures.settings import PicturesSettings
+
+_VALUES: Final = Path(__file__).parents[4] / "helm/pictures/values.yaml"
+DOWNLOADER: Final = "download"
+_RUNNING: Final = """
+SELECT args FROM dl_jobs WHERE status = 'running' AND task = %s AND split_part(claimed_by, ':', 2) = %s
+"""
+# What waiting for the end of the lease does, without waiting.
+_LOSE_LEASE: Final = """
+UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE split_part(worker_id, ':', 2) = %s
+"""
+
+
+def role_groups() -> dict[str, list[str]]:
+    """Return the arguments of each group of roles that works, as the chart has them."""
+    values = yaml.safe_load(_VALUES.read_text("utf-8"))
+    return {name: role["args"] for name, role in values["roles"].items() if "work" in role["args"]}
+
+
+@dataclass
+class Fleet:
+    """Running processes, by number, with the name of their group.
+
+    Attributes:
+        database: of the service.
+        environment: of each process.
+        alive: groups of the processes that live.
+        again: how often each URL may be downloaded once more, as whoever downloaded it was struck.
+        kills: how many processes were killed, by group.
+    """
+
+    database: Database
+    environment: dict[str, str]
+    alive: dict[int, str] = field(default_factory=dict)
+    again: Counter[str] = field(default_factory=Counter)
+    kills: Counter[str] = field(default_factory=Counter)
+
+    def open(self) -> None:
+        """Start the process that the others are forked from."""
+        self._parent = subprocess.Popen(
+            [sys.executable, __file__],
+            env=os.environ | self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def close(self) -> None:
+        """Kill all of them."""
+        self._parent.communicate(timeout=60)
+
+    async def start(self, group: str) -> int:
+        """Start a process of a group, and return its number. It may take a while until it works."""
+        pid = await asyncio.to_thread(self._fork, role_groups()[group])
+        self.alive[pid] = group
+        return pid
+
+    async def kill(self, pid: int) -> None:
+        """Kill a process at once, and have what it held go to others."""
+        os.kill(pid, signal.SIGSTOP)  # so that it downloads nothing else after its jobs were counted
+        await self._count_again(pid)
+        os.kill(pid, signal.SIGKILL)
+        self.kills[self.alive.pop(pid)] += 1
+        await self._lose_lease(pid)
+
+    async def stop(self, pid: int) -> None:
+        """Have a process stand still, and its jobs go to others."""
+        os.kill(pid, signal.SIGSTOP)
+        await self._count_again(pid)
+        await self._lose_lease(pid)
+
+    async def count_all_again(self) -> None:
+        """Note that every job under way may be tried again: the database was away, and their results with it."""
+        for pid, group in self.alive.items():
+            if group == DOWNLOADER:
+                await self._count_again(pid)
+
+    async def _count_again(self, pid: int) -> None:
+        if self.alive[pid] != DOWNLOADER:
+            return
+        async with self.database.connection() as connection:
+            rows = await (await connection.execute(_RUNNING, [TASK, str(pid)])).fetchall()
+        self.again.update(DownloadOrder.FromString(OrderArgs(**args).message).url for (args,) in rows)
+
+    async def _lose_lease(self, pid: int) -> None:
+        async with self.database.transaction() as tx:
+            await tx.execute(_LOSE_LEASE, [str(pid)])
+
+    def _fork(self, arguments: list[str]) -> int:
+        stdin, stdout = self._parent.stdin, self._parent.stdout
+        assert stdin is not None
+        assert stdout is not None
+        stdin.write(json.dumps(arguments) + "\n")
+        stdin.flush()
+        return int(stdout.readline())
+
+
+def serve_forks() -> None:
+    """Fork a process of the service for each line of arguments; kill them all at the end of the input."""
+    forked: list[int] = []
+    while line := sys.stdin.readline():
+        pid = os.fork()
+        if pid == 0:
+            _run(json.loads(line))
+        forked.append(pid)  # not waited for before the end: until then nobody else gets its number
+        sys.stdout.write(f"{pid}\n")
+        sys.stdout.flush()
+    for pid in forked:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _run(arguments: list[Any]) -> None:
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)
+    main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare, argv=arguments)
+
+
+if __name__ == "__main__":
+    serve_forks()

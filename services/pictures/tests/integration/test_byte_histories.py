@@ -1,0 +1,35 @@
+"""Random histories of a few pictures' bytes with kills at any step: what is held can be read, and nothing is left over.
+
+Some hundred by default, 10,000 with CLASSIFEED_CAMPAIGN=long.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from classifeed_common.testing.databases import MigratedDatabase
+
+from .byte_histories import World, prepare_tables
+
+_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
+_HISTORIES = 10_000 if _IS_LONG else 150
+_SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if _IS_LONG else 900)]
+
+
+async def test_what_is_held_can_be_read_and_nothing_is_left_over(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures", max_size=8)
+    deaths = 0
+    for number in range(_HISTORIES):
+        await prepare_tables(database)
+        world = World(database, _SEED + number)
+        try:
+            await world.live()
+            await world.check_end()
+        except AssertionError as error:
+            error.add_note(f"in the history of seed {world.seed}")
+            raise
+        deaths += world.deaths
+    assert deaths > _HISTORIES, "processes died in the middle of things"
