@@ -16,6 +16,7 @@ from tools.mutation_list import (
     leases,
     loads,
     offers,
+    pictures,
     price_guard,
     publish_marks,
     removal_guard,
@@ -45,4 +46,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *verdicts.MUTATIONS,
     *decisions.MUTATIONS,
     *reviews.MUTATIONS,
+    *pictures.MUTATIONS,
 )

@@ -9,18 +9,16 @@ import asyncio
 import hashlib
 import random
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
+from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Database
 from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, Version
@@ -32,6 +30,7 @@ from classifeed_pictures.store.namespaces import put_namespace
 from classifeed_pictures.store.stored import find_stored
 
 from .histories import hash_of
+from .stepping import Killed, Run, SteppedBlobs, SteppedDatabase, begin
 
 _CARD: Final = SizeRule("card", 320, 320, crop=False)
 OFFERS: Final = Namespace("offers", (_CARD,), ("jpeg",))
@@ -43,83 +42,6 @@ _RULES: Final = LifecycleRules()
 _BLOCKED: Final = """
 SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'
 """
-
-
-class Killed(Exception):
-    """The process that did this is no more."""
-
-
-@dataclass
-class Run:
-    """Something under way, which stands still at each step until it may go on.
-
-    Attributes:
-        at: the step where it stands; empty: it moves, or waits for a lock.
-        ended: called with its result; not when it is killed.
-        again: called when it was killed.
-    """
-
-    task: asyncio.Task[Any]
-    ended: Callable[[Any], None]
-    again: Callable[[], None]
-    at: str = ""
-    gate: asyncio.Future[bool] | None = None
-
-    def resume(self, *, is_killed: bool) -> None:
-        gate, self.gate, self.at = self.gate, None, ""
-        assert gate is not None
-        gate.set_result(is_killed)
-
-
-_current: ContextVar[Run] = ContextVar("run")
-
-
-async def stand_at(step: str) -> None:
-    """Stand still at a step of the run that this belongs to, and die there if it is killed."""
-    if (run := _current.get(None)) is None:
-        return
-    run.at, run.gate = step, asyncio.get_running_loop().create_future()
-    if await run.gate:
-        raise Killed(step)
-
-
-class SteppedDatabase:
-    """Stands still before and after each commit."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Tx]:
-        async with self._database.transaction() as tx:
-            yield tx
-            await stand_at("before its commit")
-        await stand_at("behind its commit")
-
-
-class SteppedBlobs:
-    """Files in memory; stands still before and after each is put or deleted."""
-
-    def __init__(self) -> None:
-        self.files: dict[str, bytes] = {}
-
-    async def put_bytes(self, content: bytes, sha256: str) -> None:
-        await stand_at("before a file")
-        self.files.setdefault(sha256, content)
-        await stand_at("behind a file")
-
-    async def delete(self, sha256: str) -> None:
-        await stand_at("before a deletion")
-        self.files.pop(sha256, None)
-        await stand_at("behind a deletion")
-
-    async def list_own(self) -> list[str]:
-        return list(self.files)
-
-    async def get_bytes(self, sha256: str) -> bytes:
-        if sha256 not in self.files:
-            raise BlobMissing(sha256)
-        return self.files[sha256]
 
 
 @dataclass
@@ -247,13 +169,7 @@ class World:
         ended: Callable[[Any], None] = lambda _: None,
         again: Callable[[], None] = lambda: None,
     ) -> None:
-        async def run() -> Any:
-            _current.set(made)
-            return await work
-
-        made = Run(cast(asyncio.Task[Any], None), ended, again)
-        made.task = asyncio.create_task(run())
-        self.runs.append(made)
+        self.runs.append(begin(work, ended, again))
 
     async def _settle(self) -> None:
         """Return once each run stands at a step, has ended, or waits for the lock of another."""

@@ -14,7 +14,7 @@ from classifeed_common.errors import ResourceExhausted
 from classifeed_common.fetch import Fetched, Fetcher, FetchFailed, FetchRequest
 from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.namespaces import Namespace
 from classifeed_pictures.store.namespaces import find_namespace
@@ -49,8 +49,12 @@ class PictureDownloader:
         self._clock = clock
         self._folder = folder
 
-    async def __call__(self, order: DownloadOrder) -> PictureInfo | LoadFailure:
+    async def __call__(self, order: DownloadOrder, *, begin: Begin | None = None) -> PictureInfo | LoadFailure:
         """Return the stored picture, or why there is none; the same picture again is the same one.
+
+        Args:
+            order: what to download.
+            begin: begins the transaction that notes the picture; None: one of the database.
 
         Raises:
             Unavailable: the object store or the database does not answer; download it again.
@@ -66,14 +70,15 @@ class PictureDownloader:
             except FetchFailed as failed:
                 return self._failure(failed)
             assert isinstance(fetched, Fetched), "no condition was sent"
-            return await self._keep(order, namespace, path, Source(order.url_hash, fetched.etag, fetched.last_modified))
+            source = Source(order.url_hash, fetched.etag, fetched.last_modified)
+            return await self._keep(order, namespace, path, source, begin)
 
     async def _keep(
-        self, order: DownloadOrder, namespace: Namespace, path: Path, source: Source
+        self, order: DownloadOrder, namespace: Namespace, path: Path, source: Source, begin: Begin | None
     ) -> PictureInfo | LoadFailure:
         try:
             decoded = await self._decode.decode(path, size_specs(namespace), namespace.formats)
-            return await self._store(source, namespace, decoded, attempt=order.attempt)
+            return await self._store(source, namespace, decoded, attempt=order.attempt, begin=begin)
         except DecodeFailed as failed:
             return LoadFailure(code=failed.code, message=failed.message)
         except ResourceExhausted as exhausted:

@@ -9,7 +9,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
 from classifeed_pictures.app.copy_picture import copy_of, unknown_namespace
 from classifeed_pictures.app.decoder import Decoder
-from classifeed_pictures.app.store_picture import add_sizes, lay_out, record_stored
+from classifeed_pictures.app.store_picture import Begin, add_sizes, lay_out, record_stored
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.domain.namespaces import Namespace, Piece, missing_versions, pieces_for
@@ -33,8 +33,12 @@ class PictureResizer:
         self._decode = decode
         self._refs = BlobRefs()
 
-    async def __call__(self, order: CopyOrder) -> PictureInfo | LoadFailure:
+    async def __call__(self, order: CopyOrder, *, begin: Begin | None = None) -> PictureInfo | LoadFailure:
         """Return the copy, or why there is none; idempotent.
+
+        Args:
+            order: what to copy.
+            begin: begins the transaction that notes the copy; None: one of the database.
 
         Raises:
             Unavailable: the object store or the database does not answer; try again.
@@ -51,7 +55,7 @@ class PictureResizer:
             original = await self._blobs.get_bytes(source.original)
             files: dict[str, bytes] = {}
             made = await self._make(original, namespace, source, files)
-            return await self._record(order, namespace, source, made, files)
+            return await self._record(order, namespace, source, made, files, begin)
         except BlobMissing:
             return _gone()
         except DecodeFailed as failed:
@@ -80,12 +84,13 @@ class PictureResizer:
         source: StoredPicture,
         made: list[Piece],
         files: dict[str, bytes],
+        begin: Begin | None,
     ) -> PictureInfo | LoadFailure:
         copy = copy_of(source, namespace.name, order)
         pieces = pieces_for(namespace, [*source.pieces, *made])
         add_sizes(copy, pieces)
         picture = StoredPicture(copy, order.url_hash, order.attempt, source.original, tuple(pieces))
-        async with self._database.transaction() as tx:
+        async with (begin or self._database.transaction)() as tx:
             # Locked once more: what was deleted meanwhile has lost its references, and its files may go.
             address = source.info
             if await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True) is None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.blobs import BlobRefs, BlobStore
@@ -17,6 +19,10 @@ from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, read_used_bytes
 from classifeed_pictures.store.stored import StoredPicture, find_stored, put_stored
+
+Begin: TypeAlias = Callable[[], AbstractAsyncContextManager[Tx]]
+"""Begins a transaction. That of a job's claim does not begin once another run has the job: what a process noted after
+it had stood still for long, nobody would be told of, and nobody would delete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +55,17 @@ class PictureStorer:
         self._clock = clock
         self._refs = BlobRefs()
 
-    async def __call__(self, source: Source, namespace: Namespace, decoded: Decoded, *, attempt: int) -> PictureInfo:
+    async def __call__(
+        self, source: Source, namespace: Namespace, decoded: Decoded, *, attempt: int, begin: Begin | None = None
+    ) -> PictureInfo:
         """Store a picture, and return what is known of it; idempotent.
+
+        Args:
+            source: where it came from.
+            namespace: that keeps it.
+            decoded: the picture.
+            attempt: number of the order.
+            begin: begins the transaction that notes it; None: one of the database.
 
         Raises:
             ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
@@ -61,7 +76,7 @@ class PictureStorer:
         pieces = lay_out(decoded.versions, namespace, files)
         info = self._info(source, namespace, decoded, pieces)
         picture = StoredPicture(info, source.url_hash, attempt, original, tuple(pieces))
-        async with self._database.transaction() as tx:
+        async with (begin or self._database.transaction)() as tx:
             await record_stored(tx, self._refs, picture, namespace)
         for sha256, content in files.items():
             await self._blobs.put_bytes(content, sha256)

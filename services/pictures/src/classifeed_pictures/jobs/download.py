@@ -53,7 +53,7 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
         """Download it, store it, and report what came of it."""
         order = DownloadOrder.FromString(args.message)
         try:
-            outcome = await download(order)
+            outcome = await download(order, begin=ctx.guarded_transaction)
         except HostPaused as paused:
             raise Snooze(max(paused.wait_s, _SHORTEST_PAUSE_S)) from paused
         async with ctx.guarded_transaction() as tx:

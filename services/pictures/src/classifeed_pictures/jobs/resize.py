@@ -38,6 +38,6 @@ def register_resize(registry: Registry, resize: PictureResizer, reporter: LoadRe
     async def resize_picture(ctx: JobContext, args: OrderArgs) -> None:
         """Make the sizes, and report the copy."""
         order = CopyOrder.FromString(args.message)
-        outcome = await resize(order)
+        outcome = await resize(order, begin=ctx.guarded_transaction)
         async with ctx.guarded_transaction() as tx:
             await reporter.report(tx, order, outcome)

@@ -1,0 +1,96 @@
+"""Work that stands still at each step until a test lets it go on, or kills it there."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, cast
+
+from classifeed_common.db import Database, Tx
+
+
+class Killed(Exception):
+    """The process that did this is no more."""
+
+
+@dataclass
+class Run:
+    """Something under way, which stands still at each step until it may go on.
+
+    Attributes:
+        at: the step where it stands; empty: it moves, or waits for a lock.
+        ended: called with its result; not when it is killed.
+        again: called when it was killed.
+    """
+
+    task: asyncio.Task[Any]
+    ended: Callable[[Any], None]
+    again: Callable[[], None]
+    at: str = ""
+    gate: asyncio.Future[bool] | None = None
+
+    def resume(self, *, is_killed: bool) -> None:
+        gate, self.gate, self.at = self.gate, None, ""
+        assert gate is not None
+        gate.set_result(is_killed)
+
+
+_current: ContextVar[Run] = ContextVar("run")
+
+
+async def stand_at(step: str) -> None:
+    """Stand still at a step of the run that this belongs to, and die there if it is killed."""
+    if (run := _current.get(None)) is None:
+        return
+    run.at, run.gate = step, asyncio.get_running_loop().create_future()
+    if await run.gate:
+        raise Killed(step)
+
+
+def begin(work: Coroutine[Any, Any, Any], ended: Callable[[Any], None], again: Callable[[], None]) -> Run:
+    """Begin a run."""
+
+    async def run() -> Any:
+        _current.set(made)
+        return await work
+
+    made = Run(cast("asyncio.Task[Any]", None), ended, again)
+    made.task = asyncio.create_task(run())
+    return made
+
+
+class SteppedDatabase:
+    """Stands still before and after each commit."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Tx]:
+        async with self._database.transaction() as tx:
+            yield tx
+            await stand_at("before its commit")
+        await stand_at("behind its commit")
+
+
+class SteppedBlobs:
+    """Files in memory; stands still before and after each is put or deleted."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    async def put_bytes(self, content: bytes, sha256: str) -> None:
+        await stand_at("before a file")
+        self.files.setdefault(sha256, content)
+        await stand_at("behind a file")
+
+    async def delete(self, sha256: str) -> None:
+        await stand_at("before a deletion")
+        self.files.pop(sha256, None)
+        await stand_at("behind a deletion")
+
+    async def list_own(self) -> list[str]:
+        return list(self.files)

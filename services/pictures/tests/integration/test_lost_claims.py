@@ -1,0 +1,111 @@
+"""A process that stood still past the lease of its job, and goes on: it stores nothing that nobody would delete."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.blobs import BlobStore
+from classifeed_common.clock import SystemClock
+from classifeed_common.db import Database, Tx
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.fetch import Fetched, Fetcher, FetchRequest
+from classifeed_common.outbox import Outbox
+from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_jobs import ClaimLost, JobContext, Registry
+from classifeed_pictures.app.download_picture import PictureDownloader
+from classifeed_pictures.app.report_load import LoadReporter
+from classifeed_pictures.app.resize_picture import PictureResizer
+from classifeed_pictures.app.store_picture import PictureStorer
+from classifeed_pictures.decoding.model import Decoded
+from classifeed_pictures.jobs import download, resize
+from classifeed_pictures.jobs.orders import OrderArgs
+from classifeed_pictures.store.namespaces import put_namespace
+
+from .histories import hash_of
+from .test_copying import OFFERS, WIDER, Maker, Store
+
+Run = Callable[[str, DownloadOrder | CopyOrder], Awaitable[None]]
+_DOWNLOAD = DownloadOrder(url="http://shop.example/1.jpg", url_hash=hash_of(1), namespace="offers", attempt=5)
+
+
+class FileMaker:
+    """Makes versions of what lies in a file, too."""
+
+    async def decode(self, data: bytes | Path, sizes: Any, formats: Any) -> Decoded:
+        return await Maker().decode(data if isinstance(data, bytes) else data.read_bytes(), sizes, formats)
+
+
+class OnePicture:
+    """Fetches the same bytes from everywhere."""
+
+    async def fetch(self, request: FetchRequest, target: Path) -> Fetched:
+        target.write_bytes(b"fetched")
+        return Fetched("0" * 64, 7, request.url, "", "", 200, "image/jpeg")
+
+
+class LostContext:
+    """The context of a job that another run has by now."""
+
+    def guarded_transaction(self) -> AbstractAsyncContextManager[Tx]:
+        raise ClaimLost("another run has it")
+
+
+@pytest.fixture
+async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIterator[Store]:
+    database: Database = await migrated_database("classifeed_pictures")
+    blobs = BlobStore(
+        endpoint=s3.endpoint,
+        access_key=s3.access_key,
+        secret_key=s3.secret_key,
+        bucket=f"pictures-{database.schema.replace('_', '-')}",
+        owner="pictures",
+    )
+    await blobs.open()
+    async with database.transaction() as tx:
+        for namespace in (OFFERS, WIDER):
+            await put_namespace(tx, namespace)
+    yield Store(database, blobs, Maker())
+    await blobs.close()
+
+
+@pytest.fixture
+def run_lost(store: Store) -> Run:
+    """Return what runs a task with an order, as a run that has lost its claim does."""
+    registry, reporter = Registry(), LoadReporter(Outbox())
+    storer = PictureStorer(store.database, store.blobs, SystemClock())
+    fetcher = cast(Fetcher, OnePicture())
+    download.register_download(
+        registry, PictureDownloader(store.database, fetcher, FileMaker(), storer, SystemClock()), reporter
+    )
+    resize.register_resize(registry, PictureResizer(store.database, store.blobs, FileMaker()), reporter)
+
+    async def run(task: str, order: DownloadOrder | CopyOrder) -> None:
+        with pytest.raises(ClaimLost):
+            await registry[task].handler(cast(JobContext, LostContext()), OrderArgs.of(order))
+
+    return run
+
+
+async def stored(store: Store) -> list[tuple[str, int]]:
+    async with store.database.connection() as connection:
+        cursor = await connection.execute("SELECT namespace, attempt FROM stored_pictures")
+        return list(await cursor.fetchall())
+
+
+async def test_a_download_whose_claim_is_lost_stores_nothing(store: Store, run_lost: Run) -> None:
+    await run_lost(download.TASK, _DOWNLOAD)
+    assert await stored(store) == []
+    assert await store.referred() == {}
+
+
+async def test_a_copy_whose_claim_is_lost_stores_nothing(store: Store, run_lost: Run) -> None:
+    info: PictureInfo = await store.put(1)
+    await run_lost(resize.TASK, CopyOrder(url_hash=hash_of(1), source=info, namespace="wider", attempt=2))
+    assert await stored(store) == [("offers", 1)]

@@ -1,0 +1,134 @@
+"""Pictures."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
+
+_LIFE: Final = f"{PICTURES}/domain/lifecycle.py"
+_LIFE_TESTS: Final = f"{PICTURES_TESTS}/unit/domain/test_lifecycle.py"
+_COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
+_PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
+_BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
+_LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
+_KILLS: Final = f"{PICTURES_TESTS}/integration/test_kills.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "position-before-its-events",
+        "Pictures",
+        "The resharder moves its position before Kafka has its events: they are lost with it.",
+        f"{PICTURES}/consumers/resharder.py",
+        before="        await send_messages(self._producer, [*made.events, *made.refusals])\n",
+        after="        self.late = __import__('asyncio').ensure_future("
+        "send_messages(self._producer, [*made.events, *made.refusals]))\n",
+        tests=(
+            f"{PICTURES_TESTS}/integration/keys/test_resharder.py::test_a_failed_send_is_repeated_as_a_whole",
+            f"{_KILLS}::test_every_request_gets_its_result_whatever_dies",
+        ),
+    ),
+    Mutation(
+        "download-for-each-request",
+        "Pictures",
+        "A URL that is being downloaded is downloaded once more for each request.",
+        _LIFE,
+        before="        if holding.info is not None or self._is_under_way(holding):\n            return\n"
+        "        if holding.retry_at",
+        after="        if holding.info is not None:\n            return\n"
+        "        holding.ordered_at = None\n"
+        "        if holding.retry_at",
+        tests=(
+            f"{_LIFE_TESTS}::test_an_unknown_picture_is_ordered_once",
+            f"{_KILLS}::test_every_request_gets_its_result_whatever_dies",
+        ),
+    ),
+    Mutation(
+        "file-before-its-reference",
+        "Pictures",
+        "A sweep takes the files of a picture between their put and their reference.",
+        f"{PICTURES}/app/store_picture.py",
+        before="        async with (begin or self._database.transaction)() as tx:\n"
+        "            await record_stored(tx, self._refs, picture, namespace)\n"
+        "        for sha256, content in files.items():\n"
+        "            await self._blobs.put_bytes(content, sha256)\n",
+        after="        for sha256, content in files.items():\n"
+        "            await self._blobs.put_bytes(content, sha256)\n"
+        "        async with (begin or self._database.transaction)() as tx:\n"
+        "            await record_stored(tx, self._refs, picture, namespace)\n",
+        tests=(f"{_BYTES}::test_what_is_held_can_be_read_and_nothing_is_left_over",),
+    ),
+    Mutation(
+        "download-of-a-lost-claim-stored",
+        "Pictures",
+        "A process that stood still past its lease stores what no state holds, and nobody deletes it.",
+        f"{PICTURES}/jobs/download.py",
+        before="await download(order, begin=ctx.guarded_transaction)",
+        after="await download(order)",
+        tests=(f"{_LOST}::test_a_download_whose_claim_is_lost_stores_nothing",),
+    ),
+    Mutation(
+        "copy-of-a-lost-claim-stored",
+        "Pictures",
+        "A process that stood still past its lease makes a copy that no state holds, and nobody deletes it.",
+        f"{PICTURES}/jobs/resize.py",
+        before="await resize(order, begin=ctx.guarded_transaction)",
+        after="await resize(order)",
+        tests=(f"{_LOST}::test_a_copy_whose_claim_is_lost_stores_nothing",),
+    ),
+    Mutation(
+        "older-attempt-wins",
+        "Pictures",
+        "A late result of an older attempt takes the place of a newer one.",
+        _LIFE,
+        before="        if held is not None and attempt <= holding.info_attempt:\n",
+        after="        if held is not None and attempt == holding.info_attempt:\n",
+        tests=(f"{_LIFE_TESTS}::test_the_older_attempt_never_wins",),
+    ),
+    Mutation(
+        "second-comparison-at-any-time",
+        "Pictures",
+        "Two comparisons a moment apart, or one that comes twice, delete a picture.",
+        _LIFE,
+        before="        elif event.at >= state.delete_mark_at + self._rules.delete_after:\n",
+        after="        else:\n",
+        tests=(
+            f"{_LIFE_TESTS}::test_repeated_and_late_comparisons_count_once",
+            f"{_PROCESSING}::test_two_comparisons_delete_state_requests_and_picture",
+        ),
+    ),
+    Mutation(
+        "result-of-an-earlier-life-taken",
+        "Pictures",
+        "What was stored before a deletion is held after it, and its files go.",
+        _LIFE,
+        before=" or event.attempt < holding.first_attempt:\n",
+        after=":\n",
+        tests=(f"{_LIFE_TESTS}::test_a_result_of_an_earlier_life_is_deleted_too",),
+    ),
+    Mutation(
+        "known-picture-writes-its-state",
+        "Pictures",
+        "Each request of a picture that is stored writes a row.",
+        _LIFE,
+        before="            self._note_use(state, request.at)\n            self.effects",
+        after="            state.requested_at, self.is_changed = request.at, True\n            self.effects",
+        tests=(
+            f"{_LIFE_TESTS}::test_a_known_picture_is_settled_and_nothing_is_written",
+            f"{_PROCESSING}::test_a_known_picture_is_settled_and_no_state_is_written",
+        ),
+    ),
+    Mutation(
+        "deletion-without-its-attempt",
+        "Pictures",
+        "An order to delete that comes late deletes what was stored again since.",
+        f"{PICTURES}/store/stored.sql",
+        before=" AND attempt <= %(attempt)s\nRETURNING",
+        after=" AND %(attempt)s > 0\nRETURNING",
+        tests=(
+            f"{_COPYING}::test_an_older_order_does_not_delete_what_was_stored_again",
+            f"{_BYTES}::test_what_is_held_can_be_read_and_nothing_is_left_over",
+        ),
+    ),
+)
