@@ -13,7 +13,6 @@ _COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
 _PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
 _BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
-_KILLS: Final = f"{PICTURES_TESTS}/integration/test_kills.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -24,10 +23,7 @@ MUTATIONS: Final = (
         before="        await send_messages(self._producer, [*made.events, *made.refusals])\n",
         after="        self.late = __import__('asyncio').ensure_future("
         "send_messages(self._producer, [*made.events, *made.refusals]))\n",
-        tests=(
-            f"{PICTURES_TESTS}/integration/keys/test_resharder.py::test_a_failed_send_is_repeated_as_a_whole",
-            f"{_KILLS}::test_every_request_gets_its_result_whatever_dies",
-        ),
+        tests=(f"{PICTURES_TESTS}/integration/keys/test_resharder.py::test_a_failed_send_is_repeated_as_a_whole",),
     ),
     Mutation(
         "download-for-each-request",
@@ -39,10 +35,7 @@ MUTATIONS: Final = (
         after="        if holding.info is not None:\n            return\n"
         "        holding.ordered_at = None\n"
         "        if holding.retry_at",
-        tests=(
-            f"{_LIFE_TESTS}::test_an_unknown_picture_is_ordered_once",
-            f"{_KILLS}::test_every_request_gets_its_result_whatever_dies",
-        ),
+        tests=(f"{_LIFE_TESTS}::test_an_unknown_picture_is_ordered_once",),
     ),
     Mutation(
         "file-before-its-reference",
