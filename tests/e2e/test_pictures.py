@@ -1,4 +1,4 @@
-"""Pictures through the whole suite: from the links of a feed to addresses that respond, and failures that sellers read."""
+"""Pictures through the whole suite: from links of a feed to addresses that respond, and failures that sellers read."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def _feed(path: Path, pictures: dict[int, list[str]]) -> Path:
     path.write_text(
         '<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-24 12:00"><shop><name>s</name><company>c'
         '</company><url>https://shop.example/</url><currencies><currency id="RUB" rate="1"/></currencies>'
-        f'<categories><category id="1">Lamps</category></categories>\n<offers>\n{offers}</offers></shop></yml_catalog>\n'
+        '<categories><category id="1">Lamps</category></categories>\n'
+        f"<offers>\n{offers}</offers></shop></yml_catalog>\n"
     )
     return path
 
@@ -93,13 +94,12 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     assert missing in str(codes["PICTURE_NOT_FOUND"])
     assert page in str(codes["PICTURE_NOT_A_PICTURE"])
 
-    def hit() -> dict[str, Any] | None:
-        hits = suite.run("search", "offers", "Lamp").document.get("hits", [])
-        return next((each for each in hits if "/get/offers/" in str(each)), None)
+    def address() -> str | None:
+        hits = suite.run("search", "Lamp", "--seller", seller, "--limit", "100").document.get("hits", [])
+        return next((url for hit in hits for url in hit["pictures"] if "/get/offers/" in url), None)
 
-    wait_until(lambda: hit() is not None, 120, "a hit with an address of a picture")
-    address = next(word for word in str(hit()).replace('"', "'").split("'") if "/get/offers/" in word)
-    with urllib.request.urlopen(address, timeout=30) as response:
+    shown = wait_until(address, 120, "a hit with an address of a picture")
+    with urllib.request.urlopen(shown, timeout=30) as response:
         assert Image.open(io.BytesIO(response.read())).format in {"JPEG", "WEBP"}
     # A re-load of the same links asks nothing, and says once more what failed.
     before = dict(site.requests)

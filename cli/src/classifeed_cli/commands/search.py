@@ -104,8 +104,9 @@ def _quote(words: Iterable[str], joint: str) -> str:
 
 def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:
     """Return what is shown of a hit."""
-    fields = {field.name: _plain(field.values[0]) for field in hit.fields if field.values}
-    return {**{name: fields.get(name, "") for name in _SHOWN}, "score": hit.score}
+    fields = {field.name: [_plain(value) for value in field.values] for field in hit.fields if field.values}
+    shown = {name: fields.get(name, [""])[0] for name in _SHOWN}
+    return {**shown, "score": hit.score, "pictures": fields.get("picture", [])}
 
 
 def _price(hit: dict[str, Any]) -> str:
