@@ -66,7 +66,7 @@ class Shop:
         self, url: str, what: PictureInfo | LoadFailure, attempt: int = 1, **others: str
     ) -> list[LateResult]:
         kept = {"info": what} if isinstance(what, PictureInfo) else {"failure": what}
-        given = {"namespace": "offers", "reference": "default/a"} | others
+        given: dict[str, Any] = {"namespace": "offers", "reference": "default/a"} | others
         recipient = given.pop("recipient", "seller")
         result = PictureResult(url=url, attempt=attempt, **given, **kept)
         async with self.owner.db.transaction() as tx:
@@ -217,7 +217,7 @@ async def test_a_repeated_result_changes_nothing(shop: Shop) -> None:
 async def test_results_for_others_change_nothing(shop: Shop, other: dict[str, str]) -> None:
     await shop.load(A)
     before = await shop.row()
-    given = dict(other)
+    given: dict[str, Any] = dict(other)
     assert await shop.result(given.pop("url", A), GONE, **given) == []
     assert await shop.row() == before
     assert (await shop.fetch("SELECT count(*) FROM task_heads"))[0] == 1

@@ -172,7 +172,7 @@ async def test_texts_that_wait_for_less_than_the_limit_are_not_read(db: Database
     assert "text_requested_at <" in condition
 
 
-async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_read(db):
+async def test_offers_that_wait_for_pictures_for_less_than_the_limit_are_not_read(db: Database) -> None:
     async with db.transaction() as tx:
         for statement in SEED.split(";\n"):
             await tx.execute(statement or "SELECT 1")
