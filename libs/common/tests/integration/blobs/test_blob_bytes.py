@@ -90,7 +90,9 @@ async def test_pieces_come_back_one_by_one(store: BlobStore) -> None:
 
 
 @pytest.mark.parametrize(
-    "spoiled", [flipped(100_000), CONTENT[:149_999], CONTENT[:100_000], CONTENT[:9], b"", CONTENT[1:] + b"x"]
+    "spoiled",
+    [flipped(100_000), CONTENT[:149_999], CONTENT[:100_000], CONTENT[:9], b"", CONTENT[1:] + b"x"],
+    ids=["flipped", "cut", "cut at the piece", "cut to nine", "empty", "displaced"],
 )
 async def test_a_piece_that_is_cut_flipped_or_displaced_is_found(
     store: BlobStore, s3: EmbeddedS3, bucket: str, spoiled: bytes
