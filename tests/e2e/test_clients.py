@@ -118,7 +118,8 @@ def test_wrong_request_names_the_field(suite: Suite) -> None:
     assert "name" in result.stderr
 
 
-@pytest.mark.parametrize("service", JOB_SERVICES)
+# Pictures does not run in this installation; its own jobs run by schedules in the tests of the service.
+@pytest.mark.parametrize("service", [service for service in JOB_SERVICES if service != "pictures"])
 def test_every_service_with_jobs_keeps_schedules(suite: Suite, service: str) -> None:
     status = suite.status()
     address, token = status["services"][service]["grpc"], operator_token(status)
