@@ -520,7 +520,7 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
         ([], {"S3_ENDPOINT": "x"}, 1, ""),
         ([], {"DB_POOL_MAX": "none"}, 2, "CLASSIFEED_SHOP_DB_POOL_MAX='none' is refused"),
         (["--role", "other"], {}, 2, "there is no role other; roles are: serve, idle\n"),
-        ([], {"GRPC_LISTEN": "0.0.0.0:0"}, 2, "CLASSIFEED_SHOP_GRPC_LISTEN=0.0.0.0:0 would be open to anybody"),
+        ([], {"GRPC_LISTEN": "0.0.0.0:0"}, 2, "CLASSIFEED_SHOP_GRPC_LISTEN=0.0.0.0:0 would be open to everyone"),
     ],
 )
 async def test_what_is_wrong_is_said_in_one_line(

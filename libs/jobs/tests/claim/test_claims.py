@@ -225,7 +225,7 @@ async def test_guard_refuses_a_claim_that_was_taken_back(bench: Bench) -> None:
                 await guard_claim(tx, claim.job_id, claim.claim_no)
 
     for checkpoint in (True, False):
-        with pytest.raises(ClaimLost, match="is not held any more"):
+        with pytest.raises(ClaimLost, match="is no longer held"):
             await effect(stale, checkpoint)
     (current,) = await _claim(bench, 1, "w2")
     for checkpoint in (True, False):

@@ -217,7 +217,7 @@ async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Benc
             await _reported(logs, "worker.complete.failed", "warning")
             await other.execute("UPDATE dl_jobs SET claim_no = claim_no + 1")
         await writing
-    assert logs[-1]["error"] == "the claim is not held any more (or the job was completed by the previous attempt)"
+    assert logs[-1]["error"] == "the claim is no longer held (or the job was completed by the previous attempt)"
     assert (await bench.job(job_id)).status == "running"
 
 

@@ -101,7 +101,7 @@ async def test_wrong_tokens_are_refused_and_withdrawn_ones_at_once(start: Start)
     assert (await sign_in(cleanweb, token)).status_code == 204
     revoke_team_token(cleanweb.keys.directory, record.token_id)
     response = await cleanweb.http.get("/reviews")
-    assert (response.status_code, "withdrawn" in response.text) == (401, True)
+    assert (response.status_code, "revoked" in response.text) == (401, True)
     assert 'classifeed_reviewer=""' in response.headers["set-cookie"]
 
 

@@ -55,7 +55,7 @@ async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
                 async with asyncio.timeout(0.5):
                     await guard.resolve(good, owner="shop")
         release.set()
-        with pytest.raises(FetchFailed, match="did not answer"):
+        with pytest.raises(FetchFailed, match="did not respond"):
             await again
         async with asyncio.timeout(60):
             while guard._look_ups._owners:

@@ -285,7 +285,7 @@ async def test_position_past_the_end_of_the_log_stops(
         await tx.execute("UPDATE consumer_offsets SET next = 50 WHERE topic = %s", (topic,))
     async with running(consumer(topic), ends_with=OffsetOutsideLog) as work:
         pass
-    assert "the log lost its tail" in str(work.ended_with)
+    assert "the log lost its end" in str(work.ended_with)
 
 
 @pytest.mark.slow
