@@ -30,7 +30,7 @@ async def copy_picture(tx: Tx, order: CopyOrder) -> PictureInfo | LoadFailure | 
     address = order.source
     source = await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True)
     if source is None:
-        return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")
+        return source_gone()
     if missing_versions(namespace, source.pieces):
         return None
     copy = copy_of(source, namespace.name, order)
@@ -62,6 +62,11 @@ def copy_of(source: StoredPicture, namespace: str, order: CopyOrder) -> PictureI
     copy.group_id, copy.name = name_picture(order.url_hash, source.info.content_hash)
     del copy.sizes[:]
     return copy
+
+
+def source_gone() -> LoadFailure:
+    """Return the failure of a copy whose source is not stored any more."""
+    return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")
 
 
 def unknown_namespace(name: str) -> LoadFailure:

@@ -8,6 +8,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
 from classifeed_common.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
+from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.find_states import Rules
 from classifeed_pictures.app.process_events import PictureEvents, process_events
@@ -21,6 +22,8 @@ from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN
 from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.states import StateChanged, read_now
 
+MAX_BYTES: Final = 20 << 20
+"""Size of a picture that is put, at most."""
 _TRIES: Final = 5
 _BUSY_S: Final = 1.0
 
@@ -68,9 +71,7 @@ class PicturePutter:
             namespace = await find_namespace(tx, namespace_name)
             began_at = await read_now(tx)
         if namespace is None:
-            raise NotFound(
-                NAMESPACE_UNKNOWN, f"There is no namespace {namespace_name!r}. An operator makes one with PutNamespace."
-            )
+            raise NotFound(NAMESPACE_UNKNOWN, unknown_namespace(namespace_name).message)
         try:
             decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
         except PoolFull as full:
@@ -92,3 +93,8 @@ class PicturePutter:
         raise Aborted(
             "PICTURE_CHANGED", f"The picture {url[:200]!r} was changed by others all the time. Send it again."
         )
+
+
+def too_large() -> InvalidArgument:
+    """Return the refusal of a picture of more than `MAX_BYTES`."""
+    return InvalidArgument("TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller.")

@@ -7,13 +7,12 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
-from classifeed_pictures.app.copy_picture import copy_of, unknown_namespace
+from classifeed_pictures.app.copy_picture import copy_of, source_gone, unknown_namespace
 from classifeed_pictures.app.decoder import Decoder
 from classifeed_pictures.app.store_picture import Begin, add_sizes, lay_out, record_stored
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.domain.namespaces import Namespace, Piece, missing_versions, pieces_for
-from classifeed_pictures.domain.retries import SOURCE_GONE
 from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.stored import StoredPicture, find_stored
 
@@ -50,14 +49,14 @@ class PictureResizer:
         if namespace is None:
             return unknown_namespace(order.namespace)
         if source is None:
-            return _gone()
+            return source_gone()
         try:
             original = await self._blobs.get_bytes(source.original)
             files: dict[str, bytes] = {}
             made = await self._make(original, namespace, source, files)
             return await self._record(order, namespace, source, made, files, begin)
         except BlobMissing:
-            return _gone()
+            return source_gone()
         except DecodeFailed as failed:
             return LoadFailure(code=failed.code, message=failed.message)
         except ResourceExhausted as exhausted:
@@ -94,12 +93,8 @@ class PictureResizer:
             # Locked once more: what was deleted meanwhile has lost its references, and its files may go.
             address = source.info
             if await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True) is None:
-                return _gone()
+                return source_gone()
             await record_stored(tx, self._refs, picture, namespace)
         for sha256, content in files.items():
             await self._blobs.put_bytes(content, sha256)
         return copy
-
-
-def _gone() -> LoadFailure:
-    return LoadFailure(code=SOURCE_GONE, message="The picture was deleted before it could be copied.")

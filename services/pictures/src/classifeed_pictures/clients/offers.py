@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,8 +12,8 @@ import grpc.aio
 from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, ExportPictureUrlsResponse
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.errors import Unavailable
+from classifeed_domain.picture_urls import UrlDigest
 
-_HASH_BYTES: Final = 16
 _LIMIT_S: Final = 3600.0
 
 
@@ -57,21 +56,16 @@ class OffersClient:
 
 
 async def _pieces(responses: AsyncIterator[ExportPictureUrlsResponse]) -> AsyncIterator[Sequence[str]]:
-    count = total = 0
+    taken = UrlDigest()
     async for response in responses:
         if response.WhichOneof("part") == "end":
-            digest = total.to_bytes(_HASH_BYTES, "big")
-            if (response.end.count, response.end.digest) != (count, digest):
-                raise _cut_off(f"it has {count} URLs and announces {response.end.count}, or others")
+            if (response.end.count, response.end.digest) != (taken.count, taken.digest):
+                raise _cut_off(f"it has {taken.count} URLs and announces {response.end.count}, or others")
             if await anext(responses, None) is not None:
                 raise _cut_off("it continues after its end")
             return
-        urls = response.urls.urls
-        count += len(urls)
-        for url in urls:
-            digest = hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=_HASH_BYTES).digest()
-            total = (total + int.from_bytes(digest, "big")) % (1 << 8 * _HASH_BYTES)
-        yield urls
+        taken.add(response.urls.urls)
+        yield response.urls.urls
     raise _cut_off("it ended without its count")
 
 

@@ -13,13 +13,12 @@ from starlette.responses import JSONResponse, Response
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.errors import DomainError, FieldViolation, InvalidArgument
 from classifeed_common.http.api.bodies import Body
-from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.app.put_picture import MAX_BYTES, PicturePutter, too_large
+from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS
 
 MARKET: Final = "offers"
 SHOPS: Final = "shops"
-MAX_BYTES: Final = 20 << 20
 _FORM: Final = "multipart/form-data"
-_MAX_KEY_CHARS: Final = 4096
 
 
 class PutEndpoint:
@@ -35,8 +34,8 @@ class PutEndpoint:
     async def market(self, request: Request) -> Response:
         """Keep the body under the URL in the query."""
         url = request.query_params.get("url", "")
-        if not 0 < len(url) <= _MAX_KEY_CHARS or "\0" in url:
-            message = f"url must have 1 to {_MAX_KEY_CHARS} characters, none of them NUL."
+        if not 0 < len(url) <= URL_LIMIT_CHARS or "\0" in url:
+            message = f"url must have 1 to {URL_LIMIT_CHARS} characters, none of them NUL."
             raise InvalidArgument("REQUEST_INVALID", message, violations=[FieldViolation("url", message)])
         return _written(await self._put(url, MARKET, await _read(request)))
 
@@ -59,9 +58,9 @@ async def _read(request: Request) -> bytes:
         except DomainError as error:
             if error.reason != "BODY_TOO_LARGE":
                 raise
-            raise _too_large() from error
+            raise too_large() from error
     if int(request.headers.get("content-length") or 0) > MAX_BYTES + (1 << 16):
-        raise _too_large()
+        raise too_large()
     try:
         async with request.form(max_files=1, max_fields=10) as form:
             files = [value for value in form.values() if isinstance(value, UploadFile)]
@@ -71,12 +70,8 @@ async def _read(request: Request) -> bytes:
     except HTTPException as error:
         raise InvalidArgument("REQUEST_INVALID", f"The form cannot be read: {error.detail}") from error
     if len(data) > MAX_BYTES:
-        raise _too_large()
+        raise too_large()
     return data
-
-
-def _too_large() -> InvalidArgument:
-    return InvalidArgument("TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller.")
 
 
 def _written(info: PictureInfo) -> Response:

@@ -13,10 +13,10 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.http.api.bodies import Body
 from classifeed_pictures.app.find_states import Rules, find_states
+from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.http.fields import check_query, picked, written
 
 _MOST_URLS: Final = 1000
-_MAX_URL_CHARS: Final = 4096
 _MAX_BODY_BYTES: Final = 5 << 20
 
 
@@ -62,8 +62,8 @@ def _checked(urls: list[object]) -> list[str]:
         raise _invalid(f"There are {len(urls)} URLs; 1 to {_MOST_URLS} are allowed.")
     checked = []
     for number, url in enumerate(urls):
-        if not isinstance(url, str) or not 0 < len(url) <= _MAX_URL_CHARS or "\0" in url:
-            raise _invalid(f"urls[{number}] must be text of 1 to {_MAX_URL_CHARS} characters, none of them NUL.")
+        if not isinstance(url, str) or not 0 < len(url) <= URL_LIMIT_CHARS or "\0" in url:
+            raise _invalid(f"urls[{number}] must be text of 1 to {URL_LIMIT_CHARS} characters, none of them NUL.")
         checked.append(url)
     return checked
 

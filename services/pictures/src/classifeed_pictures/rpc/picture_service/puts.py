@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import grpc.aio
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.picture_service_pb2 import PutPictureRequest
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.app.put_picture import MAX_BYTES, PicturePutter, too_large
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
-MAX_BYTES: Final = 20 << 20
 
 
 class Puts:
@@ -34,9 +33,7 @@ class Puts:
             first = first or request
             data += request.data
             if len(data) > MAX_BYTES:
-                raise InvalidArgument(
-                    "TOO_LARGE", f"The picture is larger than {MAX_BYTES >> 20} MiB. Make it smaller."
-                )
+                raise too_large()
         if first is None or not first.url or not first.namespace:
             raise InvalidArgument(
                 "REQUEST_INVALID",
