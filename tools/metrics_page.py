@@ -67,7 +67,7 @@ SOURCES: Final = (
     *(Source(name, f"classifeed_{name}.metrics", (name,)) for name in _WITH_OWN),
     Source(f"Jobs ({', '.join(_WITH_JOBS)})", "classifeed_jobs.metrics", _WITH_JOBS),
     Source("HTTP API of jobs (loader)", "classifeed_jobs.api.http.metrics", ("loader",)),
-    Source("Downloads (loader)", "classifeed_common.fetch.metrics", ("loader",)),
+    Source("Downloads (loader, pictures)", "classifeed_common.fetch.metrics", ("loader", "pictures")),
     Source("Every service", "classifeed_common.telemetry.metrics", SERVICES),
 )
 

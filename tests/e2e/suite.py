@@ -83,13 +83,18 @@ class Suite:
             env=self._environment,
         )
 
-    def up(self) -> None:
-        """Start everything and wait for health; pictures only where offers have them, as each service takes its part
-        of the cores that three installations share.
+    @property
+    def services(self) -> list[str]:
+        """What is started; pictures only where offers have them, as each service takes its part of the cores that
+        three installations share.
         """
         pictures = self._environment["CLASSIFEED_OFFERS_PICTURES"] == "true"
-        services = [name for name in ServiceTable.load().services if pictures or name != "pictures"]
-        result = self.run_process("up", "--detach", "--timeout", "600", "--only", ",".join(services), timeout_s=700)
+        return [name for name in ServiceTable.load().services if pictures or name != "pictures"]
+
+    def up(self) -> None:
+        """Start everything and wait for health."""
+        only = ",".join(self.services)
+        result = self.run_process("up", "--detach", "--timeout", "600", "--only", only, timeout_s=700)
         assert result.exit_code == 0, (result.document, result.stderr)
 
     def down(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from tests.e2e.metrics import check_metrics
 from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
 
@@ -109,3 +110,4 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     repeated = again.document.get("task", again.document)
     assert {error["code"] for error in suite.errors(repeated)} >= {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
     assert dict(site.requests) == before
+    check_metrics(suite, "pictures")

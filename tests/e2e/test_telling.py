@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 from bench.generated_feed import write_feed
-from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.samples import Sample
-from tools.metrics_page import LIBRARY_PREFIXES, SERVICES, declared_by
 
-from classifeed_common.telemetry.metric_set import Declaration
+from tests.e2e.metrics import check_metrics
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
@@ -36,26 +33,6 @@ def figures(suite: Suite) -> dict[str, float]:
     return {name: suite.metric(service, name) for name, service in _MOVED.items()}
 
 
-def check_labels(one: Declaration, samples: list[Sample]) -> None:
-    """Check that labels are those that are declared, and so are their values where all are known."""
-    for sample in samples:
-        assert sample.labels.keys() - {"le"} == one.labels.keys(), sample
-        for label, values in one.labels.items():
-            assert isinstance(values, str) or sample.labels[label] in values, sample
-
-
-def check_metrics(suite: Suite, service: str) -> None:
-    """Check that a service shows the metrics that the page has for it, and nothing else."""
-    declared, shown = declared_by(service), set()
-    for family in text_string_to_metric_families(suite.http(service, "/metrics")):
-        name = family.name + "_total" * (family.type == "counter")
-        if not name.startswith(LIBRARY_PREFIXES) and not name.endswith("_created"):
-            assert name in declared, (service, name)
-            check_labels(declared[name], family.samples)
-            shown.add(name)
-    assert shown == declared.keys(), service
-
-
 def test_a_load_is_told_by_logs_and_metrics(suite: Suite, seller: str, tmp_path: Path) -> None:
     path = tmp_path / "feed.xml"
     write_feed(path, 30)
@@ -76,5 +53,5 @@ def test_a_load_is_told_by_logs_and_metrics(suite: Suite, seller: str, tmp_path:
     assert grown["classifeed_loads_total"] >= grown["classifeed_load_duration_seconds_count"] >= 1
     assert grown["classifeed_load_read_bytes_total"] >= path.stat().st_size
     assert min(grown["classifeed_offers_total"], grown["classifeed_time_to_searchable_seconds_count"]) >= 30
-    for service in SERVICES:
+    for service in suite.services:
         check_metrics(suite, service)

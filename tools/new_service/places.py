@@ -58,7 +58,7 @@ def _architecture(text: str, name: str, description: str) -> str:
     box = f"\n  ┌{edge}┐\n  │ {name} │  called by operators; nothing else is joined to it yet\n  └{edge}┘"
     drawn = _after_block(text, "```", "\n```\n\n| service | owns", box)
     row = f"| [{name}](services/{name}) | nothing yet | nothing yet: {description[:1].lower()}{description[1:]} |\n"
-    return _after_block(drawn, "| service | owns", "\n\nLater services", f"\n{row}".rstrip("\n"))
+    return _after_block(drawn, "| service | owns", "\n\n", f"\n{row.rstrip()}")
 
 
 def _picture(text: str, name: str, _: str) -> str:

@@ -7,7 +7,8 @@ import asyncio
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobSweeper
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
+from classifeed_common.fetch import AddressGuard, FetchLimits
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner

@@ -29,7 +29,8 @@ from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
+from classifeed_common.fetch import AddressGuard, FetchLimits
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import MigratedDatabase

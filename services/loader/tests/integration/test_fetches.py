@@ -15,7 +15,8 @@ from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedStatus
 from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobStore
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
+from classifeed_common.fetch import AddressGuard, FetchLimits
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_jobs.metrics import RUNNING
 from classifeed_loader import metrics
 from classifeed_loader.app.queue_fetches import QUEUE

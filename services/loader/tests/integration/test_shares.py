@@ -9,7 +9,8 @@ import pytest
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_source_service_pb2 import ListFetchesRequest
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits
+from classifeed_common.fetch import AddressGuard, FetchLimits
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_loader.app.limit_hosts import HostSlots
 
 from ..conftest import Page, Site

@@ -10,7 +10,8 @@ import grpc.aio
 from classifeed_common.blobs import BlobStore
 from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits, KeepAlive
+from classifeed_common.fetch import AddressGuard, FetchLimits, KeepAlive
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.kafka import DeadLetters, KafkaProducer
 from classifeed_common.outbox import Outbox

@@ -15,7 +15,8 @@ from classifeed_common.blobs import BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database, Tx
 from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.fetch import Fetched, Fetcher, FetchRequest
+from classifeed_common.fetch import Fetched, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import ClaimLost, JobContext, Registry

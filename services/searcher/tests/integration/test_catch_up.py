@@ -108,7 +108,7 @@ async def test_stopped_searcher_is_searched_once_it_has_what_it_missed(
     searcher.start()
     await searcher.until(lambda: searcher.is_whole)
     assert searcher.versions() == expected
-    assert "it is searched as it is" in searcher.keeper.blocked()[upstream.client]
+    assert "it is searched without them" in searcher.keeper.blocked()[upstream.client]
     disk.is_away = False
     current = await upstream.live_versions()
     await searcher.until(lambda: searcher.versions() == current)

@@ -1,8 +1,10 @@
-"""Downloads from addresses that users name: checked, bounded, and told about in words."""
+"""Downloads from addresses that users name: checked, bounded, and told about in words.
+
+`fetch.fetcher` downloads; it is imported by name, as a process that only checks addresses has no metrics of downloads.
+"""
 
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.faults import FETCH_FAULTS, FetchFault
-from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.guard import AddressGuard
 from classifeed_common.fetch.headers import check_secrets
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
@@ -17,7 +19,6 @@ __all__ = [
     "FetchLimits",
     "FetchRequest",
     "Fetched",
-    "Fetcher",
     "HostPaused",
     "KeepAlive",
     "NotModified",

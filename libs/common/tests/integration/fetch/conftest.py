@@ -7,7 +7,8 @@ from contextlib import suppress
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetcher
+from classifeed_common.fetch import AddressGuard
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .loopback_web import Handler, Web
 

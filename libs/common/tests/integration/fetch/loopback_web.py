@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
-from classifeed_common.fetch import Fetcher, FetchFailed, FetchRequest
+from classifeed_common.fetch import FetchFailed, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
 
 
 @dataclass

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from classifeed_common.fetch import AddressGuard, Fetcher, FetchLimits, FetchRequest, KeepAlive
+from classifeed_common.fetch import AddressGuard, FetchLimits, FetchRequest, KeepAlive
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .conftest import Serve
 from .loopback_web import LoopbackRequest, code_of

@@ -17,8 +17,9 @@ from pathlib import Path
 import brotli
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, NotModified
+from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch import storing as storing_module
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .conftest import Serve
 from .loopback_web import LoopbackRequest, code_of

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database, ddl
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, HostPaused, KeepAlive
+from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, HostPaused, KeepAlive
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostLimits, HostPolicy
 
 from .conftest import Serve

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, KeepAlive, NotModified
+from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .certificates import Authority
 from .conftest import Serve

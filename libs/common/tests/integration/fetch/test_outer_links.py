@@ -14,7 +14,8 @@ from typing import Any
 import httpcore
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchRequest, KeepAlive
+from classifeed_common.fetch import AddressGuard, Fetched, FetchRequest, KeepAlive
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .conftest import Serve
 from .loopback_web import LoopbackRequest, Web, code_of

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchFailed, FetchLimits, FetchRequest
+from classifeed_common.fetch import AddressGuard, Fetched, FetchFailed, FetchLimits, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.look_ups import LookUps
 
 from .loopback_web import LoopbackRequest

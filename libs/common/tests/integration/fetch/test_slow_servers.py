@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest
+from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.storing import Storing
 
 from .conftest import Serve

@@ -12,7 +12,8 @@ from typing import TypedDict
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, Fetcher, FetchLimits, FetchRequest, KeepAlive
+from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, KeepAlive
+from classifeed_common.fetch.fetcher import Fetcher
 
 from .certificates import Authority
 from .conftest import Serve

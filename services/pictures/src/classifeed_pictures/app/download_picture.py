@@ -11,7 +11,8 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
-from classifeed_common.fetch import Fetched, Fetcher, FetchFailed, FetchRequest
+from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source

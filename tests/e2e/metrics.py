@@ -1,0 +1,30 @@
+"""Reads the metrics of a running service as an operator's collector would."""
+
+from __future__ import annotations
+
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+from tools.metrics_page import LIBRARY_PREFIXES, declared_by
+
+from classifeed_common.telemetry.metric_set import Declaration
+from tests.e2e.suite import Suite
+
+
+def check_metrics(suite: Suite, service: str) -> None:
+    """Check that a service shows the metrics that the page has for it, and nothing else."""
+    declared, shown = declared_by(service), set()
+    for family in text_string_to_metric_families(suite.http(service, "/metrics")):
+        name = family.name + "_total" * (family.type == "counter")
+        if not name.startswith(LIBRARY_PREFIXES) and not name.endswith("_created"):
+            assert name in declared, (service, name)
+            _check_labels(declared[name], family.samples)
+            shown.add(name)
+    assert shown == declared.keys(), service
+
+
+def _check_labels(one: Declaration, samples: list[Sample]) -> None:
+    """Check that labels are those that are declared, and so are their values where all are known."""
+    for sample in samples:
+        assert sample.labels.keys() - {"le"} == one.labels.keys(), sample
+        for label, values in one.labels.items():
+            assert isinstance(values, str) or sample.labels[label] in values, sample
