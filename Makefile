@@ -9,9 +9,9 @@ TYPED := libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
 UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
-# Five processes, a file of tests in one of them: most tests wait, and each process has servers of its own.
+# Six processes, a file of tests in one of them: most tests wait, and each process has servers of its own.
 # conftest.py says in which order.
-PYTEST_WORKERS ?= -n 5 --dist loadfile --no-loadscope-reorder
+PYTEST_WORKERS ?= -n 6 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
