@@ -26,6 +26,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, Topic, dlq
 from classifeed_common.lease import Leases
 from classifeed_common.rpc.server import Servicer
+from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
@@ -80,8 +81,7 @@ def make_schema(client: str, epoch: int = 1) -> Schema:
 def make_upsert(pk: str, version: int = 1, *, title: str = "диван") -> RawDocument:
     document = RawDocument(pk=pk, version=version, epoch=1, action=DOCUMENT_ACTION_UPSERT)
     document.timestamp.FromDatetime(NOW)
-    document.fields.add(name="title").values.add(string_value=title)
-    document.fields.add(name="price").values.add(double_value=float(version))
+    document.body = encode_body({"title": title, "price": float(version)})
     return document
 
 

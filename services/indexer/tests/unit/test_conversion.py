@@ -30,6 +30,27 @@ def test_document_in_the_order_of_its_schema(converter: Converter, document: Mak
     assert list(converted.embeddings[0].values) == [1, 2, 3]
 
 
+def test_a_body_goes_on_as_it_is(converter: Converter, document: MakeDocument) -> None:
+    raw = document("a", 7, epoch=3)
+    raw.ClearField("fields")
+    raw.body = '{"title":"Стул","price":5.0}'
+    raw.embeddings.add(name="meaning", values=[1, 2, 3])
+    converted = converter.convert(raw)
+    assert (converted.body, list(converted.fields)) == (raw.body, [])
+    assert (converted.epoch, converted.pk, converted.version) == (3, "a", 7)
+    assert list(converted.embeddings[0].values) == [1, 2, 3]
+    assert converted.client == "", "a searcher that does not know bodies would take it in without fields"
+
+
+@pytest.mark.parametrize("body", ['{"title":"t","price":"5"}', "{"])
+def test_a_body_that_does_not_fit_is_named(converter: Converter, document: MakeDocument, body: str) -> None:
+    raw = document("a", epoch=3)
+    raw.ClearField("fields")
+    raw.body = body
+    with pytest.raises(Unconvertible, match="body"):
+        converter.convert(raw)
+
+
 def test_delete_has_no_fields(converter: Converter) -> None:
     converted = converter.convert(RawDocument(pk="a", version=1, epoch=3, action=DOCUMENT_ACTION_DELETE))
     assert converted.action == DOCUMENT_ACTION_DELETE

@@ -35,7 +35,7 @@ from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
 from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, VerdictService
 from classifeed_moderation.consumers.requests import GROUP, RequestHandler
-from classifeed_moderation.domain.documents import CLIENT
+from classifeed_moderation.domain.documents import schema
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.http.callback import callback_routes
 from classifeed_moderation.jobs import rejudge, republish
@@ -118,7 +118,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
     channel = channel_to("receiver", settings.receiver_address, settings)
-    receiver = ReceiverClient(channel, CLIENT)
+    receiver = ReceiverClient(channel, schema())
 
     points = PointPublication(database, receiver, leases, begin=partial(enqueue_republish, jobs.store))
     handler = RequestHandler(outbox, current_rules=current_rules)

@@ -17,6 +17,7 @@ from classifeed_common.errors import FailedPrecondition
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.testing.recovery import until
+from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_moderation.app.points.point_publication import PointPublication
@@ -94,8 +95,12 @@ async def is_idle(publication: PointPublication) -> bool:
     return await publication.backlog() == {"points_unpublished": 0}
 
 
+CODEC = BodyCodec(schema())
+
+
 def values_of(document: RawDocument) -> dict[str, list[object]]:
-    return {each.name: [getattr(value, value.WhichOneof("kind")) for value in each.values] for each in document.fields}
+    fields = CODEC.fields_of(document.body)
+    return {each.name: [getattr(value, value.WhichOneof("kind")) for value in each.values] for each in fields}
 
 
 async def test_only_approved_points_are_shown_and_as_they_are_now(

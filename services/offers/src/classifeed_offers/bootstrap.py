@@ -39,7 +39,7 @@ from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP
 from classifeed_offers.consumers.pictures import PictureHandler
 from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.documents import CLIENT, PictureRules, schema
+from classifeed_offers.domain.documents import PictureRules, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
 from classifeed_offers.jobs import republish, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -72,7 +72,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
     """Return the service, nothing of it opened yet. Call it inside the event loop."""
     database = database_of(settings)
     channel = channel_to("receiver", settings.receiver_address, settings)
-    receiver = ReceiverClient(channel, CLIENT)
+    receiver = ReceiverClient(channel, schema())
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     outbox = Outbox()

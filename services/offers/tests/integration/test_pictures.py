@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -98,8 +99,7 @@ class Shop:
         async with self.owner.db.connection() as connection:
             cursor = await connection.execute(publishing.SELECT_DUE, {"limit": 10, "above": 0})
             [row] = await cursor.fetchall()
-        fields = {field.name: field for field in compose(DueOffer(*row)).fields}
-        return [value.string_value for value in fields["picture"].values]
+        return list(json.loads(compose(DueOffer(*row)).body)["picture"])
 
 
 @pytest.fixture

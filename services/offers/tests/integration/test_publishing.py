@@ -32,8 +32,9 @@ from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.publishing import ReceiverClient, put_schema
-from classifeed_offers.domain.documents import CLIENT, schema
+from classifeed_offers.domain.documents import schema
 from classifeed_offers.store import publishing
 
 from ..conftest import Load, NewPublishing, Owner, Records
@@ -49,12 +50,17 @@ class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
         self.documents: dict[str, RawDocument] = {}
         self.schemas: list[Schema] = []
         self.refusals = 0
+        self.takes_bodies = True
+        self.batches = 0
 
     async def PushBatch(self, request: PushBatchRequest, context: Context) -> PushBatchResponse:
         assert request.client == "offers"
         results = []
+        self.batches += 1
         for document in request.documents:
             outcome = self.outcomes.get(document.pk.rpartition("/")[2], PUSH_OUTCOME_ACK)
+            if document.body and not self.takes_bodies:
+                outcome = PUSH_OUTCOME_INVALID
             violation = BadRequest.FieldViolation(field="title", description="too long")
             violations = BadRequest(field_violations=[violation]) if outcome == PUSH_OUTCOME_INVALID else None
             results.append(PushResult(outcome=outcome, violations=violations))
@@ -85,7 +91,7 @@ async def receiver(fake: FakeReceiver, rpc_server: StartServer, rpc_channel: Ope
         Servicer.of(add_ReceiverServiceServicer_to_server, fake),
         Servicer.of(add_SchemaServiceServicer_to_server, fake),
     )
-    return ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), CLIENT)
+    return ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), schema())
 
 
 async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
@@ -128,6 +134,24 @@ async def test_the_mark_does_not_wait_for_a_load(owner: Owner, records: Records,
 async def due(owner: Owner) -> list[tuple[Any, ...]]:
     async with owner.db.transaction() as tx:
         return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
+
+
+async def test_a_receiver_from_before_bodies_gets_fields(receiver: ReceiverClient, fake: FakeReceiver) -> None:
+    bodies = {name: {"seller": "s", "namespace": "d", "external_id": name} for name in ("a", "b")}
+    documents = [RawDocument(pk=name, version=1, body=encode_body(values)) for name, values in bodies.items()]
+    documents.append(RawDocument(pk="c", version=1, body='{"seller":5}'))
+    for takes_bodies, batches in ((True, 1), (False, 3)):
+        fake.takes_bodies = takes_bodies
+        fake.outcomes = {} if takes_bodies else {"c": PUSH_OUTCOME_INVALID}
+        pushed = await receiver.push(documents, {}, {1: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"})
+        outcomes = [result.outcome for result in pushed.results]
+        assert outcomes == [PUSH_OUTCOME_ACK] * 2 + [PUSH_OUTCOME_ACK if takes_bodies else PUSH_OUTCOME_INVALID]
+        assert fake.batches == batches
+        kept = fake.documents["b"]
+        assert bool(kept.body) is takes_bodies
+        assert {field.name: field.values[0].string_value for field in kept.fields} == (
+            {} if takes_bodies else bodies["b"]
+        )
 
 
 async def test_each_outcome_settles_or_stays(

@@ -17,7 +17,7 @@ from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
-from classifeed_offers.domain.documents import CLIENT, schema
+from classifeed_offers.domain.documents import schema
 from classifeed_offers.metrics import RAISED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
@@ -63,7 +63,7 @@ async def registry(migrated_database: MigratedDatabase) -> Registry:
 @pytest.fixture
 async def receiver(registry: Registry, rpc_server: StartServer, rpc_channel: OpenChannel) -> ReceiverClient:
     target = await rpc_server("receiver", *registry.servicers())
-    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), CLIENT)
+    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), schema())
     await put_schema(receiver, schema(), asyncio.Event(), lambda fault: None)
     return receiver
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import protovalidate
 import pytest
 
-from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, Field, RawDocument
 from classifeed.documents.v1.schema_pb2 import (
     FIELD_TYPE_BOOL,
     FIELD_TYPE_DOUBLE,
@@ -27,6 +27,7 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureSize
+from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.publishing.receiver import cut
 from classifeed_offers.domain.documents import DueOffer, PictureRules, compose, plain_text, schema
 
@@ -55,6 +56,13 @@ FULL = OfferContent(
 )
 
 
+CODEC = BodyCodec(schema())
+
+
+def fields_of(document: RawDocument) -> list[Field]:
+    return CODEC.fields_of(document.body)
+
+
 def due(content: OfferContent = FULL, status: str = "ACTIVE", published: OfferContent | None = None) -> DueOffer:
     now = datetime(2026, 11, 21, tzinfo=UTC)
     shown = None if published is None else published.SerializeToString()
@@ -67,18 +75,19 @@ def test_documents_fit_the_schema(content: OfferContent) -> None:
     fields = {field.name: field for field in schema().fields}
     protovalidate.validate(document)
     protovalidate.validate(schema())
-    for field in document.fields:
+    filled = fields_of(document)
+    for field in filled:
         spec = fields[field.name]
         assert {value.WhichOneof("kind") for value in field.values} == {KINDS[spec.type]}
         assert spec.repeated or len(field.values) == 1
-    assert {name for name, spec in fields.items() if spec.required} <= {field.name for field in document.fields}
+    assert {name for name, spec in fields.items() if spec.required} <= {field.name for field in filled}
+    assert CODEC.faults(document.body) == []
 
 
 def test_every_field_of_the_schema_is_filled_from_a_full_offer() -> None:
     document = compose(due())
-    said = {
-        field.name: [getattr(value, value.WhichOneof("kind")) for value in field.values] for field in document.fields
-    }
+    fields = fields_of(document)
+    said = {field.name: [getattr(value, value.WhichOneof("kind")) for value in field.values] for field in fields}
     assert set(said) == {field.name for field in schema().fields}
     assert document.pk == "seller/default/id/1"
     assert (document.version, document.action) == (17, DOCUMENT_ACTION_UPSERT)
@@ -98,7 +107,7 @@ def pictures(rules: PictureRules, *states: int) -> list[str]:
             picture.info.CopyFrom(INFO)
     content = OfferContent(picture_urls=[picture.url for picture in records.pictures])
     document = compose(due(content)._replace(pictures=records.SerializeToString()), rules)
-    return [value.string_value for it in document.fields if it.name == "picture" for value in it.values]
+    return [value.string_value for it in fields_of(document) if it.name == "picture" for value in it.values]
 
 
 INFO = PictureInfo(
@@ -129,7 +138,7 @@ def test_pictures_are_addresses_or_links_as_the_settings_say(
 @pytest.mark.parametrize("status", ["REMOVED", "BANNED", "REJECTED", "PENDING"])
 def test_what_must_not_be_found_is_deleted(status: str) -> None:
     document = compose(due(status=status))
-    assert (document.action, len(document.fields)) == (DOCUMENT_ACTION_DELETE, 0)
+    assert (document.action, document.body) == (DOCUMENT_ACTION_DELETE, "")
     protovalidate.validate(document)
 
 
@@ -137,7 +146,7 @@ def test_the_published_text_is_shown_while_a_new_one_waits() -> None:
     published = OfferContent(title="earlier")
     document = compose(due(status="PENDING", published=published))
     assert document.action == DOCUMENT_ACTION_UPSERT
-    assert {field.name: field.values[0].string_value for field in document.fields}["title"] == "earlier"
+    assert {field.name: field.values[0].string_value for field in fields_of(document)}["title"] == "earlier"
 
 
 @pytest.mark.parametrize(

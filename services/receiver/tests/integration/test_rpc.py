@@ -13,7 +13,7 @@ from classifeed.documents.v1 import index_queue_service_pb2 as queue_pb
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1 import schema_service_pb2 as schema_pb
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE as DELETE
-from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.document_pb2 import RawDocument, Value
 from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_ACTIVE, EPOCH_STATE_OPEN, Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.testing.rpc import OpenChannel, StartServer
@@ -54,6 +54,33 @@ async def test_push_one_and_read_it(stubs: Stubs, build: Build) -> None:
     again = await stubs.receiver.Push(pb.PushRequest(client="offers", document=build.upsert("a")))
     assert again.result.outcome == pb.PUSH_OUTCOME_ACK
     assert not again.HasField("position")
+
+
+async def test_a_body_is_read_as_a_body_and_by_older_readers_as_fields(stubs: Stubs, build: Build) -> None:
+    pushed = build.upsert("a")
+    pushed.ClearField("fields")
+    pushed.body = '{ "tags": ["x", "y"], "title": "диван" }'
+    again = RawDocument.FromString(pushed.SerializeToString())
+    again.body = '{"title":"диван","tags":["x","y"]}'
+    for document in (pushed, again):
+        response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=document))
+        assert response.result.outcome == pb.PUSH_OUTCOME_ACK
+    stored = RawDocument.FromString(again.SerializeToString())
+    [element] = (await all_shards(stubs, bodies=True)).elements
+    assert element.document == stored
+    expected = build.upsert("a")
+    expected.fields.add(name="tags", values=[Value(string_value="x"), Value(string_value="y")])
+    [element] = (await all_shards(stubs)).elements
+    assert element.document == expected
+
+
+async def test_a_wrong_body_is_refused_with_its_field(stubs: Stubs, build: Build) -> None:
+    document = build.upsert("a")
+    document.ClearField("fields")
+    document.body = '{"title":"диван","price":"5"}'
+    response = await stubs.receiver.Push(pb.PushRequest(client="offers", document=document))
+    assert response.result.outcome == pb.PUSH_OUTCOME_INVALID
+    assert [violation.field for violation in response.result.violations.field_violations] == ["body.price"]
 
 
 async def test_a_document_that_was_pushed_in_a_trace_is_read_with_it(stubs: Stubs, build: Build) -> None:

@@ -62,6 +62,18 @@ async def test_scan_returns_every_live_document_of_its_shard_once(
     assert sorted(found) == sorted(f"k{n}" for n in range(400) if n % 7)
 
 
+async def test_a_body_is_scanned_as_a_body_and_by_older_searchers_as_fields(
+    receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
+) -> None:
+    document = build.upsert("a")
+    document.ClearField("fields")
+    document.body = '{"title":"диван"}'
+    await receiver.push(document)
+    shard = shard_of(hash_of("a"))
+    assert (await scan(searcher, shard, bodies=True))[0] == [document]
+    assert (await scan(searcher, shard))[0] == [build.upsert("a")]
+
+
 async def test_damaged_row_is_counted_and_the_scan_goes_on(
     receiver: Receiver, build: Build, searcher: IndexQueueServiceStub
 ) -> None:

@@ -44,6 +44,14 @@ def change(**values: Any) -> Callable[[RawDocument], None]:
     return apply
 
 
+def with_body(body: str) -> Callable[[RawDocument], None]:
+    def apply(document: RawDocument) -> None:
+        document.ClearField("fields")
+        document.body = body
+
+    return apply
+
+
 def stamp(seconds: int = 0, nanos: int = 0) -> Callable[[RawDocument], None]:
     def apply(document: RawDocument) -> None:
         document.timestamp.seconds = seconds
@@ -102,6 +110,12 @@ WRONG: list[tuple[str, Callable[[RawDocument], object], str]] = [
     ("embeddings[0].values", embed("meaning", 1, 2), "2 components, the schema requires 3"),
     ("embeddings[0].values", embed("meaning", 1, 2, NAN), "finite"),
     ("document", add("tags", {"string_value": "x" * LIMIT_BYTES}), "at most 100000 are allowed"),
+    ("fields", change(body='{"title":"t"}'), "leave one of the two out"),
+    ("body.colour", with_body('{"title":"t","colour":"red"}'), "'colour' is not a field of epoch 5"),
+    ("body.stock", with_body('{"title":"t","stock":1.5}'), "stock is INT and takes an integer of 64 bits, not 1.5"),
+    ("body", with_body('{"stock":1}'), "title: required in epoch 5 and missing"),
+    ("body", with_body("{"), "no JSON"),
+    ("document", with_body(f'{{"title":"t","tags":["{"x" * LIMIT_BYTES}"]}}'), "at most 100000 are allowed"),
 ]
 
 
@@ -144,8 +158,8 @@ def test_all_faults_of_a_document_are_told_at_once(build: Build, epochs: Epochs)
 
 @pytest.mark.parametrize(
     "spoil",
-    [add("title", {"string_value": "x"}), embed("meaning", 1, 2, 3), ttl(seconds=1)],
-    ids=["fields", "emb", "ttl"],
+    [add("title", {"string_value": "x"}), embed("meaning", 1, 2, 3), ttl(seconds=1), change(body='{"title":"x"}')],
+    ids=["fields", "emb", "ttl", "body"],
 )
 def test_delete_carries_nothing(build: Build, epochs: Epochs, spoil: Callable[[RawDocument], Any]) -> None:
     document = build.delete("1", 1, epoch=5)

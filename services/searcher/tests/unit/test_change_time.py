@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from prometheus_client import REGISTRY
 
 from classifeed.documents.v1 import document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.offer_names import CHANGE_TIME_FIELD
 from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.store.generation import IndexGeneration
@@ -30,6 +32,15 @@ def document(client: str, *, changed_s: float, composed_s: float, idx: int = 1, 
 def test_a_document_composed_long_after_the_change_is_no_news(composed_after_s: int, is_news: bool) -> None:
     found = changed_at_s(document("any", changed_s=CHANGED_S + 0.5, composed_s=CHANGED_S + 0.5 + composed_after_s))
     assert found == (CHANGED_S + 0.5 if is_news else None)
+
+
+def test_a_body_says_the_same() -> None:
+    made = document("any", changed_s=0, composed_s=CHANGED_S + 1)
+    made.ClearField("fields")
+    made.body = encode_body({"title": "t", CHANGE_TIME_FIELD: datetime.fromtimestamp(CHANGED_S + 0.5, UTC)})
+    assert changed_at_s(made) == CHANGED_S + 0.5
+    made.body = encode_body({CHANGE_TIME_FIELD: "yesterday"})
+    assert changed_at_s(made) is None
 
 
 def test_a_document_without_the_field_says_nothing() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed_domain.document_bodies import BodyCodec, native_value
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
@@ -43,12 +45,28 @@ def document(
     return made
 
 
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[TantivyIndex]:
+def with_body(fields: index_document_pb2.IndexDocument) -> index_document_pb2.IndexDocument:
+    made = index_document_pb2.IndexDocument()
+    made.CopyFrom(fields)
+    made.body = BodyCodec(schema()).body_of(fields.fields)
+    made.ClearField("fields")
+    return made
+
+
+def with_fields(fields: index_document_pb2.IndexDocument) -> index_document_pb2.IndexDocument:
+    return fields
+
+
+FORMS = pytest.mark.parametrize("form", [with_body, with_fields])
+
+
+@pytest.fixture(params=[with_body, with_fields])
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TantivyIndex]:
+    form = request.param
     made = TantivyIndex(tmp_path / "1", schema())
-    made.apply(document("A-1", "Диван угловой кожаный", 100))
-    made.apply(document("B-2", "Картридж HP CE285A чёрный", 50))
-    made.apply(document("C-3", "Running shoes Nike", 70))
+    made.apply(form(document("A-1", "Диван угловой кожаный", 100)))
+    made.apply(form(document("B-2", "Картридж HP CE285A чёрный", 50)))
+    made.apply(form(document("C-3", "Running shoes Nike", 70)))
     made.commit()
     yield made
     made.close()
@@ -257,9 +275,33 @@ def test_document_says_when_it_was_composed_and_when_it_was_taken_in(index: Tant
     assert not undated.HasField("compose_time")
 
 
-def test_wrong_type_is_refused_and_the_writer_lives(index: TantivyIndex) -> None:
+def test_a_hit_is_shown_with_its_body_or_with_fields_however_it_was_kept(index: TantivyIndex) -> None:
+    kept = [index.get("A-1"), index.get("A-1")]
+    assert all(hit is not None for hit in kept)
+    body, fields = (index.show(hit, is_body=is_body) for hit, is_body in zip(kept, (True, False), strict=True) if hit)
+    stored = {"title": "Диван угловой кожаный", "external_id": "A-1", "price": 100.0}
+    assert (json.loads(body.body), len(body.fields)) == (stored, 0)
+    assert {each.name: native_value(each.values[0]) for each in fields.fields} == stored
+    assert fields.body == ""
+
+
+def test_a_field_that_came_later_stays_in_the_body(index: TantivyIndex) -> None:
+    later = with_body(document("D-4", "Стол", 10))
+    later.body = later.body.replace("{", '{"colour":"white",', 1)
+    index.apply(later)
+    index.commit()
+    hit = index.get("D-4")
+    assert hit is not None
+    assert json.loads(index.show(hit, is_body=True).body)["colour"] == "white"
+
+
+@FORMS
+def test_wrong_type_is_refused_and_the_writer_lives(
+    index: TantivyIndex, form: Callable[[index_document_pb2.IndexDocument], index_document_pb2.IndexDocument]
+) -> None:
     broken = document("D-4", "Стол", 10)
     broken.fields[-3].values[0].string_value = "дёшево"
+    broken = form(broken)
     with pytest.raises(WrongValue, match="price"):
         index.apply(broken)
     index.apply(document("E-5", "Стол", 10))

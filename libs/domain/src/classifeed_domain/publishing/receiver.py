@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import grpc.aio
+from msgspec import DecodeError
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.receiver_service_pb2 import (
+    PUSH_OUTCOME_INVALID,
     CheckPositionsRequest,
     DocumentTrace,
     PushBatchRequest,
+    PushBatchResponse,
     PushResult,
     ShardPosition,
 )
@@ -21,6 +24,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.rpc.status import response_of
+from classifeed_domain.document_bodies import BodyCodec
 
 # Below what a server takes in one message, with room for what is not documents.
 _REQUEST_LIMIT_BYTES: Final = 8 * 1024 * 1024
@@ -37,10 +41,16 @@ class PushedDocuments:
 
 
 class ReceiverClient:
-    """Calls over one channel for one client; every method raises the receiver's errors as DomainError."""
+    """Calls over one channel for one client; every method raises the receiver's errors as DomainError.
 
-    def __init__(self, channel: grpc.aio.Channel, client: str) -> None:
-        self._client = client
+    Args:
+        channel: to the receiver.
+        schema: that the documents follow.
+    """
+
+    def __init__(self, channel: grpc.aio.Channel, schema: Schema) -> None:
+        self._client = schema.client
+        self._codec = BodyCodec(schema)
         self._documents = ReceiverServiceStub(channel)
         self._schemas = SchemaServiceStub(channel)
 
@@ -76,11 +86,49 @@ class ReceiverClient:
                     if at <= index < at + len(part)
                 ],
             )
-            response = await response_of(self._documents.PushBatch(request))
+            response = await self._push(request)
             at += len(part)
             pushed.results.extend(response.results)
             pushed.positions.update((position.shard, position.idx) for position in response.positions)
         return pushed
+
+    async def _push(self, request: PushBatchRequest) -> PushBatchResponse:
+        """Push a batch, and bodies that are refused once more as fields: a receiver from before bodies sees none."""
+        response = await response_of(self._documents.PushBatch(request))
+        refused = [
+            number
+            for number, result in enumerate(response.results)
+            if result.outcome == PUSH_OUTCOME_INVALID and request.documents[number].body
+        ]
+        if not refused:
+            return response
+        again = PushBatchRequest(
+            client=request.client,
+            documents=[self._with_fields(request.documents[number]) for number in refused],
+            known_positions=_messages_of(
+                {position.shard: position.idx for position in [*request.known_positions, *response.positions]}
+            ),
+            traces=[
+                DocumentTrace(document=refused.index(trace.document), traceparent=trace.traceparent)
+                for trace in request.traces
+                if trace.document in refused
+            ],
+        )
+        repeated = await response_of(self._documents.PushBatch(again))
+        for number, result in zip(refused, repeated.results, strict=True):
+            response.results[number].CopyFrom(result)
+        response.positions.extend(repeated.positions)
+        return response
+
+    def _with_fields(self, document: RawDocument) -> RawDocument:
+        made = RawDocument()
+        made.CopyFrom(document)
+        made.ClearField("body")
+        try:
+            made.fields.extend(self._codec.fields_of(document.body))
+        except (DecodeError, RecursionError):
+            return document  # it fits no schema, so it is refused again
+        return made
 
     async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
         """Return where the receiver's queue of each shard ends.

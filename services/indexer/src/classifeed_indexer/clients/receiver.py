@@ -93,7 +93,11 @@ class ReceiverClient:
             FailedPrecondition: CURSOR_TRIMMED or CURSOR_UNKNOWN; the metadata names queue and shard.
         """
         request = ReadElementsRequest(
-            client=self.client, cursors=map(_cursor_of, cursors.items()), limit=limit, max_wait_ms=int(wait_s * 1000)
+            client=self.client,
+            cursors=map(_cursor_of, cursors.items()),
+            limit=limit,
+            max_wait_ms=int(wait_s * 1000),
+            bodies=True,
         )
         with untraced():  # several each second, most of them for nothing
             call = self._queue.ReadElements(request, timeout=wait_s + _RESPONSE_S)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, Field, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import FieldType, Schema
+from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.document_values import VALUE_KINDS
 
 
@@ -19,6 +20,7 @@ class Converter:
         self._client = schema.client
         self._epoch = schema.epoch
         self._fields = {field.name: (rank, field) for rank, field in enumerate(schema.fields)}
+        self._codec = BodyCodec(schema)
         self._dimensions = {embedding.name: embedding.dimension for embedding in schema.embeddings}
 
     def convert(self, document: RawDocument) -> IndexDocument:
@@ -31,7 +33,7 @@ class Converter:
             Unconvertible: a field or vector is not as the schema says.
         """
         converted = IndexDocument(
-            client=self._client,
+            client="" if document.body else self._client,
             epoch=self._epoch,
             pk=document.pk,
             version=document.version,
@@ -39,6 +41,8 @@ class Converter:
             action=document.action,
         )
         if document.action == DOCUMENT_ACTION_UPSERT:
+            if document.body:
+                converted.body = self._checked(document.body)
             ranks = sorted((self._rank_of(field), number) for number, field in enumerate(document.fields))
             converted.fields.extend(document.fields[number] for _, number in ranks)
             for embedding in document.embeddings:
@@ -49,6 +53,11 @@ class Converter:
                     )
             converted.embeddings.extend(document.embeddings)
         return converted
+
+    def _checked(self, body: str) -> str:
+        if not self._codec.fits(body):
+            raise Unconvertible("; ".join(f"{fault.path}: {fault.text}" for fault in self._codec.faults(body)))
+        return body
 
     def _rank_of(self, field: Field) -> int:
         known = self._fields.get(field.name)

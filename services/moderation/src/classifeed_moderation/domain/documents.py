@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from classifeed.documents.v1.document_pb2 import (
     DOCUMENT_ACTION_DELETE,
     DOCUMENT_ACTION_UPSERT,
-    Field,
-    LatLng,
     RawDocument,
-    Value,
 )
 from classifeed.documents.v1.schema_pb2 import (
     ANALYZER_RU_EN,
@@ -24,6 +21,7 @@ from classifeed.documents.v1.schema_pb2 import (
     FieldSchema,
     Schema,
 )
+from classifeed_domain.document_bodies import GeoPoint, encode_body
 from classifeed_moderation.domain.subjects import Status
 
 CLIENT: Final = "points"
@@ -85,16 +83,18 @@ def compose(due: DuePoint) -> RawDocument:
     )
     if due.status == Status.APPROVED and not due.is_removed:
         document.action = DOCUMENT_ACTION_UPSERT
-        location = LatLng(latitude=due.latitude, longitude=due.longitude)
-        values = {
-            "description": [Value(string_value=due.description)] if due.description.strip() else [],
-            "tags": [Value(string_value=tag) for tag in due.tags],
-            "location": [Value(geo_value=location)],
-            "author_role": [Value(string_value=due.author_role.lower())],
-            "votes_for": [Value(int_value=due.votes_for)],
-            "votes_against": [Value(int_value=due.votes_against)],
-            "created": [Value(timestamp_value=due.created_at)],
-            "updated": [Value(timestamp_value=due.updated_at)],
+        values: dict[str, Any] = {
+            "tags": due.tags,
+            "location": GeoPoint(due.latitude, due.longitude),
+            "author_role": due.author_role.lower(),
+            "votes_for": due.votes_for,
+            "votes_against": due.votes_against,
+            "created": due.created_at,
+            "updated": due.updated_at,
         }
-        document.fields.extend(Field(name=name, values=found) for name, found in values.items() if found)
+        if due.description.strip():
+            values["description"] = due.description
+        if not due.tags:
+            del values["tags"]
+        document.body = encode_body(values)
     return document

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import unescape
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from classifeed.documents.v1.document_pb2 import (
     DOCUMENT_ACTION_DELETE,
     DOCUMENT_ACTION_UPSERT,
-    Field,
-    LatLng,
     RawDocument,
-    Value,
 )
 from classifeed.documents.v1.schema_pb2 import (
     ANALYZER_RU_EN,
@@ -30,6 +27,7 @@ from classifeed.documents.v1.schema_pb2 import (
 )
 from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_FAILED, OFFER_PICTURE_STATE_STORED, OfferContent
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_domain.document_bodies import GeoPoint, encode_body
 from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
 from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
@@ -129,32 +127,34 @@ def compose(due: DueOffer, rules: PictureRules = _RULES) -> RawDocument:
         shown = due.content
     if shown is not None and due.status in {Status.ACTIVE, Status.PENDING}:
         document.action = DOCUMENT_ACTION_UPSERT
-        document.fields.extend(_fields(due, OfferContent.FromString(shown), rules))
+        document.body = encode_body(_values(due, OfferContent.FromString(shown), rules))
     return document
 
 
-def _fields(due: DueOffer, content: OfferContent, rules: PictureRules) -> Iterator[Field]:
-    yield from _strings("seller", due.seller_id)
-    yield from _strings("namespace", due.namespace)
-    yield from _strings("external_id", due.external_id)
-    yield from _strings("title", content.title)
-    yield from _strings("description", plain_text(content.description))
-    yield from _strings("category", " ".join(content.category_path))
-    yield from _strings("category_id", content.category_id)
-    yield from _strings("vendor", content.vendor)
+def _values(due: DueOffer, content: OfferContent, rules: PictureRules) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        "seller": due.seller_id,
+        "namespace": due.namespace,
+        "external_id": due.external_id,
+        "title": content.title,
+        "description": plain_text(content.description),
+        "category": " ".join(content.category_path),
+        "category_id": content.category_id,
+        "vendor": content.vendor,
+    }
     if content.HasField("price"):
-        yield Field(name="price", values=[Value(double_value=content.price.amount_micros / 1_000_000)])
-        yield from _strings("currency", content.price.currency_code)
-    yield from _strings("url", content.url)
-    yield from _strings("picture", *_pictures(content.picture_urls[:MAX_PICTURES], due.pictures, rules))
-    yield Field(name="available", values=[Value(bool_value=content.available)])
+        values["price"] = content.price.amount_micros / 1_000_000
+        values["currency"] = content.price.currency_code
+    values["url"] = content.url
+    values["picture"] = list(filter(None, _pictures(content.picture_urls[:MAX_PICTURES], due.pictures, rules)))
+    values["available"] = content.available
     if content.HasField("location"):
-        location = LatLng(latitude=content.location.latitude, longitude=content.location.longitude)
-        yield Field(name="location", values=[Value(geo_value=location)])
-    yield Field(name=CHANGE_TIME_FIELD, values=[Value(timestamp_value=due.updated_at)])
+        values["location"] = GeoPoint(content.location.latitude, content.location.longitude)
+    values[CHANGE_TIME_FIELD] = due.updated_at
     properties = [(it.name, it.value, it.unit) for it in content.attributes]
     identity = [content.vendor, content.model, content.vendor_code, *content.barcodes]
-    yield from _strings("attributes", " ".join(word for words in [*properties, identity] for word in words if word))
+    values["attributes"] = " ".join(word for words in [*properties, identity] for word in words if word)
+    return {name: value for name, value in values.items() if value not in ("", [])}
 
 
 def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -> Sequence[str]:
@@ -182,12 +182,6 @@ def picture_address(info: PictureInfo, rules: PictureRules = _RULES) -> str:
     """Return where a stored picture is: in the size that documents name, or as the original where it lacks that."""
     size = rules.size if any(it.name == rules.size for it in info.sizes) else _ORIGINAL
     return f"{rules.base_url}/get/{info.namespace}/{info.group_id}/{info.name}/{size}"
-
-
-def _strings(name: str, *values: str) -> Iterator[Field]:
-    present = [Value(string_value=value) for value in values if value]
-    if present:
-        yield Field(name=name, values=present)
 
 
 def plain_text(html: str) -> str:

@@ -20,6 +20,7 @@ from classifeed.documents.v1.schema_pb2 import (
     Schema,
 )
 from classifeed_common.errors import FieldViolation
+from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.document_values import VALUE_KINDS
 
 _UNBOUNDED: Final = ("string_value", "int_value", "bool_value")
@@ -55,6 +56,11 @@ class Epoch:
     def unbounded_kinds(self) -> Mapping[str, str]:
         """The same for the fields that take every value of their kind."""
         return {name: kind for name, kind in self.kinds.items() if kind in _UNBOUNDED}
+
+    @cached_property
+    def codec(self) -> BodyCodec:
+        """Reads and writes bodies."""
+        return BodyCodec(self.schema)
 
     @cached_property
     def embeddings(self) -> Mapping[str, EmbeddingSchema]:

@@ -31,7 +31,7 @@ _GREATEST_S: Final = 253402300799  # 9999-12-31T23:59:59
 
 
 def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -> NewDocument | Invalid | EpochTooOld:
-    """Return the document ready for the registry, or why it is refused. Pure.
+    """Return the document ready for the registry, or why it is refused. Its body gets its one form in place.
 
     Args:
         document: as it came; nothing about it is known to be right.
@@ -47,7 +47,9 @@ def check_document(document: RawDocument, epochs: Epochs, *, limit_bytes: int) -
     if epoch is None or epoch.state != EpochState.ACTIVE:
         return Invalid((_inactive_epoch(document.epoch, epochs),))
     if document.action == DOCUMENT_ACTION_UPSERT:
-        if not _fits_at_sight(document, epoch):
+        if document.body:
+            violations = [*_check_body(document, epoch), *_check_embeddings(document, epoch)]
+        elif not _fits_at_sight(document, epoch):
             violations = [*_check_fields(document, epoch), *_check_embeddings(document, epoch)]
     else:
         violations = list(_check_delete(document))
@@ -117,6 +119,8 @@ def _inactive_epoch(number: int, epochs: Epochs) -> FieldViolation:
 def _check_delete(document: RawDocument) -> Iterator[FieldViolation]:
     if document.fields:
         yield FieldViolation("fields", "must be empty for DELETE")
+    if document.body:
+        yield FieldViolation("body", "must be empty for DELETE")
     if document.embeddings:
         yield FieldViolation("embeddings", "must be empty for DELETE")
     if document.HasField("ttl"):
@@ -133,6 +137,18 @@ def _fits_at_sight(document: RawDocument, epoch: Epoch) -> bool:
             return False
         names.add(name)
     return bool(names) and epoch.required <= names and not document.embeddings
+
+
+def _check_body(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:
+    if document.fields:
+        yield FieldViolation("fields", "must be empty where body has the fields; leave one of the two out")
+        return
+    normalized = epoch.codec.normalize(document.body)
+    if normalized is not None:
+        document.body = normalized
+        return
+    for fault in epoch.codec.faults(document.body):
+        yield FieldViolation(fault.path, fault.text)
 
 
 def _check_fields(document: RawDocument, epoch: Epoch) -> Iterator[FieldViolation]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, Final
 
 import grpc.aio
@@ -17,6 +18,7 @@ from classifeed_receiver.app.read_elements import ReadElements
 from classifeed_receiver.app.refill_shard import refill_shard
 from classifeed_receiver.app.report_progress import report_progress
 from classifeed_receiver.app.scan_documents import ScanDocuments
+from classifeed_receiver.app.serve_fields import serialized_with_fields, with_fields
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import queues
@@ -51,6 +53,10 @@ class IndexQueueService(IndexQueueServiceServicer):
             limit=request.limit or _DEFAULT_LIMIT,
             wait_s=request.max_wait_ms / 1000,
         )
+        elements = found.elements
+        if elements and not request.bodies:
+            epochs = await self._epochs.get(request.client)
+            elements = [replace(each, document=with_fields(each.document, epochs)) for each in elements]
         return pb.ReadElementsResponse(
             elements=[
                 pb.QueueElement(
@@ -58,7 +64,7 @@ class IndexQueueService(IndexQueueServiceServicer):
                     document=element.document,
                     traceparent=element.traceparent,
                 )
-                for element in found.elements
+                for element in elements
             ],
             next=[_cursor_of(key, idx) for key, idx in found.next.items()],
         )
@@ -119,8 +125,12 @@ class IndexQueueService(IndexQueueServiceServicer):
             RegistryPosition(request.after.hash, request.after.pk) if request.HasField("after") else None,
             limit_bytes=request.limit_bytes or _DEFAULT_PAGE_BYTES,
         )
+        documents = page.documents
+        if documents and not request.bodies:
+            epochs = await self._epochs.get(request.client)
+            documents = [serialized_with_fields(content, epochs) for content in documents]
         return pb.ScanDocumentsResponse(
-            documents=page.documents,
+            documents=documents,
             next=pb.RegistryPosition(hash=page.next.pk_hash, pk=page.next.pk) if page.next else None,
             unreadable=page.unreadable,
         )

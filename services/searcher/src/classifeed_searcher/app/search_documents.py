@@ -14,10 +14,11 @@ import tantivy
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_domain.document_bodies import native_value
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
-from classifeed_searcher.engine.fields import WrongValue, native_value
+from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import TantivyIndex
 from classifeed_searcher.store.live_index import LiveIndex
 
@@ -66,7 +67,8 @@ class SearchDocuments:
             )
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
-        response = search_service_pb2.SearchResponse(hits=found.hits, total=found.total)
+        hits = [index.show(hit, is_body=request.bodies) for hit in found.hits]
+        response = search_service_pb2.SearchResponse(hits=hits, total=found.total)
         if not found.total and (hint := await asyncio.to_thread(suggest_query, index, request.query, filters)):
             response.hint.CopyFrom(hint)
         if offset + limit < min(found.total, _DEEPEST_HIT):

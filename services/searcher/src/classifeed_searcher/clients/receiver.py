@@ -67,7 +67,7 @@ class ReceiverClient:
             FailedPrecondition: EPOCH_NOT_ACTIVE.
         """
         request = index_queue_service_pb2.ScanDocumentsRequest(
-            client=self.client, shard=shard, epoch=epoch, after=after
+            client=self.client, shard=shard, epoch=epoch, after=after, bodies=True
         )
         response = await response_of(self._queue.ScanDocuments(request, timeout=_CALL_S))
         return ScannedPage(

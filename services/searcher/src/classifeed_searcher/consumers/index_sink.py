@@ -48,7 +48,9 @@ class IndexSink:
             document = index_document_pb2.IndexDocument.FromString(record.value)
         except DecodeError as error:
             raise Poison(record, f"not an IndexDocument: {error}") from error
-        if document.client != self._client or document.epoch <= 0 or not document.pk:
+        # With a body it names none, so that releases before bodies refuse it.
+        client = "" if document.body else self._client
+        if document.client != client or document.epoch <= 0 or not document.pk:
             raise Poison(record, f"names client {document.client!r}, epoch {document.epoch}, pk {document.pk!r}")
         return document
 

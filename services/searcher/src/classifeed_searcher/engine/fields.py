@@ -7,24 +7,13 @@ from typing import Any
 
 import tantivy
 
-from classifeed.documents.v1 import document_pb2, schema_pb2
+from classifeed.documents.v1 import schema_pb2
 from classifeed_searcher.engine.analysis import PLAIN, RU_EN
-from classifeed_searcher.engine.spelling import spell_text
 
 PK = "_pk"
 SOURCE = "_source"  # the Hit message as stored; fields that come back are read from here alone
 # Columns by which the index is compared with the registry: shard, and the two digests of key and version.
 SHARD, DIGEST_A, DIGEST_B = "_shard", "_digest_a", "_digest_b"
-
-_KINDS = {
-    schema_pb2.FIELD_TYPE_STRING: "string_value",
-    schema_pb2.FIELD_TYPE_TEXT: "string_value",
-    schema_pb2.FIELD_TYPE_INT: "int_value",
-    schema_pb2.FIELD_TYPE_DOUBLE: "double_value",
-    schema_pb2.FIELD_TYPE_BOOL: "bool_value",
-    schema_pb2.FIELD_TYPE_TIMESTAMP: "timestamp_value",
-    schema_pb2.FIELD_TYPE_GEO_POINT: "geo_value",
-}
 
 
 class WrongValue(ValueError):
@@ -61,38 +50,6 @@ def build_index_schema(schema: schema_pb2.Schema) -> tantivy.Schema:
     return builder.build()
 
 
-def add_field(target: tantivy.Document, schema: schema_pb2.FieldSchema, field: document_pb2.Field) -> None:
-    """Put the values of a field into a document of the engine.
-
-    Raises:
-        WrongValue: a value has another type than the schema says.
-    """
-    if not (schema.indexed or schema.sortable or schema.facet):
-        return
-    for value in field.values:
-        kind = value.WhichOneof("kind")
-        if kind != _KINDS[schema.type]:
-            raise WrongValue(
-                f"field {field.name}: {kind or 'no value'} where the schema requires {_KINDS[schema.type]}"
-            )
-        match schema.type:
-            case schema_pb2.FIELD_TYPE_TEXT:
-                target.add_text(field.name, spell_text(value.string_value))
-            case schema_pb2.FIELD_TYPE_STRING:
-                target.add_text(field.name, value.string_value)
-            case schema_pb2.FIELD_TYPE_INT:
-                target.add_integer(field.name, value.int_value)
-            case schema_pb2.FIELD_TYPE_DOUBLE:
-                target.add_float(field.name, value.double_value)
-            case schema_pb2.FIELD_TYPE_BOOL:
-                target.add_boolean(field.name, value.bool_value)
-            case schema_pb2.FIELD_TYPE_TIMESTAMP:
-                target.add_date(field.name, value.timestamp_value.ToDatetime(tzinfo=UTC))
-            case schema_pb2.FIELD_TYPE_GEO_POINT:
-                target.add_float(f"{field.name}_lat", value.geo_value.latitude)
-                target.add_float(f"{field.name}_lng", value.geo_value.longitude)
-
-
 def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
     """Return a bound or value that a user wrote, typed as the field is.
 
@@ -115,11 +72,3 @@ def read_bound(schema: schema_pb2.FieldSchema, text: str) -> Any:
     except (ValueError, KeyError) as error:
         kind = schema_pb2.FieldType.Name(schema.type).removeprefix("FIELD_TYPE_").lower()
         raise WrongValue(f"{text!r} is not a value of {schema.name}, which is of type {kind}") from error
-
-
-def native_value(value: document_pb2.Value) -> Any:
-    """Return the Python value of a typed one."""
-    kind = value.WhichOneof("kind")
-    if kind == "timestamp_value":
-        return value.timestamp_value.ToDatetime(tzinfo=UTC)
-    return getattr(value, kind) if kind else None

@@ -6,24 +6,22 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
 
 import tantivy
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.documents.v1 import document_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
-from classifeed_domain.document_digest import Digest, digest_of
-from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
+from classifeed_domain.document_digest import Digest
+from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.domain.query import Everything, Node
 from classifeed_searcher.engine.analysis import build_analyzers
+from classifeed_searcher.engine.documents import DocumentComposer, SourceDocument
 from classifeed_searcher.engine.fields import (
     DIGEST_A,
     DIGEST_B,
     PK,
     SHARD,
     SOURCE,
-    add_field,
     build_index_schema,
 )
 from classifeed_searcher.engine.translation import Translator
@@ -39,20 +37,6 @@ _SUMS = {
 
 class LockedIndex(Exception):
     """Another process writes this index."""
-
-
-class SourceDocument(Protocol):
-    """A document as the queue's messages or the registry's rows have it."""
-
-    pk: str
-    version: int
-    action: document_pb2.DocumentAction
-    timestamp: Timestamp
-    fields: Any
-
-    def HasField(self, field_name: Any) -> bool:  # noqa: N802 - a message's own name
-        """Whether a field is set."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +100,7 @@ class TantivyIndex:
             if "LockBusy" in str(error):
                 raise LockedIndex(f"{folder} is written by another process: stop that one first") from error
             raise
-        self._fields = {field.name: field for field in schema.fields}
+        self._composer = DocumentComposer(schema, self._index.schema)
         self._translator = Translator(schema, self._index.schema, analyzers, self._has_term)
         self._write_lock = threading.Lock()
 
@@ -130,6 +114,10 @@ class TantivyIndex:
         """Translates queries for this index."""
         return self._translator
 
+    def show(self, hit: search_service_pb2.Hit, *, is_body: bool) -> search_service_pb2.Hit:
+        """Return a hit with its body, or with fields, whichever it was kept with."""
+        return self._composer.show(hit, is_body=is_body)
+
     @property
     def documents(self) -> int:
         """How many documents can be found."""
@@ -141,7 +129,7 @@ class TantivyIndex:
         Raises:
             WrongValue: as `apply`.
         """
-        composed = self._compose(document)
+        composed = self._composer.compose(document)
         with self._write_lock:
             self._writer.add_document(composed)
 
@@ -151,7 +139,7 @@ class TantivyIndex:
         Raises:
             WrongValue: a value has another type than the schema says; the index is as before.
         """
-        composed = self._compose(document) if document.action == document_pb2.DOCUMENT_ACTION_UPSERT else None
+        composed = self._composer.compose(document) if document.action == document_pb2.DOCUMENT_ACTION_UPSERT else None
         with self._write_lock:
             self._writer.delete_documents_by_term(PK, document.pk)
             if composed is not None:
@@ -196,7 +184,7 @@ class TantivyIndex:
             result = searcher.search(query, limit, offset=offset)
         hits = []
         for score, address in result.hits:
-            hit = search_service_pb2.Hit.FromString(bytes(searcher.doc(address).get_first(SOURCE) or b""))
+            hit = _stored_hit(searcher, address)
             hit.score = 0.0 if sort_field else float(score)
             hits.append(hit)
         return Found(hits, int(getattr(result, "count", len(hits)) or 0))
@@ -234,7 +222,7 @@ class TantivyIndex:
         searcher = self._index.searcher()
         result = searcher.search(self._translator.term(PK, pk), 1, count=False)
         for _, address in result.hits:
-            return search_service_pb2.Hit.FromString(bytes(searcher.doc(address).get_first(SOURCE) or b""))
+            return _stored_hit(searcher, address)
         return None
 
     def close(self) -> None:
@@ -243,29 +231,9 @@ class TantivyIndex:
             self._writer.rollback()
             del self._writer
 
-    def _compose(self, document: SourceDocument) -> tantivy.Document:
-        composed = tantivy.Document()
-        composed.add_text(PK, document.pk)
-        pk_hash = hash_of(document.pk)
-        digest = digest_of(pk_hash, document.version)
-        composed.add_unsigned(SHARD, shard_of(pk_hash))
-        composed.add_unsigned(DIGEST_A, digest.a)
-        composed.add_unsigned(DIGEST_B, digest.b)
-        hit = search_service_pb2.Hit(pk=document.pk, version=document.version)
-        if document.HasField("timestamp"):
-            hit.compose_time.CopyFrom(document.timestamp)
-        hit.index_time.GetCurrentTime()
-        for field in document.fields:
-            schema = self._fields.get(field.name)
-            if schema is None:
-                # An optional field that came into the epoch later: kept with the document, searched after a rebuild.
-                hit.fields.append(field)
-                continue
-            add_field(composed, schema, field)
-            if schema.stored:
-                hit.fields.append(field)
-        composed.add_bytes(SOURCE, hit.SerializeToString())
-        return composed
+
+def _stored_hit(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> search_service_pb2.Hit:
+    return search_service_pb2.Hit.FromString(bytes(searcher.doc(address).get_first(SOURCE) or b""))
 
 
 def _filtered(query: tantivy.Query | None, filters: list[tantivy.Query]) -> tantivy.Query:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 _LATIN: Final = "ABCEHKMOPTXYabcehkmoptxy"
@@ -32,11 +33,15 @@ _PART: Final = re.compile(r"[^\W_]+")
 # A longer word beside a number is no code: `iPhone 12`, `Bizhub 220`, but not `размерами 100`.
 _LETTERS: Final = 8
 _ATOM: Final = re.compile(r"[0-9]+|[^\W\d_]+")
-_NUMBER: Final = re.compile(r"[0-9]+")
 _BETWEEN: Final = re.compile(r"[\s./,+-]{0,2}")
 _WORD_BEFORE: Final = re.compile(rf"(?<![^\W\d_])([^\W\d_]{{1,{_LETTERS}}}){_BETWEEN.pattern}$")
-_WORD_AFTER: Final = re.compile(rf"{_BETWEEN.pattern}([^\W\d_]{{1,{_LETTERS}}})(?![^\W\d_])")
 _REACH: Final = _LETTERS + 2
+# Numbers next to each other or with a short word between, and the short word behind the last one.
+_SHORT_WORD: Final = rf"[^\W\d_]{{1,{_LETTERS}}}(?![^\W\d_])"
+_RUN: Final = re.compile(
+    rf"[0-9]+(?:{_BETWEEN.pattern}(?:{_SHORT_WORD}{_BETWEEN.pattern})?[0-9]+)*(?:{_BETWEEN.pattern}{_SHORT_WORD})?"
+)
+_REMEMBERED: Final = 64  # characters of a run: what is longer does not come again
 
 
 class Code(NamedTuple):
@@ -126,18 +131,43 @@ def spellings(character: str) -> str:
 
 def _list_codes(text: str) -> Iterator[str]:
     """Yield the pairs of neighbours in all codes, and the numbers of codes, which people type alone: `540`."""
-    former, former_end = "", 0
-    for found in _NUMBER.finditer(text):
-        number, (start, end) = found[0], found.span()
-        if former and start - former_end <= 2 and _BETWEEN.fullmatch(text, former_end, start):
-            yield join(former, number)
-        if word := _WORD_BEFORE.search(text, max(0, start - _REACH), start):
-            yield join(word[1], number)
-        if word := _WORD_AFTER.match(text, end):
-            yield join(number, word[1])
-        if len(number) > 1 and (text[start - 1 : start].isalpha() or text[end : end + 1].isalpha()):
-            yield number
-        former, former_end = number, end
+    for run in _RUN.finditer(text):
+        start, end = run.span()
+        word = _WORD_BEFORE.search(text, max(0, start - _REACH), start)
+        before, after = text[start - 1 : start], text[end : end + 1]
+        read = _codes_of if end - start <= _REMEMBERED else _codes_of.__wrapped__
+        yield from read(word[1] if word else "", run[0], before.isalpha(), after.isalpha())
+
+
+@lru_cache(maxsize=16_384)
+def _codes_of(word: str, run: str, is_after_letter: bool, is_before_letter: bool) -> tuple[str, ...]:
+    """Return the codes of a run of numbers with the words between them; catalogues have the same ones again and again.
+
+    Args:
+        word: before its first number, with a sign or blank at most between; may be empty.
+        run: see `_RUN`.
+        is_after_letter: whether a letter stands right before it.
+        is_before_letter: whether a letter stands right behind it.
+    """
+    codes: list[str] = []
+    atoms = list(_ATOM.finditer(run))
+    former = word
+    for at, atom in enumerate(atoms):
+        number = atom[0]
+        if number[0].isdigit():
+            following = atoms[at + 1][0] if at + 1 < len(atoms) else ""
+            if former:
+                codes.append(join(former, number))
+            if following and not following[0].isdigit():
+                codes.append(join(number, following))
+            start, end = atom.span()
+            is_joined = (run[start - 1].isalpha() if start else is_after_letter) or (
+                run[end].isalpha() if end < len(run) else is_before_letter
+            )
+            if len(number) > 1 and is_joined:
+                codes.append(number)
+        former = number
+    return tuple(codes)
 
 
 def _twin(word: str) -> str:

@@ -38,9 +38,9 @@ class SearchService(SearchServiceServicer):
         """Read the current index."""
         generation = self._search.index_of(request.client).require()
         hit = await asyncio.to_thread(generation.index.get, request.pk) if generation else None
-        if hit is None:
+        if generation is None or hit is None:
             raise NotFound("DOCUMENT_NOT_FOUND", f"The index of {request.client} has no document {request.pk!r}.")
-        return hit
+        return generation.index.show(hit, is_body=request.bodies)
 
     async def GetIndexStatus(
         self, request: search_service_pb2.GetIndexStatusRequest, context: Context

@@ -22,7 +22,7 @@ DOCUMENT_ACTION_UPSERT: DocumentAction
 DOCUMENT_ACTION_DELETE: DocumentAction
 
 class RawDocument(_message.Message):
-    __slots__ = ("pk", "version", "timestamp", "action", "epoch", "ttl", "fields", "embeddings")
+    __slots__ = ("pk", "version", "timestamp", "action", "epoch", "ttl", "fields", "embeddings", "body")
     PK_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
@@ -31,6 +31,7 @@ class RawDocument(_message.Message):
     TTL_FIELD_NUMBER: _ClassVar[int]
     FIELDS_FIELD_NUMBER: _ClassVar[int]
     EMBEDDINGS_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
     pk: str
     version: int
     timestamp: _timestamp_pb2.Timestamp
@@ -39,7 +40,8 @@ class RawDocument(_message.Message):
     ttl: _duration_pb2.Duration
     fields: _containers.RepeatedCompositeFieldContainer[Field]
     embeddings: _containers.RepeatedCompositeFieldContainer[Embedding]
-    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[DocumentAction, str]] = ..., epoch: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fields: _Optional[_Iterable[_Union[Field, _Mapping]]] = ..., embeddings: _Optional[_Iterable[_Union[Embedding, _Mapping]]] = ...) -> None: ...
+    body: str
+    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[DocumentAction, str]] = ..., epoch: _Optional[int] = ..., ttl: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fields: _Optional[_Iterable[_Union[Field, _Mapping]]] = ..., embeddings: _Optional[_Iterable[_Union[Embedding, _Mapping]]] = ..., body: _Optional[str] = ...) -> None: ...
 
 class Field(_message.Message):
     __slots__ = ("name", "values")

@@ -27,7 +27,7 @@ from classifeed.documents.v1 import index_queue_service_pb2 as classifeed_dot_do
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,classifeed/documents/v1/index_document.proto\x12\x17\x63lassifeed.documents.v1\x1a&classifeed/documents/v1/document.proto\x1a\x31\x63lassifeed/documents/v1/index_queue_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfa\x02\n\rIndexDocument\x12\x0e\n\x06\x63lient\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\n\n\x02pk\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12-\n\ttimestamp\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\x06\x61\x63tion\x18\x06 \x01(\x0e\x32\'.classifeed.documents.v1.DocumentAction\x12.\n\x06\x66ields\x18\x07 \x03(\x0b\x32\x1e.classifeed.documents.v1.Field\x12\x36\n\nembeddings\x18\x08 \x03(\x0b\x32\".classifeed.documents.v1.Embedding\x12\r\n\x05\x66\x65nce\x18\t \x01(\x03\x12\x32\n\x05queue\x18\n \x01(\x0e\x32#.classifeed.documents.v1.IndexQueue\x12\r\n\x05shard\x18\x0b \x01(\x05\x12\x0b\n\x03idx\x18\x0c \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n,classifeed/documents/v1/index_document.proto\x12\x17\x63lassifeed.documents.v1\x1a&classifeed/documents/v1/document.proto\x1a\x31\x63lassifeed/documents/v1/index_queue_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x03\n\rIndexDocument\x12\x0e\n\x06\x63lient\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\n\n\x02pk\x18\x03 \x01(\t\x12\x0f\n\x07version\x18\x04 \x01(\x03\x12-\n\ttimestamp\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\x06\x61\x63tion\x18\x06 \x01(\x0e\x32\'.classifeed.documents.v1.DocumentAction\x12.\n\x06\x66ields\x18\x07 \x03(\x0b\x32\x1e.classifeed.documents.v1.Field\x12\x36\n\nembeddings\x18\x08 \x03(\x0b\x32\".classifeed.documents.v1.Embedding\x12\r\n\x05\x66\x65nce\x18\t \x01(\x03\x12\x32\n\x05queue\x18\n \x01(\x0e\x32#.classifeed.documents.v1.IndexQueue\x12\r\n\x05shard\x18\x0b \x01(\x05\x12\x0b\n\x03idx\x18\x0c \x01(\x03\x12\x0c\n\x04\x62ody\x18\r \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,5 +35,5 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.documents.v1.ind
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_INDEXDOCUMENT']._serialized_start=198
-  _globals['_INDEXDOCUMENT']._serialized_end=576
+  _globals['_INDEXDOCUMENT']._serialized_end=590
 # @@protoc_insertion_point(module_scope)

@@ -12,7 +12,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class IndexDocument(_message.Message):
-    __slots__ = ("client", "epoch", "pk", "version", "timestamp", "action", "fields", "embeddings", "fence", "queue", "shard", "idx")
+    __slots__ = ("client", "epoch", "pk", "version", "timestamp", "action", "fields", "embeddings", "fence", "queue", "shard", "idx", "body")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     PK_FIELD_NUMBER: _ClassVar[int]
@@ -25,6 +25,7 @@ class IndexDocument(_message.Message):
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     SHARD_FIELD_NUMBER: _ClassVar[int]
     IDX_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
     client: str
     epoch: int
     pk: str
@@ -37,4 +38,5 @@ class IndexDocument(_message.Message):
     queue: _index_queue_service_pb2.IndexQueue
     shard: int
     idx: int
-    def __init__(self, client: _Optional[str] = ..., epoch: _Optional[int] = ..., pk: _Optional[str] = ..., version: _Optional[int] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[_document_pb2.DocumentAction, str]] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., embeddings: _Optional[_Iterable[_Union[_document_pb2.Embedding, _Mapping]]] = ..., fence: _Optional[int] = ..., queue: _Optional[_Union[_index_queue_service_pb2.IndexQueue, str]] = ..., shard: _Optional[int] = ..., idx: _Optional[int] = ...) -> None: ...
+    body: str
+    def __init__(self, client: _Optional[str] = ..., epoch: _Optional[int] = ..., pk: _Optional[str] = ..., version: _Optional[int] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., action: _Optional[_Union[_document_pb2.DocumentAction, str]] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., embeddings: _Optional[_Iterable[_Union[_document_pb2.Embedding, _Mapping]]] = ..., fence: _Optional[int] = ..., queue: _Optional[_Union[_index_queue_service_pb2.IndexQueue, str]] = ..., shard: _Optional[int] = ..., idx: _Optional[int] = ..., body: _Optional[str] = ...) -> None: ...

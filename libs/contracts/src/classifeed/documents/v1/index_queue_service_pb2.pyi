@@ -41,16 +41,18 @@ class QueueElement(_message.Message):
     def __init__(self, position: _Optional[_Union[QueueCursor, _Mapping]] = ..., document: _Optional[_Union[_document_pb2.RawDocument, _Mapping]] = ..., traceparent: _Optional[str] = ...) -> None: ...
 
 class ReadElementsRequest(_message.Message):
-    __slots__ = ("client", "cursors", "limit", "max_wait_ms")
+    __slots__ = ("client", "cursors", "limit", "max_wait_ms", "bodies")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     CURSORS_FIELD_NUMBER: _ClassVar[int]
     LIMIT_FIELD_NUMBER: _ClassVar[int]
     MAX_WAIT_MS_FIELD_NUMBER: _ClassVar[int]
+    BODIES_FIELD_NUMBER: _ClassVar[int]
     client: str
     cursors: _containers.RepeatedCompositeFieldContainer[QueueCursor]
     limit: int
     max_wait_ms: int
-    def __init__(self, client: _Optional[str] = ..., cursors: _Optional[_Iterable[_Union[QueueCursor, _Mapping]]] = ..., limit: _Optional[int] = ..., max_wait_ms: _Optional[int] = ...) -> None: ...
+    bodies: bool
+    def __init__(self, client: _Optional[str] = ..., cursors: _Optional[_Iterable[_Union[QueueCursor, _Mapping]]] = ..., limit: _Optional[int] = ..., max_wait_ms: _Optional[int] = ..., bodies: _Optional[bool] = ...) -> None: ...
 
 class ReadElementsResponse(_message.Message):
     __slots__ = ("elements", "next")
@@ -157,18 +159,20 @@ class RefillResponse(_message.Message):
     def __init__(self, elements: _Optional[int] = ..., next: _Optional[_Union[RegistryPosition, _Mapping]] = ..., last_idx: _Optional[int] = ...) -> None: ...
 
 class ScanDocumentsRequest(_message.Message):
-    __slots__ = ("client", "shard", "after", "epoch", "limit_bytes")
+    __slots__ = ("client", "shard", "after", "epoch", "limit_bytes", "bodies")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     SHARD_FIELD_NUMBER: _ClassVar[int]
     AFTER_FIELD_NUMBER: _ClassVar[int]
     EPOCH_FIELD_NUMBER: _ClassVar[int]
     LIMIT_BYTES_FIELD_NUMBER: _ClassVar[int]
+    BODIES_FIELD_NUMBER: _ClassVar[int]
     client: str
     shard: int
     after: RegistryPosition
     epoch: int
     limit_bytes: int
-    def __init__(self, client: _Optional[str] = ..., shard: _Optional[int] = ..., after: _Optional[_Union[RegistryPosition, _Mapping]] = ..., epoch: _Optional[int] = ..., limit_bytes: _Optional[int] = ...) -> None: ...
+    bodies: bool
+    def __init__(self, client: _Optional[str] = ..., shard: _Optional[int] = ..., after: _Optional[_Union[RegistryPosition, _Mapping]] = ..., epoch: _Optional[int] = ..., limit_bytes: _Optional[int] = ..., bodies: _Optional[bool] = ...) -> None: ...
 
 class ScanDocumentsResponse(_message.Message):
     __slots__ = ("documents", "next", "unreadable")

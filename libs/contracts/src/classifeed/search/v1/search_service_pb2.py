@@ -28,7 +28,7 @@ from classifeed.documents.v1 import receiver_service_pb2 as classifeed_dot_docum
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)classifeed/search/v1/search_service.proto\x12\x14\x63lassifeed.search.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\x1a.classifeed/documents/v1/receiver_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa6\x01\n\x06\x46ilter\x12,\n\x05\x66ield\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,63}$\x12,\n\x05terms\x18\x02 \x01(\x0b\x32\x1b.classifeed.search.v1.TermsH\x00\x12,\n\x05range\x18\x03 \x01(\x0b\x32\x1b.classifeed.search.v1.RangeH\x00\x42\x12\n\tcondition\x12\x05\xbaH\x02\x08\x01\"D\n\x05Terms\x12;\n\x06values\x18\x01 \x03(\x0b\x32\x1e.classifeed.documents.v1.ValueB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\"a\n\x05Range\x12,\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1e.classifeed.documents.v1.Value\x12*\n\x02to\x18\x02 \x01(\x0b\x32\x1e.classifeed.documents.v1.Value\"K\n\x04Sort\x12/\n\x05\x66ield\x18\x01 \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,63})?$\x12\x12\n\ndescending\x18\x02 \x01(\x08\"\xca\x02\n\rSearchRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x17\n\x05query\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\xd0\x0f\x12\x37\n\x07\x66ilters\x18\x03 \x03(\x0b\x32\x1c.classifeed.search.v1.FilterB\x08\xbaH\x05\x92\x01\x02\x10 \x12(\n\x04sort\x18\x04 \x01(\x0b\x32\x1a.classifeed.search.v1.Sort\x12\x1d\n\tpage_size\x18\x05 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x42\n\x08\x61t_least\x18\x07 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\x12#\n\nconditions\x18\x08 \x03(\tB\x0f\xbaH\x0c\x92\x01\t\x10 \"\x05r\x03\x18\xd0\x0f\"\xc3\x01\n\x03Hit\x12\n\n\x02pk\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\r\n\x05score\x18\x03 \x01(\x01\x12.\n\x06\x66ields\x18\x04 \x03(\x0b\x32\x1e.classifeed.documents.v1.Field\x12\x30\n\x0c\x63ompose_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nindex_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x8b\x01\n\x0eSearchResponse\x12\'\n\x04hits\x18\x01 \x03(\x0b\x32\x19.classifeed.search.v1.Hit\x12\r\n\x05total\x18\x02 \x01(\x03\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12(\n\x04hint\x18\x04 \x01(\x0b\x32\x1a.classifeed.search.v1.Hint\"I\n\x04Hint\x12\x11\n\tunmatched\x18\x01 \x03(\t\x12\x10\n\x08left_out\x18\x02 \x03(\t\x12\r\n\x05query\x18\x03 \x01(\t\x12\r\n\x05total\x18\x04 \x01(\x03\"E\n\x12GetDocumentRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x16\n\x02pk\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\xb0\t\"0\n\x15GetIndexStatusRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \"\xda\x01\n\x0bIndexStatus\x12\x11\n\tdocuments\x18\x01 \x01(\x03\x12\x39\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition\x12\x33\n\x07rebuild\x18\x03 \x01(\x0b\x32\".classifeed.search.v1.IndexRebuild\x12\x14\n\x0c\x65qual_shards\x18\x04 \x01(\x05\x12\x18\n\x10\x64iffering_shards\x18\x05 \x03(\x05\x12\x18\n\x10\x63\x61tch_up_records\x18\x06 \x01(\x03\"X\n\x0cIndexRebuild\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0e\n\x06shards\x18\x02 \x01(\x05\x12\x11\n\tdocuments\x18\x03 \x01(\x03\x12\x15\n\rserves_former\x18\x04 \x01(\x08\"+\n\x10GetDigestRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \"{\n\x10IndexShardDigest\x12\r\n\x05shard\x18\x01 \x01(\x05\x12\x11\n\tdocuments\x18\x02 \x01(\x03\x12\r\n\x05sum_a\x18\x03 \x01(\x03\x12\r\n\x05sum_b\x18\x04 \x01(\x03\x12\x10\n\x08main_idx\x18\x05 \x01(\x03\x12\x15\n\remergency_idx\x18\x06 \x01(\x03\"L\n\x11GetDigestResponse\x12\x37\n\x07\x64igests\x18\x01 \x03(\x0b\x32&.classifeed.search.v1.IndexShardDigest2\x8c\x03\n\rSearchService\x12X\n\x06Search\x12#.classifeed.search.v1.SearchRequest\x1a$.classifeed.search.v1.SearchResponse\"\x03\x90\x02\x01\x12W\n\x0bGetDocument\x12(.classifeed.search.v1.GetDocumentRequest\x1a\x19.classifeed.search.v1.Hit\"\x03\x90\x02\x01\x12\x65\n\x0eGetIndexStatus\x12+.classifeed.search.v1.GetIndexStatusRequest\x1a!.classifeed.search.v1.IndexStatus\"\x03\x90\x02\x01\x12\x61\n\tGetDigest\x12&.classifeed.search.v1.GetDigestRequest\x1a\'.classifeed.search.v1.GetDigestResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)classifeed/search/v1/search_service.proto\x12\x14\x63lassifeed.search.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\x1a.classifeed/documents/v1/receiver_service.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xa6\x01\n\x06\x46ilter\x12,\n\x05\x66ield\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,63}$\x12,\n\x05terms\x18\x02 \x01(\x0b\x32\x1b.classifeed.search.v1.TermsH\x00\x12,\n\x05range\x18\x03 \x01(\x0b\x32\x1b.classifeed.search.v1.RangeH\x00\x42\x12\n\tcondition\x12\x05\xbaH\x02\x08\x01\"D\n\x05Terms\x12;\n\x06values\x18\x01 \x03(\x0b\x32\x1e.classifeed.documents.v1.ValueB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\"a\n\x05Range\x12,\n\x04\x66rom\x18\x01 \x01(\x0b\x32\x1e.classifeed.documents.v1.Value\x12*\n\x02to\x18\x02 \x01(\x0b\x32\x1e.classifeed.documents.v1.Value\"K\n\x04Sort\x12/\n\x05\x66ield\x18\x01 \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,63})?$\x12\x12\n\ndescending\x18\x02 \x01(\x08\"\xda\x02\n\rSearchRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x17\n\x05query\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\xd0\x0f\x12\x37\n\x07\x66ilters\x18\x03 \x03(\x0b\x32\x1c.classifeed.search.v1.FilterB\x08\xbaH\x05\x92\x01\x02\x10 \x12(\n\x04sort\x18\x04 \x01(\x0b\x32\x1a.classifeed.search.v1.Sort\x12\x1d\n\tpage_size\x18\x05 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x06 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\x42\n\x08\x61t_least\x18\x07 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\x12#\n\nconditions\x18\x08 \x03(\tB\x0f\xbaH\x0c\x92\x01\t\x10 \"\x05r\x03\x18\xd0\x0f\x12\x0e\n\x06\x62odies\x18\t \x01(\x08\"\xd1\x01\n\x03Hit\x12\n\n\x02pk\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\r\n\x05score\x18\x03 \x01(\x01\x12.\n\x06\x66ields\x18\x04 \x03(\x0b\x32\x1e.classifeed.documents.v1.Field\x12\x30\n\x0c\x63ompose_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nindex_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x62ody\x18\x07 \x01(\t\"\x8b\x01\n\x0eSearchResponse\x12\'\n\x04hits\x18\x01 \x03(\x0b\x32\x19.classifeed.search.v1.Hit\x12\r\n\x05total\x18\x02 \x01(\x03\x12\x17\n\x0fnext_page_token\x18\x03 \x01(\t\x12(\n\x04hint\x18\x04 \x01(\x0b\x32\x1a.classifeed.search.v1.Hint\"I\n\x04Hint\x12\x11\n\tunmatched\x18\x01 \x03(\t\x12\x10\n\x08left_out\x18\x02 \x03(\t\x12\r\n\x05query\x18\x03 \x01(\t\x12\r\n\x05total\x18\x04 \x01(\x03\"U\n\x12GetDocumentRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \x12\x16\n\x02pk\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01(\xb0\t\x12\x0e\n\x06\x62odies\x18\x03 \x01(\x08\"0\n\x15GetIndexStatusRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \"\xda\x01\n\x0bIndexStatus\x12\x11\n\tdocuments\x18\x01 \x01(\x03\x12\x39\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition\x12\x33\n\x07rebuild\x18\x03 \x01(\x0b\x32\".classifeed.search.v1.IndexRebuild\x12\x14\n\x0c\x65qual_shards\x18\x04 \x01(\x05\x12\x18\n\x10\x64iffering_shards\x18\x05 \x03(\x05\x12\x18\n\x10\x63\x61tch_up_records\x18\x06 \x01(\x03\"X\n\x0cIndexRebuild\x12\x0e\n\x06reason\x18\x01 \x01(\t\x12\x0e\n\x06shards\x18\x02 \x01(\x05\x12\x11\n\tdocuments\x18\x03 \x01(\x03\x12\x15\n\rserves_former\x18\x04 \x01(\x08\"+\n\x10GetDigestRequest\x12\x17\n\x06\x63lient\x18\x01 \x01(\tB\x07\xbaH\x04r\x02\x18 \"{\n\x10IndexShardDigest\x12\r\n\x05shard\x18\x01 \x01(\x05\x12\x11\n\tdocuments\x18\x02 \x01(\x03\x12\r\n\x05sum_a\x18\x03 \x01(\x03\x12\r\n\x05sum_b\x18\x04 \x01(\x03\x12\x10\n\x08main_idx\x18\x05 \x01(\x03\x12\x15\n\remergency_idx\x18\x06 \x01(\x03\"L\n\x11GetDigestResponse\x12\x37\n\x07\x64igests\x18\x01 \x03(\x0b\x32&.classifeed.search.v1.IndexShardDigest2\x8c\x03\n\rSearchService\x12X\n\x06Search\x12#.classifeed.search.v1.SearchRequest\x1a$.classifeed.search.v1.SearchResponse\"\x03\x90\x02\x01\x12W\n\x0bGetDocument\x12(.classifeed.search.v1.GetDocumentRequest\x1a\x19.classifeed.search.v1.Hit\"\x03\x90\x02\x01\x12\x65\n\x0eGetIndexStatus\x12+.classifeed.search.v1.GetIndexStatusRequest\x1a!.classifeed.search.v1.IndexStatus\"\x03\x90\x02\x01\x12\x61\n\tGetDigest\x12&.classifeed.search.v1.GetDigestRequest\x1a\'.classifeed.search.v1.GetDigestResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -82,27 +82,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SORT']._serialized_start=555
   _globals['_SORT']._serialized_end=630
   _globals['_SEARCHREQUEST']._serialized_start=633
-  _globals['_SEARCHREQUEST']._serialized_end=963
-  _globals['_HIT']._serialized_start=966
-  _globals['_HIT']._serialized_end=1161
-  _globals['_SEARCHRESPONSE']._serialized_start=1164
-  _globals['_SEARCHRESPONSE']._serialized_end=1303
-  _globals['_HINT']._serialized_start=1305
-  _globals['_HINT']._serialized_end=1378
-  _globals['_GETDOCUMENTREQUEST']._serialized_start=1380
-  _globals['_GETDOCUMENTREQUEST']._serialized_end=1449
-  _globals['_GETINDEXSTATUSREQUEST']._serialized_start=1451
-  _globals['_GETINDEXSTATUSREQUEST']._serialized_end=1499
-  _globals['_INDEXSTATUS']._serialized_start=1502
-  _globals['_INDEXSTATUS']._serialized_end=1720
-  _globals['_INDEXREBUILD']._serialized_start=1722
-  _globals['_INDEXREBUILD']._serialized_end=1810
-  _globals['_GETDIGESTREQUEST']._serialized_start=1812
-  _globals['_GETDIGESTREQUEST']._serialized_end=1855
-  _globals['_INDEXSHARDDIGEST']._serialized_start=1857
-  _globals['_INDEXSHARDDIGEST']._serialized_end=1980
-  _globals['_GETDIGESTRESPONSE']._serialized_start=1982
-  _globals['_GETDIGESTRESPONSE']._serialized_end=2058
-  _globals['_SEARCHSERVICE']._serialized_start=2061
-  _globals['_SEARCHSERVICE']._serialized_end=2457
+  _globals['_SEARCHREQUEST']._serialized_end=979
+  _globals['_HIT']._serialized_start=982
+  _globals['_HIT']._serialized_end=1191
+  _globals['_SEARCHRESPONSE']._serialized_start=1194
+  _globals['_SEARCHRESPONSE']._serialized_end=1333
+  _globals['_HINT']._serialized_start=1335
+  _globals['_HINT']._serialized_end=1408
+  _globals['_GETDOCUMENTREQUEST']._serialized_start=1410
+  _globals['_GETDOCUMENTREQUEST']._serialized_end=1495
+  _globals['_GETINDEXSTATUSREQUEST']._serialized_start=1497
+  _globals['_GETINDEXSTATUSREQUEST']._serialized_end=1545
+  _globals['_INDEXSTATUS']._serialized_start=1548
+  _globals['_INDEXSTATUS']._serialized_end=1766
+  _globals['_INDEXREBUILD']._serialized_start=1768
+  _globals['_INDEXREBUILD']._serialized_end=1856
+  _globals['_GETDIGESTREQUEST']._serialized_start=1858
+  _globals['_GETDIGESTREQUEST']._serialized_end=1901
+  _globals['_INDEXSHARDDIGEST']._serialized_start=1903
+  _globals['_INDEXSHARDDIGEST']._serialized_end=2026
+  _globals['_GETDIGESTRESPONSE']._serialized_start=2028
+  _globals['_GETDIGESTRESPONSE']._serialized_end=2104
+  _globals['_SEARCHSERVICE']._serialized_start=2107
+  _globals['_SEARCHSERVICE']._serialized_end=2503
 # @@protoc_insertion_point(module_scope)

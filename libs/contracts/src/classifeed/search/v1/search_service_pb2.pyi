@@ -44,7 +44,7 @@ class Sort(_message.Message):
     def __init__(self, field: _Optional[str] = ..., descending: _Optional[bool] = ...) -> None: ...
 
 class SearchRequest(_message.Message):
-    __slots__ = ("client", "query", "filters", "sort", "page_size", "page_token", "at_least", "conditions")
+    __slots__ = ("client", "query", "filters", "sort", "page_size", "page_token", "at_least", "conditions", "bodies")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     FILTERS_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +53,7 @@ class SearchRequest(_message.Message):
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     AT_LEAST_FIELD_NUMBER: _ClassVar[int]
     CONDITIONS_FIELD_NUMBER: _ClassVar[int]
+    BODIES_FIELD_NUMBER: _ClassVar[int]
     client: str
     query: str
     filters: _containers.RepeatedCompositeFieldContainer[Filter]
@@ -61,23 +62,26 @@ class SearchRequest(_message.Message):
     page_token: str
     at_least: _containers.RepeatedCompositeFieldContainer[_receiver_service_pb2.ShardPosition]
     conditions: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., conditions: _Optional[_Iterable[str]] = ...) -> None: ...
+    bodies: bool
+    def __init__(self, client: _Optional[str] = ..., query: _Optional[str] = ..., filters: _Optional[_Iterable[_Union[Filter, _Mapping]]] = ..., sort: _Optional[_Union[Sort, _Mapping]] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., at_least: _Optional[_Iterable[_Union[_receiver_service_pb2.ShardPosition, _Mapping]]] = ..., conditions: _Optional[_Iterable[str]] = ..., bodies: _Optional[bool] = ...) -> None: ...
 
 class Hit(_message.Message):
-    __slots__ = ("pk", "version", "score", "fields", "compose_time", "index_time")
+    __slots__ = ("pk", "version", "score", "fields", "compose_time", "index_time", "body")
     PK_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     FIELDS_FIELD_NUMBER: _ClassVar[int]
     COMPOSE_TIME_FIELD_NUMBER: _ClassVar[int]
     INDEX_TIME_FIELD_NUMBER: _ClassVar[int]
+    BODY_FIELD_NUMBER: _ClassVar[int]
     pk: str
     version: int
     score: float
     fields: _containers.RepeatedCompositeFieldContainer[_document_pb2.Field]
     compose_time: _timestamp_pb2.Timestamp
     index_time: _timestamp_pb2.Timestamp
-    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., compose_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., index_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    body: str
+    def __init__(self, pk: _Optional[str] = ..., version: _Optional[int] = ..., score: _Optional[float] = ..., fields: _Optional[_Iterable[_Union[_document_pb2.Field, _Mapping]]] = ..., compose_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., index_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., body: _Optional[str] = ...) -> None: ...
 
 class SearchResponse(_message.Message):
     __slots__ = ("hits", "total", "next_page_token", "hint")
@@ -104,12 +108,14 @@ class Hint(_message.Message):
     def __init__(self, unmatched: _Optional[_Iterable[str]] = ..., left_out: _Optional[_Iterable[str]] = ..., query: _Optional[str] = ..., total: _Optional[int] = ...) -> None: ...
 
 class GetDocumentRequest(_message.Message):
-    __slots__ = ("client", "pk")
+    __slots__ = ("client", "pk", "bodies")
     CLIENT_FIELD_NUMBER: _ClassVar[int]
     PK_FIELD_NUMBER: _ClassVar[int]
+    BODIES_FIELD_NUMBER: _ClassVar[int]
     client: str
     pk: str
-    def __init__(self, client: _Optional[str] = ..., pk: _Optional[str] = ...) -> None: ...
+    bodies: bool
+    def __init__(self, client: _Optional[str] = ..., pk: _Optional[str] = ..., bodies: _Optional[bool] = ...) -> None: ...
 
 class GetIndexStatusRequest(_message.Message):
     __slots__ = ("client",)
