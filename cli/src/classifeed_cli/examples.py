@@ -69,6 +69,8 @@ EXAMPLES: Final = {
     "offer explain": ("classifeed offer explain my-shop default S-016",),
     "offer list": ("classifeed offer list my-shop default --limit 10",),
     "offer show": ("classifeed offer show my-shop default S-016",),
+    "picture comparisons": ("classifeed picture comparisons",),
+    "picture confirm": ("classifeed picture confirm 17",),
     "picture delete": ("classifeed picture delete https://shop.example/1.jpg",),
     "picture get": (
         "classifeed picture get https://shop.example/1.jpg --size card",

@@ -83,3 +83,18 @@ class PictureClient(Caller):
         request = picture_service_pb2.ListNamespacesRequest()
         response = self._call(self._pictures.ListNamespaces, request, picture_service_pb2.ListNamespacesResponse)
         return list(response.namespaces)
+
+    def list_comparisons(self) -> list[picture_service_pb2.Comparison]:
+        """Return the newest 20 comparisons of what is kept with what offers use, the newest first."""
+        request = picture_service_pb2.ListComparisonsRequest()
+        wanted = picture_service_pb2.ListComparisonsResponse
+        return list((self._call(self._pictures.ListComparisons, request, wanted)).comparisons)
+
+    def confirm_comparison(self, comparison_id: int) -> picture_service_pb2.Comparison:
+        """Let a held comparison mark or delete what it found unused, and return it; repeated, it changes nothing.
+
+        Raises:
+            Refused: COMPARISON_UNKNOWN or COMPARISON_NOT_HELD.
+        """
+        request = picture_service_pb2.ConfirmComparisonRequest(comparison_id=comparison_id)
+        return self._call(self._pictures.ConfirmComparison, request, picture_service_pb2.Comparison)

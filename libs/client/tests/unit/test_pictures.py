@@ -66,6 +66,15 @@ class PictureService(PictureServiceServicer):
             namespaces=[picture_service_pb2.PictureNamespace(name=name) for name in names]
         )
 
+    async def ListComparisons(self, request: Any, context: Any) -> picture_service_pb2.ListComparisonsResponse:
+        held = picture_service_pb2.Comparison(comparison_id=7, state="COMPARISON_STATE_HELD")
+        return picture_service_pb2.ListComparisonsResponse(comparisons=[held])
+
+    async def ConfirmComparison(self, request: Any, context: Any) -> picture_service_pb2.Comparison:
+        if request.comparison_id != 7:
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "It is not held.")
+        return picture_service_pb2.Comparison(comparison_id=7, state="COMPARISON_STATE_RUNNING")
+
 
 class Calls:
     """One client or the other, called the same way."""
@@ -145,3 +154,11 @@ async def test_namespaces_are_made_and_listed(calls: Calls) -> None:
     namespace = picture_service_pb2.PictureNamespace(name="cards", formats=["jpeg"], quota_bytes=7)
     assert await calls("put_namespace", namespace) == namespace
     assert [each.name for each in await calls("list_namespaces")] == ["offers", "shops"]
+
+
+async def test_comparisons_are_listed_and_confirmed(calls: Calls) -> None:
+    assert [each.comparison_id for each in await calls("list_comparisons")] == [7]
+    confirmed = await calls("confirm_comparison", 7)
+    assert confirmed.state == picture_service_pb2.COMPARISON_STATE_RUNNING
+    with pytest.raises(Refused, match="not held"):
+        await calls("confirm_comparison", 6)

@@ -49,12 +49,13 @@ class Comparisons:
             found = await comparisons.find_comparison(tx, request.comparison_id)
         if found is None:
             raise NotFound(
-                "COMPARISON_UNKNOWN", f"There is no comparison {request.comparison_id}. ListComparisons has the newest."
+                "COMPARISON_UNKNOWN",
+                f"There is no comparison {request.comparison_id}. `classifeed picture comparisons` lists the newest.",
             )
         if not found.is_confirmed:
             raise FailedPrecondition(
                 "COMPARISON_NOT_HELD",
-                f"The comparison {found.comparison_id} is {found.state}. Only one that is HELD needs to be confirmed.",
+                f"Comparison {found.comparison_id} is {found.state}. Only one that is HELD can be confirmed.",
             )
         return _message(found)
 
