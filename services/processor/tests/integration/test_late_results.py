@@ -17,6 +17,7 @@ from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_processor.app.take_results import take_results
+from classifeed_processor.domain.statistics import LISTED_A_CODE, NOTED_A_TASK, unlisted_of
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.metrics import LATE_DROPPED
 
@@ -46,6 +47,15 @@ def late_result(key: TaskKey, *external_ids: str, counted: str | None = "OFFER_C
             for external_id in external_ids
         ],
     )
+
+
+def failed_pictures(key: TaskKey, *external_ids: str) -> LateResult:
+    result = late_result(key, *external_ids, counted=None)
+    for late in result.errors:
+        error = late.error
+        error.level, error.kind, error.code = ISSUE_LEVEL_WARNING, ISSUE_KIND_PICTURE, "PICTURE_NOT_FOUND"
+        error.excerpt = f"https://shop.example/{error.external_id}.jpg"
+    return result
 
 
 async def test_late_refusal_moves_one_once_after_the_task_ended(
@@ -96,13 +106,9 @@ async def test_a_picture_that_could_not_be_had_is_a_warning_and_moves_no_count(
     key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))
     await processor.wait_end(key)
     await processor.stop()
-    result = late_result(key, "a1", counted=None)
-    error = result.errors[0].error
-    error.level, error.kind, error.code = ISSUE_LEVEL_WARNING, ISSUE_KIND_PICTURE, "PICTURE_NOT_FOUND"
-    error.excerpt = "https://shop.example/a.jpg"
     for _ in range(2):
         async with processor.database.transaction() as tx:
-            await take_results(tx, processor.jobs, [result])
+            await take_results(tx, processor.jobs, [failed_pictures(key, "a1")])
     statistics = (await processor.task(key)).statistics
     assert (statistics.added, statistics.rejected_moderation, statistics.errors) == (1, 0, 0)
     assert statistics.warnings == 1
@@ -114,3 +120,31 @@ async def test_a_task_that_is_gone_drops_and_counts(make_processor: MakeProcesso
     async with processor.database.transaction() as tx:
         moved = await take_results(tx, processor.jobs, [late_result(TaskKey("nobody", "default", 5), "a1", "a2")])
     assert (moved, LATE_DROPPED._value.get() - before) == (set(), 2)
+
+
+async def test_pictures_without_number_are_counted_and_few_are_kept(
+    make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
+) -> None:
+    """What moves a count is noted all the same: twice said, it moves once."""
+    processor = await make_processor()
+    processor.start()
+    key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))
+    await processor.wait_end(key)
+    await processor.stop()
+    many = failed_pictures(key, *(f"p{number:05}" for number in range(NOTED_A_TASK - 1)))
+    more = failed_pictures(key, "q1", "q2", "q3")
+    refused = late_result(key, "a1")
+    refused.errors[0].error.excerpt = "bad"
+    for result in (many, many, more, refused, refused):
+        async with processor.database.transaction() as tx:
+            await take_results(tx, processor.jobs, [result])
+    statistics = (await processor.task(key)).statistics
+    assert (statistics.warnings, statistics.errors) == (NOTED_A_TASK + 2, 1)
+    assert (statistics.added, statistics.rejected_moderation) == (0, 1)
+    unlisted = {"PICTURE_NOT_FOUND": NOTED_A_TASK + 2 - LISTED_A_CODE}
+    assert unlisted_of(statistics, level=0, kind=0, code="") == unlisted, "the list says how many more there are"
+    async with processor.database.connection() as connection:
+        noted = await (await connection.execute("SELECT count(*) FROM late_errors")).fetchone()
+        listed = await (await connection.execute("SELECT code, count(*) FROM offer_errors GROUP BY 1")).fetchall()
+    assert noted == (NOTED_A_TASK + 1,), "with the refusal, which is always noted"
+    assert dict(listed) == {"PICTURE_NOT_FOUND": LISTED_A_CODE, "TEXT_FORBIDDEN": 1}

@@ -24,6 +24,7 @@ ERRORS: dict[str, list[Any]] = {
         "excerpts", "values", "expecteds", "titles", "messages", "suggestions", "counts",
     )
 }  # fmt: skip
+LATE: dict[str, Any] = {"external_ids": ["o3"], "error_ids": ["e"], "move": [False], "limit": 100}
 OLD = {"kept": 5, "limit": 10, "succeeded": 3, "superseded": 5, "canceled": 6, "finished": [2, 3, 4]}
 HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("tasks.sql", "lock_counter", TASK),
@@ -50,6 +51,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("results.sql", "note_replies", BATCHES),
     ("results.sql", "lock_statistics", TASK),
     ("results.sql", "insert_errors", TASK | {"run": 1} | ERRORS),
+    ("results.sql", "note_late_errors", TASK | LATE),
     ("cleaning.sql", "list_old_tasks", TASKS | OLD),
     ("cleaning.sql", "delete_errors", TASKS | {"limit": 10}),
     ("cleaning.sql", "delete_batches", TASKS | {"limit": 10}),
@@ -97,6 +99,12 @@ async def seeded(migrated_database: MigratedDatabase) -> Database:
             SELECT seller_id, namespace, task_id, 'o' || e, md5(e::text), 1, e, 1 + e % 2, 1, 'PRICE_INVALID', 'price',
                    e, 1, '', '', '', '', '', '', ''
             FROM tasks, generate_series(1, 10) e
+            """
+        )
+        await tx.execute(
+            """
+            INSERT INTO late_errors
+            SELECT seller_id, namespace, task_id, 'o' || e, md5(e::text) FROM tasks, generate_series(1, 10) e
             """
         )
     async with database.connection() as connection:

@@ -28,7 +28,14 @@ from classifeed_jobs import JobStore
 from classifeed_processor.app.finish_task import begin_next, finish_task
 from classifeed_processor.app.report_load import report_held, report_offers
 from classifeed_processor.domain.faults import FeedFault
-from classifeed_processor.domain.statistics import add_changed, add_counts, add_issues, add_stage, move_late
+from classifeed_processor.domain.statistics import (
+    NOTED_A_TASK,
+    add_changed,
+    add_counts,
+    add_issues,
+    add_stage,
+    move_late,
+)
 from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
 from classifeed_processor.metrics import LATE_DROPPED
 from classifeed_processor.store import results, tasks
@@ -167,13 +174,17 @@ class _Taking:
             await self._go_on(key, task, lost)
 
     async def take_late(self, reply: LateResult) -> None:
-        """Take in what was found out about offers of a task later, whatever became of the task. Each counts once."""
+        """Take in what was found out about offers of a task later, whatever became of the task.
+
+        Each counts once. Past NOTED_A_TASK what moves no count is counted each time it is sent: a row for each of
+        millions of pictures at a host that is away would be more than the load itself.
+        """
         key = key_of(reply)
         task = self._found.get(key)
         if task is None:
             LATE_DROPPED.inc(len(reply.errors))
             return
-        new = await results.note_late_errors(self._tx, key, [late.error for late in reply.errors])
+        new = await results.note_late_errors(self._tx, key, reply.errors, limit=NOTED_A_TASK)
         statistics = await results.lock_statistics(self._tx, key, task.run)
         errors: list[OfferError] = []
         for late in reply.errors:

@@ -14,6 +14,8 @@ from classifeed.feeds.v1.task_pb2 import FeedStatistics, IssueCount
 OUTCOMES = ("added", "updated", "unchanged", "rejected_validation", "rejected_moderation", "skipped", "duplicates")
 LISTED_A_CODE: Final = 100
 LISTED_A_TASK: Final = 10_000
+NOTED_A_TASK: Final = 10_000
+"""Errors that came late of which it is noted that they were counted."""
 COUNTED_FIELDS: Final = 500
 FURTHER_FIELDS: Final = "…"
 _SAMPLES: Final = 3

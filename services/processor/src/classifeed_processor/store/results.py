@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.offer_results_pb2 import LateError
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_processor.domain.tasks import TaskKey
@@ -107,11 +108,18 @@ async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferEr
     await tx.execute(_INSERT_ERRORS, {**key._asdict(), "run": run, **columns})
 
 
-async def note_late_errors(tx: Tx, key: TaskKey, errors: Sequence[OfferError]) -> set[tuple[str, str]]:
-    """Note what was found out late; return what was not known before, as (external id, error id)."""
+async def note_late_errors(tx: Tx, key: TaskKey, late: Sequence[LateError], *, limit: int) -> set[tuple[str, str]]:
+    """Note what was found out late; return what was not known before, as (external id, error id).
+
+    Args:
+        limit: the most rows of the task that errors are noted in which move no count; those past it are not known the
+            next time either.
+    """
     columns = {
-        "external_ids": [error.external_id for error in errors],
-        "error_ids": [error.error_id for error in errors],
+        "external_ids": [each.error.external_id for each in late],
+        "error_ids": [each.error.error_id for each in late],
+        "move": [bool(each.counted) for each in late],
+        "limit": limit,
     }
     rows = await (await tx.execute(_NOTE_LATE_ERRORS, {**key._asdict(), **columns})).fetchall()
     return {(row[0], row[1]) for row in rows}

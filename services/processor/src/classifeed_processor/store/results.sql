@@ -51,9 +51,33 @@ FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigin
 ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING
 
 -- name: note_late_errors
--- Only the first time that something is found out counts; the rows that come back are those.
-INSERT INTO late_errors (seller_id, namespace, task_id, external_id, error_id)
-SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id
-FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[]) AS n(external_id, error_id)
-ON CONFLICT DO NOTHING
-RETURNING external_id, error_id
+-- Only the first time that something is found out counts; the rows that come back are those. What moves a count is noted
+-- always; of the rest no more than %(limit)s rows of the task, and what is past them comes back each time that it is found out.
+WITH n AS (
+    SELECT external_id, error_id, bool_or(moves) AS moves
+    FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(move)s::boolean[]) AS u (external_id, error_id, moves)
+    GROUP BY external_id, error_id
+), fresh AS (
+    SELECT n.external_id, n.error_id, n.moves, row_number() OVER (ORDER BY n.moves DESC, n.external_id, n.error_id) AS rank
+    FROM n
+    LEFT JOIN LATERAL (
+        SELECT true AS noted
+        FROM late_errors e
+        WHERE e.seller_id = %(seller_id)s AND e.namespace = %(namespace)s AND e.task_id = %(task_id)s
+          AND e.external_id = n.external_id AND e.error_id = n.error_id
+        LIMIT 1
+    ) AS k ON true
+    WHERE k.noted IS NULL
+), room AS (
+    SELECT %(limit)s - count(*) AS rows_left
+    FROM (SELECT 1
+          FROM late_errors
+          WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
+          LIMIT %(limit)s) AS noted
+), noted AS (
+    INSERT INTO late_errors (seller_id, namespace, task_id, external_id, error_id)
+    SELECT %(seller_id)s, %(namespace)s, %(task_id)s, fresh.external_id, fresh.error_id
+    FROM fresh, room
+    WHERE fresh.moves OR fresh.rank <= room.rows_left
+)
+SELECT external_id, error_id FROM fresh
