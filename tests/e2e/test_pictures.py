@@ -1,4 +1,7 @@
-"""Pictures through the whole suite: from links of a feed to addresses that respond, and failures that sellers read."""
+"""Pictures through the whole suite: from links of a feed to addresses that respond, and failures that sellers read.
+
+The demo plays on this suite too, as its steps show pictures.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,14 @@ from typing import Any
 
 import pytest
 from PIL import Image
+from tools.pictures import RECORDING
+from tools.pictures.recording import COLUMNS, shape_of
 
+from classifeed_cli.commands.demo import play
+from classifeed_cli.commands.demo.story import Story
+from classifeed_cli.platform.installation import Installation
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.terminal.output import Output
 from tests.e2e.metrics import check_metrics
 from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
@@ -22,7 +32,7 @@ _OFFERS = 30
 _KNOBS = {
     "CLASSIFEED_OFFERS_PICTURES": "true",
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
-    "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
+    "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
     "CLASSIFEED_PICTURES_HOST_FIRST_RATE": "20",
 }
 
@@ -111,3 +121,16 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     assert {error["code"] for error in suite.errors(repeated)} >= {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
     assert dict(site.requests) == before
     check_metrics(suite, "pictures")
+
+
+def test_demo_prints_what_the_recording_shows(
+    suite: Suite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(COLUMNS))
+    installation = Installation.find(suite.data)
+    with installation.client() as client:
+        document = play(Story(client, Output(as_json=False), installation, Layout(suite.data), tmp_path))
+    assert shape_of(capsys.readouterr().out) == shape_of(RECORDING.read_text("utf-8")), "make pictures"
+    assert set(document["counts"].values()) == {20_000}
+    assert 0 < document["kill"]["answered_before"] < 20_000
+    assert document["kill"]["pid"] != document["kill"]["pid_after"]

@@ -29,6 +29,7 @@ _VARIABLE: Final = tuple(
         (r" \([\d,]+ a second\)", ""),
         (r"\bin [\d.]+ (ms|s)\b", "in DURATION"),
         (r"127\.0\.0\.1:\d+", "ADDRESS"),
+        (r"/get/offers/\d+/[0-9a-f]{32}/", "/get/PICTURE/"),
         (r"(kill -9|as process) \d+", r"\1 PID"),
         (r"^[\d,]+( of 20,000 offers are stored)", r"COUNT\1"),
         (r"(it finds) [\d,]+( of)", r"\1 COUNT\2"),

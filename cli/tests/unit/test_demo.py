@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,14 +23,17 @@ from classifeed.feeds.v1 import explanation_pb2, feed_pb2, feed_service_pb2, tas
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.commands.demo import kill, play, refused_text, steps
+from classifeed_cli.commands.demo.pictures import serve_pictures
 from classifeed_cli.commands.demo.price_lists import (
     ENGLISH,
+    RUSSIAN,
     ids_of_big_list,
-    sample_file,
+    read_sample,
     write_big_list,
     write_mended,
+    write_sample,
 )
-from classifeed_cli.commands.demo.site import serve_price_list
+from classifeed_cli.commands.demo.site import serve_files, serve_price_list
 from classifeed_cli.commands.demo.steps import STEPS
 from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import environment
@@ -65,9 +69,8 @@ def test_the_shop_mends_three_faults_and_one_price_and_sells_one_item_less(tmp_p
     def items(path: Path) -> list[tuple[str, ...]]:
         return [tuple(part.text or "" for part in item) for item in ET.parse(path).getroot().iter("item")]
 
-    with sample_file(ENGLISH) as sample:
-        before = items(sample)
-    after = items(write_mended(tmp_path / "mended.xml"))
+    before = items(write_sample(tmp_path / ENGLISH, "http://site"))
+    after = items(write_mended(tmp_path / "mended.xml", "http://site"))
     assert (len(before), len(after)) == (24, 23)
     assert len({item[0] for item in before}) == 23
     assert len({item[0] for item in after}) == 23
@@ -92,6 +95,22 @@ def test_site_knows_who_has_the_newest_state() -> None:
         assert ask(link, **{"If-None-Match": '"older"'})[0] == 200
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(link, timeout=60)
+
+
+def test_each_picture_of_the_samples_is_served_but_for_one() -> None:
+    with serve_pictures() as base:
+        found = {name: re.findall(rf"{base}/[a-z]-\d+\.jpg", read_sample(name, base)) for name in (ENGLISH, RUSSIAN)}
+        statuses = {link: status_of(link) for links in found.values() for link in links}
+    assert [link.rpartition("/")[2] for link, status in statuses.items() if status == 404] == ["t-306.jpg"]
+    assert (len(found[ENGLISH]), len(found[RUSSIAN])) == (24, 28)
+    assert all("shop.example/" not in link for link in statuses)
+
+
+def status_of(link: str) -> int:
+    """Return the status of a link whose file is a JPEG; its bytes are looked at."""
+    status, content, _ = ask(link)
+    assert status != 200 or content.startswith(b"\xff\xd8\xff")
+    return status
 
 
 def test_variables_are_for_the_suite_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,8 +189,24 @@ class Loader:
         return feed_pb2.Feed(name=request.name, state=feed_pb2.FeedSourceState(last_fetch=self.fetch()))
 
 
+THUMBNAIL = "/get/offers/1/n1/card"
+PICTURED = {
+    "external_id": "B-101", "status": "OFFER_STATUS_ACTIVE", "last_task_id": 1,
+    "content": {"title": "Bench", "picture_urls": ["http://127.0.0.1:1/b-101.jpg"]},
+    "pictures": [{"url": "http://127.0.0.1:1/b-101.jpg", "state": "OFFER_PICTURE_STATE_STORED",
+                  "info": {"namespace": "offers", "group_id": 1, "name": "n1", "width": 640, "height": 480}}],
+}  # fmt: skip
+
+
 @pytest.fixture
-def played(api: Any) -> Loader:
+def store() -> Iterator[str]:
+    """Where the pictures of the suite open."""
+    with serve_files({THUMBNAIL: b"jpeg"}) as base:
+        yield base
+
+
+@pytest.fixture
+def played(api: Any, store: str) -> Loader:
     """All answers of a demo that goes well."""
     rows = [
         {"external_id": "T-301", "ordinal": 23, "line": 250, "kind": "ISSUE_KIND_DUPLICATE", "title": "Twice"},
@@ -187,6 +222,9 @@ def played(api: Any) -> Loader:
         external_id = "B-110" if request.query == "beech benches" else "B-101"
         found.hits.add().fields.add(name="external_id", values=[document_pb2.Value(string_value=external_id)])
         found.hits[0].fields.add(name="price", values=[document_pb2.Value(double_value=1)])
+        found.hits[0].fields.add(
+            name="picture", values=[document_pb2.Value(string_value=f"{store}/get/offers/1/n1/large")]
+        )
         return found
 
     api.respond("UploadFeed", feed_service_pb2.Upload(task="sellers/home-and-garden/feeds/default/tasks/1"))
@@ -197,7 +235,10 @@ def played(api: Any) -> Loader:
     api.respond("ListOffers", some(BIG))
     api.respond("ExplainOffer", lambda request: explanation_pb2.OfferExplanation(name=request.name))
     api.respond(
-        "GetOffer", offer_pb2.Offer(status="OFFER_STATUS_BANNED"), offer_pb2.Offer(status="OFFER_STATUS_ACTIVE")
+        "GetOffer",
+        ParseDict(PICTURED, offer_pb2.Offer()),
+        offer_pb2.Offer(status="OFFER_STATUS_BANNED"),
+        offer_pb2.Offer(status="OFFER_STATUS_ACTIVE"),
     )
     api.respond("CreateFeed", loader.create)
     api.respond("GetFeed", loader.look)
@@ -211,13 +252,15 @@ def test_steps_play_after_each_other(
 ) -> None:
     document = play(story)
     assert set(document) == {
-        "first", "errors", "hits", "found", "rejected", "second", "refused", "corrected", "fetches", "big", "kill",
-        "counts",
+        "first", "errors", "hits", "found", "rejected", "picture", "failed_picture", "second", "refused", "corrected",
+        "fetches", "big", "kill", "counts",
     }  # fmt: skip
     assert [fetch["outcome"] for fetch in document["fetches"]] == ["LOADED", "NOT_MODIFIED"]
     assert document["found"]["name"].endswith("/offers/B-101")
     assert document["rejected"]["name"].endswith("/offers/S-203"), "not the duplicate, whose first one is found"
+    assert document["picture"]["thumbnail"].endswith(THUMBNAIL)
     shown = capsys.readouterr().out
+    assert f"{THUMBNAIL}\n  application/xml, 4 bytes\n" in shown
     assert "    │ <g:price>4 – 5 EUR</g:price>\n    │          ^^^^^^^^^\n" in shown
     assert [parts[0].spec.namespace for parts in api.requests["UploadFeed"]] == [
         *["default"] * 4, "warehouse"
@@ -264,15 +307,19 @@ def test_counts_that_differ_fail_the_demo(api: Any, story: Story, method: str, r
     [
         ("WatchTask", [ParseDict({**TASK, "status": "TASK_STATUS_FAILED"}, task_pb2.Task())], 0),
         ("Search", search_service_pb2.SearchResponse(), 1),
-        ("GetOffer", offer_pb2.Offer(status="OFFER_STATUS_ACTIVE"), 4),
-        ("Search", search_service_pb2.SearchResponse(), 4),
-        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 5),
-        ("GetTask", LOADED, 6),
+        ("GetOffer", offer_pb2.Offer(external_id="B-101"), 3),
+        ("Search", search_service_pb2.SearchResponse(), 3),
+        ("ListOfferErrors", task_service_pb2.ListOfferErrorsResponse(), 3),
+        ("GetOffer", offer_pb2.Offer(status="OFFER_STATUS_ACTIVE"), 5),
+        ("Search", search_service_pb2.SearchResponse(), 5),
+        ("RunFeed", feed_pb2.Fetch(outcome="FETCH_OUTCOME_FAILED"), 6),
+        ("GetTask", LOADED, 7),
     ],
 )
 @pytest.mark.usefixtures("played", "process")
 def test_what_goes_wrong_ends_the_demo(api: Any, story: Story, method: str, response: Any, step: int) -> None:
     api.respond(method, response)
+    story.found_id = "B-101"
     with pytest.raises(CommandError) as caught:
         STEPS[step].play(story)
     assert (caught.value.reason, caught.value.exit_code) == ("DEMO_FAILED", 1)

@@ -18,6 +18,7 @@ from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
 from classifeed_cli.issues import export as export_module
 from classifeed_cli.issues.export import export
 from classifeed_cli.views.excerpt import excerpt_lines
+from classifeed_cli.views.place import place_of, short_place_of
 
 Snapshot = Callable[[str, Any], None]
 TASK = {"task_id": 7, "name": "sellers/s/feeds/n/tasks/7", "seller_id": "s", "namespace": "n"}
@@ -59,6 +60,11 @@ def test_what_says_the_same_is_said_once(load: Any, terminal: Any, snapshot: Sna
     assert "… and 2 more groups; increase --limit to see them" in " ".join(terminal(*LOAD, "--limit", "1").out.split())
     load.respond("ListOfferErrors", page(other, *same, *unknown))
     assert len(terminal(*LOAD, "--json").document["errors"]) == 15, "programs get each, as ever"
+
+
+def test_a_place_that_is_not_known_is_not_made_up() -> None:
+    known, unknown = load_pb2.OfferError(ordinal=3), load_pb2.OfferError()
+    assert (place_of(known), place_of(unknown), short_place_of(unknown)) == ("offer 3 of the file", "offer", "offer")
 
 
 @pytest.mark.parametrize("room", [30, 44, 76, None])

@@ -225,9 +225,13 @@ def test_each_picture_of_an_offer_is_stored_awaited_failed_or_a_link(api: Any, t
     offer = {"external_id": "A", "content": {"picture_urls": urls}, "pictures": pictures}
     api.respond("GetOffer", ParseDict(offer, offer_pb2.Offer()))
     lines = terminal("offer", "show", "my-shop", "default", "A").out.splitlines()
-    assert [line.split("picture   ")[1] for line in lines if "picture   " in line] == [
-        f"{urls[0]}: stored at /get/offers/7/n1/orig (800 × 600)",
-        f"{urls[1]}: awaited",
-        f"{urls[2]}: failed, Not there",
-        urls[3],
+    first = lines.index(f"  picture   {urls[0]}")
+    assert lines[first : first + 7] == [
+        f"  picture   {urls[0]}",
+        "            stored (800 × 600) at /get/offers/7/n1/orig",
+        f"  picture   {urls[1]}",
+        "            awaited",
+        f"  picture   {urls[2]}",
+        "            failed: Not there",
+        f"  picture   {urls[3]}",
     ]

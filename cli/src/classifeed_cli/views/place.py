@@ -6,7 +6,7 @@ from classifeed.feeds.v1 import load_pb2
 
 
 def place_of(issue: load_pb2.OfferError) -> str:
-    """Return line and column; of an issue without a line the position of its offer."""
+    """Return line and column; of an issue without a line the position of its offer, if it is known."""
     column = f", column {issue.column}" if issue.line and issue.column else ""
     return f"{_line_of(issue)}{column}"
 
@@ -17,4 +17,7 @@ def short_place_of(issue: load_pb2.OfferError) -> str:
 
 
 def _line_of(issue: load_pb2.OfferError) -> str:
-    return f"line {issue.line}" if issue.line else f"offer {issue.ordinal} of the file"
+    if issue.line:
+        return f"line {issue.line}"
+    # What is found out after the load does not know where its offer stood.
+    return f"offer {issue.ordinal} of the file" if issue.ordinal else "offer"

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from classifeed_cli.commands.demo.pictures import serve_pictures
 from classifeed_cli.commands.demo.steps import STEPS
 from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import running_suite
@@ -51,8 +52,9 @@ def play(story: Story) -> dict[str, Any]:
         CommandError: a step did not show what it should.
     """
     document: dict[str, Any] = {}
-    for number, step in enumerate(STEPS, start=1):
-        story.out.say(f"\n{number}. {step.title}", style="bold")
-        story.out.say(f"   {step.services}", style="dim")
-        document |= step.play(story)
+    with serve_pictures() as story.pictures:
+        for number, step in enumerate(STEPS, start=1):
+            story.out.say(f"\n{number}. {step.title}", style="bold")
+            story.out.say(f"   {step.services}", style="dim")
+            document |= step.play(story)
     return document

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.resources import as_file, files
+import re
+from importlib.resources import files
 from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree as ET
@@ -14,6 +13,7 @@ from xml.sax.saxutils import escape, unescape
 _SAMPLES: Final = files("classifeed_cli") / "samples"
 ENGLISH: Final = "home_and_garden.xml"
 RUSSIAN: Final = "home_and_garden.yml"
+_PICTURE_LINK: Final = re.compile(r"https://shop\.example/(?:pictures/)?([a-z]-\d+\.jpg)")
 # What the shop changes in the English one: the three faults, one price, and one item that it no longer sells.
 _MENDED: Final = (
     ("<g:price>449.00 – 549.00 EUR<", "<g:price>449.00 EUR<"),
@@ -28,6 +28,7 @@ _BENCH: Final = """    <item>
       <g:title>Garden bench, beech, 120 cm</g:title>
       <g:description>{description}</g:description>
       <g:link>https://shop.example/b-110</g:link>
+      <g:image_link>{pictures}/b-110.jpg</g:image_link>
       <g:availability>in_stock</g:availability>
       <g:price>129.00 EUR</g:price>
     </item>
@@ -56,16 +57,20 @@ _OFFER: Final = """      <offer id="{id}" available="true">
 _FOOT: Final = "    </offers>\n  </shop>\n</yml_catalog>\n"
 
 
-@contextmanager
-def sample_file(name: str) -> Iterator[Path]:
-    """Give a sample of the package as a file."""
-    with as_file(_SAMPLES / name) as path:
-        yield Path(path)
+def read_sample(name: str, pictures: str) -> str:
+    """Return a sample of the package, its links of pictures beginning with `pictures`."""
+    return _PICTURE_LINK.sub(rf"{pictures}/\1", (_SAMPLES / name).read_text(encoding="utf-8"))
 
 
-def write_mended(path: Path) -> Path:
+def write_sample(path: Path, pictures: str) -> Path:
+    """Write the sample of this file name, its links of pictures beginning with `pictures`, and return its path."""
+    path.write_text(read_sample(path.name, pictures), encoding="utf-8")
+    return path
+
+
+def write_mended(path: Path, pictures: str) -> Path:
     """Write the English sample as its shop corrects it, and return its path."""
-    text = (_SAMPLES / ENGLISH).read_text(encoding="utf-8")
+    text = read_sample(ENGLISH, pictures)
     for wrong, right in _MENDED:
         text = text.replace(wrong, right)
     items = text.split("    <item>\n")
@@ -73,10 +78,10 @@ def write_mended(path: Path) -> Path:
     return path
 
 
-def write_with_new_bench(path: Path, description: str) -> Path:
+def write_with_new_bench(path: Path, description: str, pictures: str) -> Path:
     """Write the corrected sample with one item more, and return its path."""
-    text = write_mended(path).read_text(encoding="utf-8")
-    item = _BENCH.format(id=NEW_BENCH, description=escape(description))
+    text = write_mended(path, pictures).read_text(encoding="utf-8")
+    item = _BENCH.format(id=NEW_BENCH, description=escape(description), pictures=pictures)
     path.write_text(text.replace("  </channel>", f"{item}  </channel>"), encoding="utf-8")
     return path
 

@@ -49,7 +49,7 @@ def refuse_text(story: Story) -> dict[str, Any]:
 
 def _load_judged(story: Story, text: str) -> None:
     """Load the bench with a text, and show the load once the verdict has come: its counts are final then."""
-    file = write_with_new_bench(story.folder / ENGLISH, text)
+    file = write_with_new_bench(story.folder / ENGLISH, text, story.pictures)
     task = load_file(story.client, story.out, file, seller_id=SELLER, namespace=_NAMESPACE)
     check_loaded(task)
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))

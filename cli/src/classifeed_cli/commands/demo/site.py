@@ -1,10 +1,11 @@
-"""A shop's site on this machine that serves one price list, and knows who has its newest state already."""
+"""A shop's site on this machine that serves a few files, and knows who has their newest state already."""
 
 from __future__ import annotations
 
 import hashlib
+import mimetypes
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -13,20 +14,36 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 @contextmanager
 def serve_price_list(content: bytes) -> Iterator[str]:
     """Give the link of a price list that is served on loopback; nothing listens any more after the block."""
-    etag = f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    with serve_files({"/price.yml": content}) as base:
+        yield f"{base}/price.yml"
+
+
+@contextmanager
+def serve_files(files: Mapping[str, bytes]) -> Iterator[str]:
+    """Give the beginning of the links of files that are served on loopback by their paths; other paths are 404."""
+    etags = {path: f'"{hashlib.sha256(content).hexdigest()[:16]}"' for path, content in files.items()}
 
     class Handler(BaseHTTPRequestHandler):
         timeout = 30
 
         def do_GET(self) -> None:
-            is_known = self.headers.get("If-None-Match") == etag
-            self.send_response(HTTPStatus.NOT_MODIFIED if is_known else HTTPStatus.OK)
-            self.send_header("ETag", etag)
-            if not is_known:
-                self.send_header("Content-Type", "application/xml")
+            content, etag = files.get(self.path), etags.get(self.path, "")
+            if content is None:
+                self._respond(HTTPStatus.NOT_FOUND, {"Content-Type": "text/plain"}, b"There is no such file.")
+            elif self.headers.get("If-None-Match") == etag:
+                self._respond(HTTPStatus.NOT_MODIFIED, {"ETag": etag}, None)
+            else:
+                kind = mimetypes.guess_type(self.path)[0] or "application/xml"
+                self._respond(HTTPStatus.OK, {"ETag": etag, "Content-Type": kind}, content)
+
+        def _respond(self, status: HTTPStatus, headers: Mapping[str, str], content: bytes | None) -> None:
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            if content is not None:
                 self.send_header("Content-Length", str(len(content)))
             self.end_headers()
-            if not is_known:
+            if content is not None:
                 self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
@@ -38,7 +55,7 @@ def serve_price_list(content: bytes) -> Iterator[str]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
     try:
-        yield f"http://127.0.0.1:{server.server_address[1]}/price.yml"
+        yield f"http://127.0.0.1:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()

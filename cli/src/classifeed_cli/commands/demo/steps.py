@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from classifeed.feeds.v1 import feed_pb2, load_pb2, task_service_pb2
 from classifeed_cli.commands.demo.kill import BIG_COUNT, kill_amid_load
-from classifeed_cli.commands.demo.price_lists import ENGLISH, RUSSIAN, sample_file, write_mended
+from classifeed_cli.commands.demo.pictures import show_pictures
+from classifeed_cli.commands.demo.price_lists import ENGLISH, RUSSIAN, read_sample, write_mended, write_sample
 from classifeed_cli.commands.demo.refused_text import refuse_text
 from classifeed_cli.commands.demo.site import serve_price_list
 from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Step, Story, check_loaded, failed, load
@@ -36,8 +37,7 @@ _POLL_S: Final = 0.2
 
 def upload_sample(story: Story) -> dict[str, Any]:
     """Load the sample, and show what is wrong with its offers, in the words of their owner."""
-    with sample_file(ENGLISH) as sample:
-        task = load(story, sample, _NAMESPACE)
+    task = load(story, write_sample(story.folder / ENGLISH, story.pictures), _NAMESPACE)
     name = task_name(SELLER, _NAMESPACE, task.task_id)
     request = task_service_pb2.ListOfferErrorsRequest(parent=name, level="ISSUE_LEVEL_ERROR", page_size=_ERRORS_SHOWN)
     errors = list(story.client.list_offer_errors(request).errors)
@@ -67,14 +67,14 @@ def explain_two(story: Story) -> dict[str, Any]:
 
 def upload_mended(story: Story) -> dict[str, Any]:
     """Load the sample as its shop has corrected it."""
-    return {"second": document_of(load(story, write_mended(story.folder / ENGLISH), _NAMESPACE))}
+    return {"second": document_of(load(story, write_mended(story.folder / ENGLISH, story.pictures), _NAMESPACE))}
 
 
 def fetch_by_link(story: Story) -> dict[str, Any]:
     """Have a price list fetched from a site: first by itself, then on request, when nothing has changed."""
     client, out = story.client, story.out
     name = feed_name(SELLER, _BY_LINK)
-    with sample_file(RUSSIAN) as sample, serve_price_list(sample.read_bytes()) as link:
+    with serve_price_list(read_sample(RUSSIAN, story.pictures).encode()) as link:
         settings = feed_pb2.FeedSettings(mode="LOAD_MODE_REPLACE", disposition="DISPOSITION_DELETE")
         settings.source.url = link
         settings.schedule.interval.seconds = 3600
@@ -115,6 +115,11 @@ STEPS: Final = (
         "Where is my offer? One that is found, and one that was refused",
         "api queries processor, offers and searcher for what each of them knows",
         explain_two,
+    ),
+    Step(
+        "The pictures: one stored in several sizes, and one that is not at its link",
+        "offers · Kafka · pictures downloads, checks, makes sizes · S3 · HTTP",
+        show_pictures,
     ),
     Step(
         "The shop corrects the file: only what differs is written",

@@ -30,6 +30,7 @@ class Story:
         installation: where the services are.
         layout: the folder of the installation.
         folder: for files that the steps write.
+        pictures: how the links of the pictures begin.
         found_id: an offer that a search has found.
         rejected_id: an offer that was rejected for what its file says of it.
     """
@@ -39,6 +40,7 @@ class Story:
     installation: Installation
     layout: Layout
     folder: Path
+    pictures: str = ""
     found_id: str = ""
     rejected_id: str = ""
 

@@ -17,11 +17,11 @@ from classifeed_cli.platform.shutdown import stop_installation
 from classifeed_cli.terminal.output import Output
 
 _STOP_TIMEOUT_S: Final = 60
-# The demo's site is on this machine, where links are refused otherwise. The pictures of its feed do not exist.
+# The demo's sites are on this machine, where links are refused otherwise, and bear more requests than a shop's.
 _KNOBS: Final = {
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "1",
-    "CLASSIFEED_OFFERS_PICTURES": "false",
+    "CLASSIFEED_PICTURES_HOST_FIRST_RATE": "20",
 }
 
 

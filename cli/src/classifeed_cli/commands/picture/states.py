@@ -42,10 +42,10 @@ def request(
     session: Session,
     urls: UrlsArgument,
     namespace: KeeperOption = OFFERS,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is stored, or could not be had.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is stored, or could not be loaded.")] = False,
     timeout: Annotated[float, typer.Option(min=1, help="How long to wait with --wait, in seconds.")] = 120,
 ) -> int:
-    """Request pictures for a namespace. With --wait, exit code 1 if one could not be had."""
+    """Request pictures for a namespace. With --wait, exit code 1 if one could not be loaded."""
     out = session.out
     with session.picture_client() as client:
         _check_namespace(client, namespace)
