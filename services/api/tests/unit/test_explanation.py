@@ -759,12 +759,12 @@ def test_broken_offer_may_have_a_duplicate() -> None:
         (["STORED"], "DONE", "Its picture is stored."),
         (["STORED", "STORED"], "DONE", "Its 2 pictures are stored."),
         (["AWAITED"], "WAITING", "Its picture is awaited."),
-        (["STORED", "AWAITED"], "WAITING", "1 of its 2 pictures are stored; the others are awaited."),
-        (["FAILED"], "WARNING", "Its picture https://a/1.jpg could not be had: The server answers with 404."),
+        (["STORED", "AWAITED"], "WAITING", "Stored so far: 1 of its 2 pictures. The others are awaited."),
+        (["FAILED"], "WARNING", "Its picture https://a/1.jpg could not be loaded: The server answers with 404."),
         (
             ["STORED", "AWAITED", "FAILED"],
             "WARNING",
-            "1 of its 3 pictures could not be had. The first, https://a/1.jpg: The server answers with 404.",
+            "1 of its 3 pictures could not be loaded. The first, https://a/1.jpg: The server answers with 404.",
         ),
     ],
 )

@@ -25,10 +25,16 @@ def failed(code: str, message: str = "It did not work.", url: str = "https://a.e
 def test_each_failure_of_a_download_becomes_a_warning_with_link_reason_and_fix(code: str) -> None:
     issue = picture_issue("a", failed(code), ordinal=3, line=42)
     assert issue.code in WORDS
-    assert issue.message == "The picture https://a.example/x.jpg could not be had: It did not work."
+    assert issue.message == "The picture https://a.example/x.jpg could not be loaded: It did not work."
     assert (issue.line, issue.ordinal, issue.excerpt) == (42, 3, "https://a.example/x.jpg")
     assert issue.title
     assert issue.suggestion.endswith(".")
+
+
+def test_the_link_is_said_once() -> None:
+    url = "https://a.example/x.jpg"
+    issue = picture_issue("a", failed("HTTP_NOT_FOUND", f"{url} responded with status 404. Check the link.", url))
+    assert issue.message == f"The picture {url} could not be loaded: it responded with status 404. Check the link."
 
 
 def test_what_is_not_known_is_a_failure() -> None:

@@ -54,6 +54,8 @@ def _describe_failed(facts: Facts, failed: list[OfferPicture], count: int) -> Ex
     first = failed[0]
     url = first.url[:_URL_CHARS]
     reason = first.failure.message.strip().rstrip(".") or first.failure.code or "no reason is known"
+    if reason.startswith(f"{first.url} "):  # the sentence has the link already
+        reason = f"it{reason.removeprefix(first.url)}"
     sentence = sentences.PICTURE_FAILED if count == 1 else sentences.PICTURES_FAILED
     # The load has the code by which sellers know the failure, and the line.
     issue = next(

@@ -84,6 +84,8 @@ def picture_issue(external_id: str, picture: OfferPicture, *, ordinal: int = 0, 
     words = WORDS[code]
     url = picture.url if len(picture.url) <= _URL_CHARS else f"{picture.url[: _URL_CHARS - 1]}…"
     reason = picture.failure.message.strip().rstrip(".") or picture.failure.code
+    if reason.startswith(f"{picture.url} "):  # the message has the link already
+        reason = f"it{reason.removeprefix(picture.url)}"
     return OfferError(
         error_id=digest_of("\0".join((external_id, code, picture.url)).encode()).hex(),
         external_id=external_id,
@@ -95,6 +97,6 @@ def picture_issue(external_id: str, picture: OfferPicture, *, ordinal: int = 0, 
         line=line,
         excerpt=url,
         title=words.title,
-        message=f"The picture {url} could not be had: {reason}.",
+        message=f"The picture {url} could not be loaded: {reason}.",
         suggestion=words.suggestion,
     )
