@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
@@ -26,6 +27,7 @@ from classifeed_domain.topics import (
     PICTURES_RESULTS,
     declared,
 )
+from classifeed_jobs import JobStore, Registry
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
 from classifeed_offers.app.publish_offers import PublishOffers
@@ -41,8 +43,9 @@ from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.documents import PictureRules, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
-from classifeed_offers.jobs import republish, sweep
+from classifeed_offers.jobs import republish, request_pictures, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
+from classifeed_offers.jobs.request_pictures import PictureCatchUp
 from classifeed_offers.jobs.sweep import SweepJobs, sweep_registry
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
@@ -83,12 +86,11 @@ def build(settings: OffersSettings) -> ServiceRunner:
         price_factor=settings.guard_price_factor,
         holds_unavailable=settings.guard_unavailable,
     )
-    tasks = sweep_registry(outbox, guard=guard)
-    register_republish(tasks)
     jobs = ServiceJobs(
         database,
-        tasks,
+        _tasks(settings, outbox, guard, lambda: jobs.store),
         clean_up=offers_clean_up(history_days=settings.history_days, removed_days=settings.removed_days),
+        own_schedules=[request_pictures.SCHEDULE] if settings.pictures else [],
         lease_s=settings.jobs_lease_s,
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
@@ -192,7 +194,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("consume-pictures", consume_pictures, picture_requester.backlog, pictures.blocked),
             Role("relay", relay.run, unsent),
             *jobs.roles(
-                {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1},
+                {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, request_pictures.QUEUE: 1},
                 drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
             ),
             Role("publish", publish, unpublished, blocked=publication.blocked),
@@ -206,6 +208,14 @@ def build(settings: OffersSettings) -> ServiceRunner:
         on_stop=stop,
         policy=POLICY,
     )
+
+
+def _tasks(settings: OffersSettings, outbox: Outbox, guard: Guard, store: Callable[[], JobStore]) -> Registry:
+    """Return the tasks of the jobs; `store` is not called before the jobs are built."""
+    tasks = sweep_registry(outbox, guard=guard)
+    register_republish(tasks)
+    PictureCatchUp(outbox, store, settings.picture_namespace, rate=settings.picture_catch_up_rate).register(tasks)
+    return tasks
 
 
 def _picture_rules(settings: OffersSettings) -> PictureRules:

@@ -84,6 +84,11 @@ class OffersSettings(ServiceJobSettings):
         description="After this time without a result a picture is requested again, in seconds; longer than a picture "
         "takes.",
     )
+    picture_catch_up_rate: float = Field(
+        default=50,
+        gt=0,
+        description="Offers of a namespace from before pictures whose pictures are requested a second, at most.",
+    )
     picture_base_url: str = Field(
         default="",
         pattern=r"^(https?://.*[^/])?$",

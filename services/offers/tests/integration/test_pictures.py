@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
 from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult, PictureResults
+from classifeed_common.db import Tx
+from classifeed_common.kafka import Message
 from classifeed_common.outbox import Outbox
 from classifeed_offers.app.keep_pictures import keep_pictures
 from classifeed_offers.app.request_pictures import PictureRequester
@@ -303,6 +306,20 @@ async def test_what_is_awaited_for_too_long_is_requested_again(shop: Shop) -> No
     await shop.load_records([shop.records.good("b")])
     assert await requested_again(shop) == []
     assert not (await shop.fetch("SELECT pictures_requested_at IS NOT NULL FROM offers WHERE external_id = 'a'"))[0]
+
+
+async def test_what_is_requested_again_is_still_due_where_the_request_is_not_kept(shop: Shop) -> None:
+    class FullOutbox(Outbox):
+        async def put(self, tx: Tx, messages: Sequence[Message], *, shard: int = 0) -> None:
+            raise RuntimeError("no room")
+
+    await shop.load(A)
+    await shop.execute("UPDATE offers SET pictures_requested_at = pictures_requested_at - interval '7201 s'")
+    with pytest.raises(RuntimeError, match="no room"):
+        await PictureRequester(
+            shop.owner.db, FullOutbox(), wait_s=7200, period_s=60, picture_namespace="offers"
+        ).round()
+    assert await requested_again(shop) == [A]
 
 
 async def requested_again(shop: Shop) -> list[str]:

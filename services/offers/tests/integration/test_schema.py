@@ -121,6 +121,8 @@ HOT: dict[str, Query] = {
     "count_unanswered": (judging.SQL, {}),
     "find_awaited": (picturing.SQL, {"wait_s": 7200, "limit": 100}),
     "count_awaited": (picturing.SQL, {}),
+    "next_offers": (picturing.SQL, {"seller_id": "seller1", "namespace": "default", "after": "id1", "limit": 500}),
+    "next_namespaces": (picturing.SQL, {"seller_id": "seller1", "namespace": "default", "limit": 500}),
     "next_pictures": (reading.SQL, {"after": 20_000, "limit": 1000}),
 }
 

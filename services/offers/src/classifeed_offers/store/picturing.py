@@ -39,6 +39,22 @@ class PicturedOffer(NamedTuple):
         return self.status != Status.REMOVED
 
 
+class NextOffer(NamedTuple):
+    """An offer that a pass over a namespace comes to.
+
+    Attributes:
+        external_id: its id at the seller.
+        offer_id: its id.
+        last_task_id: the task that has changed it.
+        unrequested_content: what it says, where it exists and its pictures were never requested; else None.
+    """
+
+    external_id: str
+    offer_id: int
+    last_task_id: int
+    unrequested_content: bytes | None
+
+
 async def load_pictures(
     tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, wait_s: float = 0
 ) -> list[PicturedOffer]:
@@ -81,6 +97,18 @@ async def count_awaited(tx: Tx) -> int:
     row = await (await tx.execute(SQL["count_awaited"])).fetchone()
     assert row is not None
     return int(row[0])
+
+
+async def next_offers(tx: Tx, namespace: Namespace, *, after: str, limit: int) -> list[NextOffer]:
+    """Return the offers of a namespace whose external ids come after one, in their order."""
+    parameters = {**namespace._asdict(), "after": after, "limit": limit}
+    return [NextOffer(*row) for row in await (await tx.execute(SQL["next_offers"], parameters)).fetchall()]
+
+
+async def next_namespaces(tx: Tx, *, after: Namespace, limit: int) -> list[Namespace]:
+    """Return the namespaces that come after one, in their order."""
+    rows = await (await tx.execute(SQL["next_namespaces"], {**after._asdict(), "limit": limit})).fetchall()
+    return [Namespace(*row) for row in rows]
 
 
 def _columns_of(made: Sequence[tuple[int, PictureChange | PicturePlan]]) -> dict[str, Any]:

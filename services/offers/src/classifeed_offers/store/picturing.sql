@@ -46,3 +46,19 @@ WHERE o.offer_id = n.offer_id
 
 -- name: count_awaited
 SELECT count(*) FROM offers WHERE pictures_requested_at IS NOT NULL
+
+-- name: next_offers
+-- All are looked at in the order of their keys, so that a slice ends after as many rows whatever it finds.
+SELECT external_id, offer_id, last_task_id,
+       CASE WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN content END
+FROM offers
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND external_id > %(after)s
+ORDER BY external_id
+LIMIT %(limit)s
+
+-- name: next_namespaces
+SELECT seller_id, namespace
+FROM task_heads
+WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s)
+ORDER BY seller_id, namespace
+LIMIT %(limit)s

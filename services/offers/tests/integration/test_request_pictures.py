@@ -1,0 +1,130 @@
+"""Offers from before pictures: the job requests theirs, slice by slice, and sellers take turns."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_AWAITED
+from classifeed.pictures.v1.requests_pb2 import PictureRequests
+from classifeed_common.db import Database
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import TERMINAL, JobStore, Registry, Worker
+from classifeed_offers.app.request_unrequested import request_unrequested
+from classifeed_offers.domain.offers import Namespace, hash_of
+from classifeed_offers.domain.pictures import read_pictures
+from classifeed_offers.jobs.request_pictures import QUEUE, TASK, PictureCatchUp, RequestPicturesArgs
+from classifeed_offers.store import applying
+
+SELLER = Namespace("seller", "default")
+
+
+@pytest.fixture
+def load(owner: Any, records: Any, new_load: Any) -> Any:
+    """Load offers of a seller, with a picture each unless its id begins with `plain`."""
+
+    async def take(*external_ids: str, seller: str = "seller", task: int = 1) -> None:
+        made = []
+        for external_id in external_ids:
+            record = records.good(external_id)
+            if not external_id.startswith("plain"):
+                record.content.picture_urls.append(f"https://shop.example/{external_id}.jpg")
+            record.content_hash = hash_of(record.content)
+            made.append(record)
+        await owner.take(new_load(made, task=task, seller=seller).messages)
+        await owner.sweep()
+
+    return take
+
+
+async def requested(db: Database) -> list[tuple[str, str]]:
+    """Return what the outbox has, in the order in which it was put, as (seller, link)."""
+    async with db.connection() as connection:
+        rows = await (await connection.execute("SELECT value FROM outbox ORDER BY id")).fetchall()
+    messages = [PictureRequests.FromString(value) for (value,) in rows]
+    return [(it.recipient, request.url.rpartition("/")[2]) for it in messages for request in it.requests]
+
+
+async def play(db: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)") -> None:
+    """Run the job that starts the others until a condition holds for all: that they have ended."""
+    registry = Registry()
+    outbox = Outbox()
+    PictureCatchUp(outbox, lambda: store, "offers", rate=rate, slice_offers=2).register(registry)
+    store = JobStore(tasks=registry)
+    async with db.transaction() as tx:
+        await store.enqueue(tx, QUEUE, TASK, RequestPicturesArgs(), lock_key=TASK)
+    worker = Worker(db, store, registry, queues={QUEUE: 1})
+    stop = asyncio.Event()
+    running = asyncio.create_task(worker.run(stop))
+    try:
+        async with asyncio.timeout(60):
+            while await count_jobs(db, f"NOT ({until})"):
+                await asyncio.sleep(0.02)
+    finally:
+        stop.set()
+        await running
+
+
+async def count_jobs(db: Database, condition: str) -> int:
+    """Return for how many jobs a condition about their rows holds; its parameter is the statuses that are an end."""
+    parameters = [sorted(TERMINAL)] if "%s" in condition else []
+    async with db.connection() as connection:
+        cursor = await connection.execute(f"SELECT count(*) FROM dl_jobs WHERE {condition}", parameters)
+        row = await cursor.fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_each_offer_from_before_is_requested_once(owner: Any, load: Any) -> None:
+    await load("a", "plain", "b", "c", "d")
+    await owner.take([])
+    owner.picture_namespace = "offers"
+    await load("a", "plain", "b", "c", "d", "new", task=2)
+    assert await requested(owner.db) == [], "the replies of loads are not in the outbox here"
+    await play(owner.db)
+    assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
+    async with owner.db.connection() as connection:
+        rows = await (await connection.execute("SELECT pictures FROM offers WHERE external_id = 'a'")).fetchall()
+    [[records]] = rows
+    [picture] = read_pictures(records)
+    assert (picture.state, picture.task_id) == (OFFER_PICTURE_STATE_AWAITED, 1)
+    await play(owner.db)
+    assert len(await requested(owner.db)) == 4
+
+
+async def test_removed_offers_request_nothing(owner: Any, load: Any) -> None:
+    await load("a", "b")
+    await load("a", task=2)
+    await play(owner.db)
+    assert [link for _, link in await requested(owner.db)] == ["a.jpg"]
+
+
+async def test_a_seller_with_many_offers_lets_the_others_pass(owner: Any, load: Any) -> None:
+    await load(*(f"m{number:02}" for number in range(20)), seller="big")
+    await load("a", "b", seller="small")
+    await play(owner.db)
+    sellers = [seller for seller, _ in await requested(owner.db)]
+    assert (sellers.count("big"), sellers.count("small")) == (20, 2)
+    assert sellers.index("small") < 10, "not behind all of the big one"
+
+
+async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, load: Any) -> None:
+    await load("a", "b", "c")
+    counts = []
+    for _ in range(2):
+        async with owner.db.transaction() as tx:
+            await applying.lock_heads(tx, {SELLER}, create=False)
+            done = await request_unrequested(tx, SELLER, after="", limit=2, outbox=Outbox(), picture_namespace="offers")
+            counts.append((done.last, done.offers))
+    assert counts == [("b", 2), ("b", 0)]
+
+
+async def test_the_rate_of_a_seller_is_kept(owner: Any, load: Any) -> None:
+    """Two offers a slice at one in 50 s: the next slice is due in 100 s."""
+    await load("a", "b", "c", "d")
+    await play(owner.db, rate=0.02, until="status = ANY (%s) OR coalesce(waits_for, '') = 'time'")
+    assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg"]
+    later = "available_at BETWEEN clock_timestamp() + interval '30 s' AND clock_timestamp() + interval '100 s'"
+    assert await count_jobs(owner.db, f"waits_for = 'time' AND {later}") == 1
