@@ -15,6 +15,7 @@ from tools.mutation_list import (
     kafka,
     leases,
     loads,
+    offer_pictures,
     offers,
     pictures,
     price_guard,
@@ -47,4 +48,5 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *decisions.MUTATIONS,
     *reviews.MUTATIONS,
     *pictures.MUTATIONS,
+    *offer_pictures.MUTATIONS,
 )
