@@ -15,7 +15,7 @@ _CATCH_UP_TESTS: Final = f"{OFFERS_TESTS}/test_request_pictures.py"
 
 MUTATIONS: Final = (
     Mutation(
-        "older-attempt-wins",
+        "older-result-shown",
         _MECHANISM,
         "A result that comes late takes the place of a newer one.",
         _DOMAIN,
@@ -39,7 +39,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/app/apply_batches.py",
         before="before.pictures if before is not None and before.exists else None",
         after="before.pictures if before is not None else None",
-        tests=(f"{_TESTS}::test_an_offer_that_comes_back_requests_everything_anew",),
+        tests=(f"{_TESTS}::test_an_offer_that_comes_back_beside_a_patch_requests_everything_anew",),
     ),
     Mutation(
         "picture-of-another-namespace-believed",

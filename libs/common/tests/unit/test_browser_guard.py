@@ -13,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
+from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.runner.listening import allowed_hosts
 from classifeed_common.testing.rpc import settings_for
@@ -22,16 +23,19 @@ CLUSTER = AllowedHosts.of(["shop-loader", " Shop-Loader.shop.svc "], is_loopback
 JSON = {"content-type": "application/json"}
 
 
-async def ask(hosts: AllowedHosts, method: str = "GET", *, is_upload: bool = False, **options: Any) -> tuple[int, str]:
+async def ask(
+    hosts: AllowedHosts, method: str = "GET", path: str = "/x", *, is_upload: bool = False, **options: Any
+) -> tuple[int, str]:
     async def respond(_: Request) -> Response:
         return JSONResponse({"reason": "passed"})
 
     uploads = [UploadRoute("/x", respond, methods=["POST"])] if is_upload else []
     route = Route("/x", respond, methods=["GET", "POST", "DELETE"])
-    app = Starlette(routes=[*uploads, route], middleware=[Middleware(BrowserGuard, hosts, uploads)])
+    public = [PublicRoute("/public/{number}", respond, methods=["GET"])]
+    app = Starlette(routes=[*uploads, *public, route], middleware=[Middleware(BrowserGuard, hosts, uploads, public)])
     options["headers"] = {"host": "127.0.0.1:8081"} | options.get("headers", {})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8081") as client:
-        response = await client.request(method, "/x", **options)
+        response = await client.request(method, path, **options)
     return response.status_code, response.json()["reason"]
 
 
@@ -85,6 +89,15 @@ async def test_pages_of_other_origins_are_refused(headers: dict[str, str], reads
     for method, passes in (("GET", reads), ("POST", changes), ("DELETE", changes)):
         expected = (200, "passed") if passes else (403, "ORIGIN_NOT_ALLOWED")
         assert await ask(LOOPBACK, method, headers=headers) == expected
+
+
+@pytest.mark.parametrize("headers", [{"origin": "https://shop.example"}, {"sec-fetch-site": "cross-site"}])
+async def test_pages_of_any_site_show_what_is_public(headers: dict[str, str]) -> None:
+    assert await ask(LOOPBACK, "GET", "/public/1", headers=headers) == (200, "passed")
+    for method, path in (("POST", "/public/1"), ("GET", "/public"), ("GET", "/other")):
+        assert await ask(LOOPBACK, method, path, headers=headers) == (403, "ORIGIN_NOT_ALLOWED")
+    rebound = {**headers, "host": "evil.example"}
+    assert await ask(LOOPBACK, "GET", "/public/1", headers=rebound) == (403, "HOST_NOT_ALLOWED")
 
 
 async def test_a_page_under_a_name_of_the_setting_is_ours() -> None:

@@ -71,6 +71,15 @@ async def test_each_client_gets_the_format_that_it_takes(http: httpx.AsyncClient
     assert len(tags) == 2
 
 
+async def test_pages_of_other_sites_show_pictures_and_read_nothing_else(http: httpx.AsyncClient) -> None:
+    info = await _put(http)
+    tag = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+    for size in ("card", "orig"):
+        assert (await http.get(_address(info, size), headers=tag)).status_code == 200
+    state = await http.get("/state", params={"url": "https://shop.example/1.jpg"}, headers=tag)
+    assert (state.status_code, state.json()["reason"]) == (403, "ORIGIN_NOT_ALLOWED")
+
+
 async def test_what_a_client_has_is_not_sent_again(http: httpx.AsyncClient) -> None:
     info = await _put(http)
     first = await http.get(_address(info, "card"))

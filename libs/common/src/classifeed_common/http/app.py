@@ -18,6 +18,7 @@ from starlette.routing import BaseRoute, Route
 from classifeed_common.errors import DomainError, Unavailable, name_fault
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, handle_error, handle_http_error
+from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import BACKLOG, ROLE_BLOCKED
@@ -82,6 +83,7 @@ def build_app(
         return JSONResponse({"items": items, "total": sum(items.values())})
 
     uploads = [route for route in routes if isinstance(route, UploadRoute)]
+    public = [route for route in routes if isinstance(route, PublicRoute)]
     app = Starlette(
         routes=[
             *routes,
@@ -94,7 +96,7 @@ def build_app(
         exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
-        middleware=[Middleware(BrowserGuard, hosts, uploads), Middleware(Problems)],
+        middleware=[Middleware(BrowserGuard, hosts, uploads, public), Middleware(Problems)],
     )
     app.state.service = state
     return app

@@ -16,11 +16,12 @@ from typing import Final
 
 import structlog
 from starlette.datastructures import Headers
-from starlette.routing import Match
+from starlette.routing import Match, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from classifeed_common.errors import DomainError, InvalidArgument, PermissionDenied
 from classifeed_common.http.problems import problem_of
+from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
@@ -74,12 +75,20 @@ class BrowserGuard:
         app: what is guarded.
         hosts: which hosts requests may be for.
         uploads: routes whose bodies need not be JSON.
+        public: routes that pages of other origins may show.
     """
 
-    def __init__(self, app: ASGIApp, hosts: AllowedHosts, uploads: Sequence[UploadRoute] = ()) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        hosts: AllowedHosts,
+        uploads: Sequence[UploadRoute] = (),
+        public: Sequence[PublicRoute] = (),
+    ) -> None:
         self._app = app
         self._hosts = hosts
         self._uploads = uploads
+        self._public = public
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or respond with a problem document: 403 or 415."""
@@ -96,6 +105,8 @@ class BrowserGuard:
     def _check(self, scope: Scope, headers: Headers) -> None:
         authority = self._check_host(headers)
         is_safe = scope["method"] in _SAFE
+        if is_safe and _is_one_of(self._public, scope):
+            return
         if any(not self._is_own(origin, authority) for origin in headers.getlist("origin")):
             raise _foreign_origin(headers["origin"])
         site = headers.get("sec-fetch-site", "none")
@@ -103,11 +114,8 @@ class BrowserGuard:
         is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
         if site not in _OWN_SITES and not is_navigation:
             raise _foreign_origin(site)
-        if not is_safe and not (_has_file(headers) and self._is_upload(scope)):
+        if not is_safe and not (_has_file(headers) and _is_one_of(self._uploads, scope)):
             _check_content_type(headers)
-
-    def _is_upload(self, scope: Scope) -> bool:
-        return any(route.matches(scope)[0] is Match.FULL for route in self._uploads)
 
     def _check_host(self, headers: Headers) -> str:
         """Return the header `Host` in lower case.
@@ -131,6 +139,10 @@ class BrowserGuard:
             return False
         match = _AUTHORITY.fullmatch(rest)
         return rest == authority or (match is not None and match["host"] in self._hosts.names)
+
+
+def _is_one_of(routes: Sequence[Route], scope: Scope) -> bool:
+    return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
 
 def _has_file(headers: Headers) -> bool:

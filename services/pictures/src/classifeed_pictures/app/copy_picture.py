@@ -72,5 +72,6 @@ def source_gone() -> LoadFailure:
 def unknown_namespace(name: str) -> LoadFailure:
     """Return the failure of an order for a namespace that there is not."""
     return LoadFailure(
-        code=NAMESPACE_UNKNOWN, message=f"There is no namespace {name!r}. An operator makes one with PutNamespace."
+        code=NAMESPACE_UNKNOWN,
+        message=f"There is no namespace {name!r} of pictures. `classifeed picture namespace {name}` makes it.",
     )

@@ -15,6 +15,7 @@ from classifeed_common.errors import DomainError
 from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import handle_error, problem_of
+from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
@@ -69,5 +70,5 @@ def picture_routes(
         Route("/state", guarded("BatchGetStates", states.post), methods=["POST"]),
         UploadRoute("/market/put_picture", guarded("PutPicture", puts.market), methods=["POST"]),
         UploadRoute("/shops/{shop_id}/pictures", guarded("PutPicture", puts.shop), methods=["POST"]),
-        Route("/get/{namespace}/{group:int}/{name}/{size}", pictures.get, methods=["GET"]),
+        PublicRoute("/get/{namespace}/{group:int}/{name}/{size}", pictures.get, methods=["GET"]),
     ]
