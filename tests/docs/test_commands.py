@@ -86,7 +86,7 @@ def test_commands_in_blocks_can_be_typed(
     monkeypatch.chdir(tmp_path)
     for arguments in commands(page):
         for word in arguments:
-            if word.endswith((".yml", ".xml")) and "://" not in word:
+            if word.endswith((".yml", ".xml", ".png", ".jpg")) and "://" not in word:
                 Path(word).touch()
         program.parse(arguments)
 
