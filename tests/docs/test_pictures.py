@@ -31,16 +31,21 @@ def test_the_diagram_is_that_of_the_suite_as_it_is() -> None:
     assert set(table.services) <= set(shown)
     assert {topic for topic in table.topics if topic in shown} == {
         "feeds.offer-requests.v1", "feeds.offer-results.v1", "index.documents.v1.offers", "moderation.requests.v1",
-        "moderation.outcomes.v1"
+        "moderation.outcomes.v1", "pictures.requests.v1", "pictures.results.v1"
     }  # fmt: skip
+    assert "pictures.copies.v1, downloads.v1, events.v1, loads.v1" in shown
 
 
 def test_the_facts_are_those_of_the_sources() -> None:
     facts = {service.name: service for service in facts_of()}
     assert facts["processor"].writes == {"feeds.offer-requests.v1"}
     assert facts["processor"].reads == {"feeds.offer-results.v1"}
-    assert facts["offers"].reads == {"feeds.offer-requests.v1", "moderation.outcomes.v1"}
-    assert facts["offers"].writes == {"feeds.offer-results.v1", "moderation.requests.v1"}
+    assert facts["offers"].reads == {"feeds.offer-requests.v1", "moderation.outcomes.v1", "pictures.results.v1"}
+    assert facts["offers"].writes == {"feeds.offer-results.v1", "moderation.requests.v1", "pictures.requests.v1"}
+    assert facts["pictures"].reads == {"pictures.requests.v1"}
+    assert facts["pictures"].writes == {"pictures.results.v1"}
+    names = ("copies", "downloads", "events", "loads")
+    assert facts["pictures"].between_roles == {f"pictures.{name}.v1" for name in names}
     assert facts["moderation"].reads == {"moderation.requests.v1"}
     assert facts["moderation"].writes == {"moderation.outcomes.v1"}
     assert facts["indexer"].writes == facts["searcher"].reads == {"index.documents.v1.offers"}
@@ -50,7 +55,7 @@ def test_the_facts_are_those_of_the_sources() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"name": "pictures"}, {"reads": frozenset({"pictures.requests.v1"})}, {"callers": ()}],
+    [{"name": "prices"}, {"reads": frozenset({"points.changed.v1"})}, {"callers": ()}],
     ids=("a new service", "a new topic", "a call that is no more"),
 )
 def test_what_has_no_place_in_the_diagram_is_not_left_out(changes: dict[str, object]) -> None:

@@ -10,7 +10,7 @@ from xml.sax.saxutils import escape
 
 from tools.pictures.facts import Service
 
-_WIDTH: Final = 1100
+_WIDTH: Final = 1172
 _ROW: Final = 122  # from one row of boxes to the next
 _BOX: Final = (214, 96)
 _PIPE: Final = (190, 30)
@@ -48,7 +48,7 @@ class _Place:
         }[name]
 
 
-_LAST_ROW: Final = 462
+_LAST_ROW: Final = 584
 _COLUMNS: Final = (96, 342, 560, 804)
 _later: Final = count()
 
@@ -69,7 +69,7 @@ _SERVICES: Final = {
     "searcher": _Place(96, 316, *_BOX),
     "moderation": _Place(804, 462, *_BOX),
     "cleanweb": _Place(560, 462, *_BOX),
-    "pictures": _next_place(),
+    "pictures": _Place(804, 584, *_BOX),
 }
 _HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {
@@ -77,8 +77,14 @@ _PIPES: Final = {
     "feeds.offer-results.v1": _Place(585, 154, *_PIPE),
     "index.documents.v1.offers": _Place(340, 349, *_PIPE),
 }
-# Topics between services of the last column, by where their line runs beside it.
-_BESIDE: Final = {"moderation.requests.v1": 1044, "moderation.outcomes.v1": 1076}
+# Topics between services of the last column: where their line runs beside it, and how far from the middle of a box.
+_BESIDE: Final = {
+    "moderation.requests.v1": (1044, 12),
+    "moderation.outcomes.v1": (1076, 12),
+    "pictures.requests.v1": (1108, 34),
+    "pictures.results.v1": (1140, 34),
+}
+_OWN_PIPE: Final = (368, 30)
 # Calls that are drawn; all of them stand in the boxes of who is called.
 _CALLS: Final = {
     ("api", "loader"): ("bottom", "top"),
@@ -116,6 +122,7 @@ def draw_diagram(services: Sequence[Service]) -> str:
         *(line for service in services for line in _service(service)),
         *(line for topic in _PIPES for line in _topic(topic, services)),
         *(line for topic in _BESIDE for line in _topic_beside(topic, services)),
+        *(line for service in services if service.between_roles for line in _topics_between_roles(service)),
         *(_call(caller, callee) for caller, callee in _CALLS),
         *_legend(),
         "</svg>",
@@ -166,17 +173,30 @@ def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
 
 
 def _topic_beside(topic: str, services: Sequence[Service]) -> Iterator[str]:
-    x = _BESIDE[topic]
+    x, apart = _BESIDE[topic]
     [writer] = [_SERVICES[service.name] for service in services if topic in service.writes]
     [reader] = [_SERVICES[service.name] for service in services if topic in service.reads]
     (start_x, start_y), (end_x, end_y) = writer.side("right"), reader.side("right")
-    start_y, end_y = start_y + 14, end_y - 14  # so that one way does not cover the other
+    start_y, end_y = start_y + apart, end_y - apart  # so that one way does not cover the other
     yield f'<path class="flow" d="M{start_x} {start_y} H{x} V{end_y} H{end_x}"/>'
     middle = (start_y + end_y) // 2
     yield (
         f'<text x="{x + 14}" y="{middle}" transform="rotate(-90 {x + 14} {middle})" text-anchor="middle">'
         f"{escape(topic)}</text>"
     )
+
+
+def _topics_between_roles(service: Service) -> Iterator[str]:
+    """Draw the topics between the roles of a service as one pipe beside its box, the first with its whole name."""
+    box = _SERVICES[service.name]
+    place = _Place(box.x - 54 - _OWN_PIPE[0], box.side("left")[1] - _OWN_PIPE[1] // 2, *_OWN_PIPE)
+    first, *others = sorted(service.between_roles)
+    words = ", ".join([first, *(topic.removeprefix(f"{service.name}.") for topic in others)])
+    yield f'<rect class="pipe" x="{place.x}" y="{place.y}" width="{place.width}" height="{place.height}" rx="15"/>'
+    yield _text(place.x + place.width // 2, place.y + 20, words, "middle")
+    (x, y), (end_x, _) = box.side("left"), place.side("right")
+    yield _line((x, y - 7), (end_x, y - 7), "flow")
+    yield _line((end_x, y + 7), (x, y + 7), "flow")
 
 
 def _call(caller: str, callee: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,6 +15,12 @@ from classifeed_domain.topics import (
     MODERATION_OUTCOMES,
     MODERATION_REQUESTS,
     OFFERS_CHANGED,
+    PICTURES_COPIES,
+    PICTURES_DOWNLOADS,
+    PICTURES_EVENTS,
+    PICTURES_LOADS,
+    PICTURES_REQUESTS,
+    PICTURES_RESULTS,
     index_documents,
 )
 from tools.pictures import ROOT
@@ -27,9 +33,15 @@ _TOPICS: Final[Mapping[str, str]] = {
     "index_documents": index_documents("offers"),
     "MODERATION_REQUESTS": MODERATION_REQUESTS,
     "MODERATION_OUTCOMES": MODERATION_OUTCOMES,
+    "PICTURES_COPIES": PICTURES_COPIES,
+    "PICTURES_DOWNLOADS": PICTURES_DOWNLOADS,
+    "PICTURES_EVENTS": PICTURES_EVENTS,
+    "PICTURES_LOADS": PICTURES_LOADS,
+    "PICTURES_REQUESTS": PICTURES_REQUESTS,
+    "PICTURES_RESULTS": PICTURES_RESULTS,
 }
 _OWNS: Final = re.compile(r"^\| \[(\w+)\]\(services/\w+\) \| ([^|]+) \|", re.MULTILINE)
-_CONSUMED: Final = re.compile(r"OrderedConsumer\((?:[^()]|\([^()]*\))*?topics=\[([\w.]+)")
+_CONSUMED: Final = re.compile(r"OrderedConsumer\((?:[^()]|\([^()]*\))*?topics=\[?([\w.]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,7 @@ class Service:
         callers: services that may call it over gRPC, in the order of the table.
         reads: topics that it consumes.
         writes: topics that it produces.
+        between_roles: topics that go from one of its roles to another.
     """
 
     name: str
@@ -51,6 +64,7 @@ class Service:
     callers: tuple[str, ...]
     reads: frozenset[str]
     writes: frozenset[str]
+    between_roles: frozenset[str] = frozenset()
 
 
 def facts_of() -> list[Service]:
@@ -64,18 +78,17 @@ def facts_of() -> list[Service]:
     if folders != set(table):
         raise ValueError(f"services of the table are not those of the folders: {sorted(folders ^ set(table))}")
     owns = dict(_OWNS.findall((ROOT / "ARCHITECTURE.md").read_text("utf-8")))
-    return [_service(spec, owns[spec.name], list(table)) for spec in table.values()]
+    topics = _find_topics(table)
+    return [_service(spec, owns[spec.name], list(table), *topics[spec.name]) for spec in table.values()]
 
 
-def _service(spec: ServiceSpec, owns: str, names: list[str]) -> Service:
-    reads, writes = _topics_of(spec.name)
+def _service(spec: ServiceSpec, owns: str, names: list[str], *topics: frozenset[str]) -> Service:
     return Service(
         spec.name,
         owns,
         tuple(store for store, used in (("PostgreSQL", spec.database), ("S3", spec.s3)) if used),
         tuple(name for name in names if name in _callers_of(spec.name)),
-        reads,
-        writes,
+        *topics,
     )
 
 
@@ -88,13 +101,37 @@ def _callers_of(name: str) -> set[str]:
     }  # fmt: skip
 
 
-def _topics_of(name: str) -> tuple[frozenset[str], frozenset[str]]:
-    """Return the topics that a service reads, and those that it names besides: it writes them."""
+def _find_topics(names: Iterable[str]) -> dict[str, tuple[frozenset[str], frozenset[str], frozenset[str]]]:
+    """Return the topics that each service reads, those that it writes, and those between its roles.
+
+    What a service names and does not read it writes. Of one whose consumers are given their topics at run time, what
+    the others say of a topic counts; nobody else names those between its roles.
+    """
+    found, open_names = {}, {}
+    for name in names:
+        named, consumed = _named_by(name), _consumed_by(name)
+        if consumed is None:
+            open_names[name] = named
+        else:
+            found[name] = (consumed, named - consumed, frozenset[str]())
+    read = {topic for reads, _, _ in found.values() for topic in reads}
+    written = {topic for _, writes, _ in found.values() for topic in writes}
+    for name, named in open_names.items():
+        found[name] = (named & written, named & read, named - written - read)
+    return found
+
+
+def _source_of(name: str) -> str:
     package = ROOT / "services" / name / "src" / f"classifeed_{name}"
-    source = "\n".join(path.read_text("utf-8") for path in sorted(package.rglob("*.py")))
-    named = frozenset(topic for word, topic in _TOPICS.items() if re.search(rf"\b{word}\b", source))
-    # Topics of pictures have no place in the diagram yet.
-    consumed = [_TOPICS.get(word) for word in _CONSUMED.findall(source) if not word.startswith("PICTURES_")]
-    # A consumer of a topic that is known at run time alone reads all that the service names.
-    reads = named if None in consumed else frozenset(topic for topic in consumed if topic)
-    return reads, named - reads
+    return "\n".join(path.read_text("utf-8") for path in sorted(package.rglob("*.py")))
+
+
+def _named_by(name: str) -> frozenset[str]:
+    source = _source_of(name)
+    return frozenset(topic for word, topic in _TOPICS.items() if re.search(rf"\b{word}\b", source))
+
+
+def _consumed_by(name: str) -> frozenset[str] | None:
+    """Return the topics of the consumers of a service; None: some are known at run time alone."""
+    topics = [_TOPICS.get(word) for word in _CONSUMED.findall(_source_of(name))]
+    return None if None in topics else frozenset(topic for topic in topics if topic)
