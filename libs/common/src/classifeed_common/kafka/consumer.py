@@ -71,6 +71,7 @@ class OrderedConsumer(Generic[T]):
         session_timeout_s: float = 10.0,
         max_poll_interval_s: float = 60.0,
         max_backoff_s: float = 5.0,
+        metadata_refresh_s: float = 30.0,
     ) -> None:
         """Prepare a consumer; `run` connects it.
 
@@ -94,6 +95,7 @@ class OrderedConsumer(Generic[T]):
             session_timeout_s: after this silence the group gives our partitions to others.
             max_poll_interval_s: the group's limit between polls; a slow handler does not reach it, as polling goes on.
             max_backoff_s: the longest pause between attempts after passing faults.
+            metadata_refresh_s: after which partitions that a topic was given are found, at the latest.
         """
         self._group = group
         self._topics = list(topics)
@@ -118,6 +120,7 @@ class OrderedConsumer(Generic[T]):
             subscribed=not assign_all,
             session_timeout_s=session_timeout_s,
             max_poll_interval_s=max_poll_interval_s,
+            metadata_refresh_s=metadata_refresh_s,
         )
         self._attempts = Attempts(
             self._reader, group, quick_s=min(5.0, max_poll_interval_s / 4), max_pause_s=max_backoff_s

@@ -42,6 +42,7 @@ class PartitionReader:
         subscribed: bool,
         session_timeout_s: float,
         max_poll_interval_s: float,
+        metadata_refresh_s: float = 30.0,
     ) -> None:
         """Prepare a reader; `open` connects it."""
         self._group = group
@@ -58,7 +59,7 @@ class PartitionReader:
             "session.timeout.ms": int(session_timeout_s * 1000),
             "heartbeat.interval.ms": int(session_timeout_s * 1000 / 5),
             "max.poll.interval.ms": int(max_poll_interval_s * 1000),
-            "topic.metadata.refresh.interval.ms": 30_000,  # grown partitions are found by this
+            "topic.metadata.refresh.interval.ms": int(metadata_refresh_s * 1000),  # grown partitions are found by this
             "queued.max.messages.kbytes": 16 * 1024,
             "fetch.queue.backoff.ms": 20,
             "allow.auto.create.topics": False,

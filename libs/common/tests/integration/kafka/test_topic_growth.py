@@ -121,7 +121,7 @@ async def test_what_is_sent_before_and_after_takes_effect_once_and_in_order(
             await producer.send(numbers.messages(topic, 100))
         await producer.close()
 
-    async with running(consumer(topic, refuses_misplaced=True)):
+    async with running(consumer(topic, refuses_misplaced=True, metadata_refresh_s=1)):
         loading = asyncio.create_task(load())
         await eventually(lambda: _has(numbers, 3000))
         with pytest.raises(FailedPrecondition) as refused:
