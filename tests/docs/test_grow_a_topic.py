@@ -8,7 +8,18 @@ from importlib import import_module
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs" / "how-to" / "grow-a-topic.md"
-SERVICES = ("api", "cleanweb", "indexer", "loader", "moderation", "offers", "processor", "receiver", "searcher")
+SERVICES = (
+    "api",
+    "cleanweb",
+    "indexer",
+    "loader",
+    "moderation",
+    "offers",
+    "pictures",
+    "processor",
+    "receiver",
+    "searcher",
+)
 
 
 def test_the_page_has_a_command_for_each_topic_of_each_service() -> None:

@@ -63,7 +63,11 @@ _TOPICS: Final = (
     PICTURES_RESULTS,
 )
 _SWEPT_AT_ONCE: Final = 300  # offers of a namespace; as many as a statement writes
-GROWABLE: Final = {declared(FEEDS_OFFER_REQUESTS): (GROUP,), declared(MODERATION_OUTCOMES): (OUTCOMES_GROUP,)}
+GROWABLE: Final = {
+    declared(FEEDS_OFFER_REQUESTS): (GROUP,),
+    declared(MODERATION_OUTCOMES): (OUTCOMES_GROUP,),
+    declared(PICTURES_RESULTS): (PICTURES_GROUP,),
+}
 
 
 async def prepare(settings: OffersSettings) -> None:

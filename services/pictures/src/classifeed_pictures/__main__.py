@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from classifeed_common.runner import main
-from classifeed_pictures.bootstrap import SERVICE, build, prepare
+from classifeed_pictures.bootstrap import GROWABLE, SERVICE, build, prepare
 from classifeed_pictures.settings import PicturesSettings
 
 if __name__ == "__main__":
-    main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare)
+    main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare, growable=GROWABLE)

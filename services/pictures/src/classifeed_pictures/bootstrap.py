@@ -68,6 +68,13 @@ _TOPICS: Final = (
     PICTURES_LOADS,
     PICTURES_RESULTS,
 )
+GROWABLE: Final = {
+    declared(PICTURES_REQUESTS): (resharder.GROUP,),
+    declared(PICTURES_LOADS): (resharder.GROUP,),
+    declared(PICTURES_EVENTS): (events.GROUP,),
+    declared(PICTURES_DOWNLOADS): (downloads.GROUP,),
+    declared(PICTURES_COPIES): (copies.GROUP,),
+}
 _WATCH_S: Final = 5.0
 _KEY_TTL_S: Final = 86400.0  # an order is given again after an hour, under another number
 
