@@ -161,8 +161,10 @@ async def sweeping(campaign: Campaign) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def make_campaign(database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3) -> AsyncIterator[Campaign]:
-    """Yield a campaign before its first process."""
+async def make_campaign(
+    database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3, **changes: str
+) -> AsyncIterator[Campaign]:
+    """Yield a campaign before its first process; `changes` are settings of its own."""
     settings = {
         "DSN": database.dsn,
         "KAFKA_BOOTSTRAP": kafka.bootstrap,
@@ -181,6 +183,7 @@ async def make_campaign(database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3
         "JOBS_LEASE_S": "600",
         "POLL_RECORDS": "2",
         "LOG_LEVEL": "error",
+        **changes,
     }
     await prepare(PicturesSettings(kafka_bootstrap=kafka.bootstrap))
     await until(lambda: all_at_ends(database, kafka.bootstrap))
