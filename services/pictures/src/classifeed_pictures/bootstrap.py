@@ -170,6 +170,7 @@ def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -
         on_log_lost=positions.skip_lost,  # whoever waits requests again, and orders without a result are given again
         dead_letters=base.letters,
         max_records=base.settings.poll_records,
+        session_timeout_s=base.settings.kafka_session_s,
     )
 
 

@@ -44,6 +44,9 @@ class PicturesSettings(ServiceJobSettings):
         default=1 << 30, ge=1024, description="Size of a file of events, at most, in bytes."
     )
     poll_records: int = Field(default=500, ge=1, le=5000, description="Events in a transaction, at most.")
+    kafka_session_s: float = Field(
+        default=10, ge=1, le=300, description="Silence after which a process loses its partitions, in seconds."
+    )
     lease_ttl_s: float = Field(default=10, gt=0, description="Lease of what one process does at a time, in seconds.")
     jobs_lease_s: int = Field(default=60, ge=1, le=86400, description="Lease of jobs, in seconds.")
     order_timeout_s: float = Field(

@@ -214,11 +214,13 @@ class World:
 
     async def check_readable(self) -> None:
         """Check that everything that a state holds can be read."""
-        for address in self.held():
-            async with self.database.transaction() as tx:
+        if not (held := self.held()):
+            return
+        async with self.database.transaction() as tx:
+            for address in held:
                 stored = await find_stored(tx, *address)
-            assert stored is not None, f"{address} is held and not stored"
-            assert stored.blobs <= self.blobs.files.keys(), f"{address} cannot be read"
+                assert stored is not None, f"{address} is held and not stored"
+                assert stored.blobs <= self.blobs.files.keys(), f"{address} cannot be read"
 
     async def check_end(self) -> None:
         """Check that nothing is stored or kept that no state holds."""

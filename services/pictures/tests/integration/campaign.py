@@ -180,6 +180,7 @@ async def make_campaign(
         # Permits of those who were killed run out by themselves, later.
         "DOWNLOADS_PER_HOST": "100",
         "LEASE_TTL_S": "2",
+        "KAFKA_SESSION_S": "3",
         "JOBS_LEASE_S": "600",
         "POLL_RECORDS": "2",
         "LOG_LEVEL": "error",

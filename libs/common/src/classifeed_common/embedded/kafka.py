@@ -101,6 +101,7 @@ class EmbeddedKafka(EmbeddedServer):
             "share.coordinator.state.topic.min.isr": 1,
             "share.coordinator.state.topic.num.partitions": 1,
             "group.initial.rebalance.delay.ms": 0,
+            "group.min.session.timeout.ms": 1000,  # tests wait until the partitions of a killed process go to others
             "auto.create.topics.enable": "false",  # topics are declared in code
             "log.cleaner.dedupe.buffer.size": 16777216,
             # With the default a restart after SIGKILL waits 15 s for the old registration.

@@ -49,6 +49,7 @@ async def campaign(
         "LOOK_AGAIN_S": "86400",  # what has failed is tried again in none of the rounds
         "POLL_RECORDS": "500",
         "LEASE_TTL_S": "10",
+        "KAFKA_SESSION_S": "10",
     }
     async with make_campaign(database, kafka, s3, **changes) as campaign:
         for group in ("reshard", "process", DOWNLOADER, DOWNLOADER):

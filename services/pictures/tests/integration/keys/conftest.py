@@ -73,7 +73,7 @@ class Keys:
             handle=handler.handle,
             dead_letters=DeadLetters(self.producer),
             max_records=max_records,
-            session_timeout_s=6,
+            session_timeout_s=3,
             max_poll_interval_s=8,
             max_backoff_s=0.2,
         )

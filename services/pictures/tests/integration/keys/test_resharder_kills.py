@@ -77,7 +77,7 @@ async def reshard(settings: dict[str, Any]) -> None:
         handle=handler.handle,
         dead_letters=None,
         max_records=5,
-        session_timeout_s=6,
+        session_timeout_s=3,
         max_poll_interval_s=8,
     ).run(stop)
     await producer.close()
