@@ -13,6 +13,7 @@ _KEPT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_kept_connections.py"
 _PERMIT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_host_permits.py"
 _LIMIT_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_host_limits.py"
 _RATE_TESTS: Final = "libs/common/tests/unit/host_limits/test_rates.py"
+_MANY_HOSTS: Final = "services/pictures/tests/integration/hosts/test_many_hosts.py"
 _DRAW: Final = f"{COMMON}/host_limits/queries.sql"
 
 MUTATIONS: Final = (
@@ -138,6 +139,24 @@ MUTATIONS: Final = (
             f"{_LIMIT_TESTS}::test_a_host_that_asks_for_it_is_left_alone_by_all_processes",
             f"{_PERMIT_TESTS}::test_nothing_is_sent_within_retry_after",
         ),
+    ),
+    Mutation(
+        "permits-of-each-process",
+        _PERMITS,
+        "Each process has permits of its own.",
+        f"{COMMON}/host_limits/limits.py",
+        before="        permit = HostPermit(",
+        after="        host = f'{host}#{__import__(\"os\").getpid()}'\n        permit = HostPermit(",
+        tests=(_MANY_HOSTS,),
+    ),
+    Mutation(
+        "retry-after-unheard",
+        _PERMITS,
+        "A response that asks to be left alone makes no pause.",
+        f"{COMMON}/host_limits/permit.py",
+        before="loop_s + retry_after_s if retry_after_s else 0.0",
+        after="0.0",
+        tests=(_MANY_HOSTS,),
     ),
     Mutation(
         "permit-faster-than-the-rate",
