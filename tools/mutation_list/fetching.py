@@ -12,6 +12,7 @@ _PERMITS: Final = "Permits for hosts"
 _KEPT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_kept_connections.py"
 _PERMIT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_host_permits.py"
 _LIMIT_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_host_limits.py"
+_REFUSING_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_refusing_hosts.py"
 _RATE_TESTS: Final = "libs/common/tests/unit/host_limits/test_rates.py"
 _MANY_HOSTS: Final = "services/pictures/tests/integration/hosts/test_many_hosts.py"
 _DRAW: Final = f"{COMMON}/host_limits/queries.sql"
@@ -232,6 +233,15 @@ MUTATIONS: Final = (
         before="min(ceilings, default=None)",
         after="min(ceilings) / len(ceilings) if ceilings else None",
         tests=(f"{_RATE_TESTS}::test_requests_that_were_under_way_together_slow_their_host_once",),
+    ),
+    Mutation(
+        "refusal-that-never-ends",
+        _PERMITS,
+        "A host that has refused once counts as refusing for ever, however often it responds.",
+        _DRAW,
+        before="CASE WHEN ok > 0 THEN NULL\n                   WHEN slow_down",
+        after="CASE WHEN slow_down",
+        tests=(f"{_REFUSING_TESTS}::test_one_success_ends_it_and_a_missing_file_neither_ends_nor_begins_it",),
     ),
     Mutation(
         "clock-set-back-stops-a-host",

@@ -12,6 +12,7 @@ _LIFE_TESTS: Final = f"{PICTURES_TESTS}/unit/domain/test_lifecycle.py"
 _COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
 _PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
 _BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
+_METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 
 MUTATIONS: Final = (
@@ -123,5 +124,23 @@ MUTATIONS: Final = (
             f"{_COPYING}::test_an_older_order_does_not_delete_what_was_stored_again",
             f"{_BYTES}::test_what_is_held_can_be_read_and_nothing_is_left_over",
         ),
+    ),
+    Mutation(
+        "deletion-counted-as-cleared",
+        "Pictures",
+        "A picture that is deleted as no offer uses it counts as one that a request has kept.",
+        f"{PICTURES}/app/process_events.py",
+        before='"cleared" if life.state is not None else "deleted"',
+        after='"cleared"',
+        tests=(f"{_METRICS}::test_marks_are_set_cleared_and_end_with_their_picture",),
+    ),
+    Mutation(
+        "killed-process-uncounted",
+        "Pictures",
+        "No metric says that processes are killed over pictures.",
+        f"{PICTURES}/decoding/observing.py",
+        before="if not process.is_usable:",
+        after="if process.is_usable:",
+        tests=(f"{_METRICS}::test_pictures_and_processes_by_what_became_of_them",),
     ),
 )

@@ -63,6 +63,7 @@ def test_an_empty_database_is_migrated_into_its_schema_and_again_without_effect(
 def test_models_and_shared_ddl_agree_and_a_difference_is_named(shop: Shop) -> None:
     names = ("leases", "blob_refs", "outbox", "consumer_offsets", "fetch_hosts")
     shop.add("0001", "; ".join(f"op.execute(ddl({name!r}, 1))" for name in names))
+    shop.add("0002", "op.execute(ddl('fetch_hosts', 2))")
     shop.migrate()
     metadata = sqlalchemy.MetaData()
     shared_tables.add_leases(metadata)

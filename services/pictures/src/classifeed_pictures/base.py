@@ -19,6 +19,7 @@ from classifeed_common.runner.parts import blobs_of, channel_to, database_of
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool
+from classifeed_pictures.app.measure_decoding import DecodeMeter
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.decoding.pool import DecodePool
 from classifeed_pictures.domain.canonical import CanonicalRules
@@ -83,7 +84,9 @@ class Base:
             canonical=canonical_snapshot(source_of(settings, settings.canonical_rules, PACKAGED)),
             hosts=hosts,
             fetcher=fetcher_of(settings, hosts),
-            decoder=DecodePool(processes=settings.decoders or None, waiting=settings.downloads + _PUTS),
+            decoder=DecodePool(
+                processes=settings.decoders or None, waiting=settings.downloads + _PUTS, observer=DecodeMeter()
+            ),
             offers=channel_to("offers", settings.offers_address, settings),
         )
 

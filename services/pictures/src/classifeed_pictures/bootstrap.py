@@ -35,6 +35,7 @@ from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.make_events import EventMaker
+from classifeed_pictures.app.measure_tables import TableMeter
 from classifeed_pictures.app.put_picture import PicturePutter
 from classifeed_pictures.app.read_picture import PictureReader
 from classifeed_pictures.app.refetch_damaged import refetch_damaged
@@ -53,10 +54,8 @@ from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import download, event_files, resize
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
-from classifeed_pictures.metrics import OLDEST_REQUEST
 from classifeed_pictures.rpc.picture_service import picture_servicer
 from classifeed_pictures.settings import PicturesSettings
-from classifeed_pictures.store.requests import read_oldest_s
 
 SERVICE = "pictures"
 Handle: TypeAlias = Callable[[Tx, Sequence[Record]], Awaitable[None]]
@@ -146,16 +145,10 @@ def build(settings: PicturesSettings) -> ServiceRunner:
 
 
 async def watch(base: Base, stop: asyncio.Event) -> None:
-    """Watch the rules and the requests until `stop`."""
-
-    async def measure() -> dict[str, str]:
-        async with base.database.transaction() as tx:
-            OLDEST_REQUEST.set(await read_oldest_s(tx))
-        return {}
-
+    """Watch the rules and the tables until `stop`."""
     async with asyncio.TaskGroup() as group:
         group.create_task(base.canonical.watch(stop))
-        group.create_task(Watch(measure, period_s=_WATCH_S).run(stop))
+        group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
 
 
 def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -> OrderedConsumer[Tx]:

@@ -7,6 +7,9 @@ from typing import Final
 from classifeed_common.telemetry.metric_set import MetricSet
 
 METRICS: Final = MetricSet()
+_DECODE_SECONDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+# Operators make namespaces, so that they are few.
+_NAMESPACE: Final = {"picture_namespace": "namespace of pictures, such as `offers`"}
 
 REQUESTS: Final = METRICS.counter(
     "classifeed_pictures_requests_total",
@@ -17,7 +20,8 @@ REQUESTS: Final = METRICS.counter(
 )
 ORDERS: Final = METRICS.counter(
     "classifeed_pictures_orders_total",
-    "Orders that followed from events.",
+    "Orders that followed from events. Those that wait are in `classifeed_jobs_live`, queues `pictures.download` and "
+    "`pictures.resize`, and in `classifeed_consumer_partition_lag_records` of the topics of orders.",
     unit="orders",
     labels={"kind": ("download", "copy", "delete")},
 )
@@ -62,4 +66,45 @@ OLDEST_REQUEST: Final = METRICS.gauge(
     "classifeed_pictures_oldest_request_seconds",
     "Age of the oldest request that waits for its first result.",
     unit="seconds",
+)
+MARKS: Final = METRICS.counter(
+    "classifeed_pictures_delete_marks_total",
+    "Marks of pictures that no offer used: set by a comparison, cleared by a request, and those whose picture was "
+    "deleted. Files that were deleted are `classifeed_blobs_deleted_total`.",
+    unit="marks",
+    labels={"change": ("set", "cleared", "deleted")},
+)
+STORED_PICTURES: Final = METRICS.gauge(
+    "classifeed_pictures_stored_pictures", "Stored pictures, by namespace.", unit="pictures", labels=_NAMESPACE
+)
+STORED_BYTES: Final = METRICS.gauge(
+    "classifeed_pictures_stored_bytes",
+    "Bytes of stored pictures with their smaller versions, by namespace, as its quota counts them.",
+    unit="bytes",
+    labels=_NAMESPACE,
+)
+QUOTA: Final = METRICS.gauge(
+    "classifeed_pictures_quota_bytes",
+    "What the pictures of a namespace may take; 0: no limit.",
+    unit="bytes",
+    labels=_NAMESPACE,
+)
+REFUSING_HOSTS: Final = METRICS.gauge(
+    "classifeed_pictures_refusing_hosts",
+    "Hosts that have refused all requests for a day, and are still requested; the log names them.",
+    unit="hosts",
+)
+DECODING: Final = METRICS.histogram(
+    "classifeed_pictures_decode_seconds",
+    "Time that a process took for a picture, without the wait for the process: to its versions, to its refusal, or "
+    "until the process ended or its caller was gone (interrupted).",
+    labels={"outcome": ("decoded", "refused", "interrupted")},
+    buckets=_DECODE_SECONDS,
+)
+DECODER_KILLS: Final = METRICS.counter(
+    "classifeed_pictures_decoder_kills_total",
+    "Processes that ended over a picture: at its deadline, at the limit of memory, by a crash, killed from outside, as "
+    "by the kernel, or because the caller was gone.",
+    unit="processes",
+    labels={"cause": ("deadline", "memory", "crash", "killed", "canceled")},
 )

@@ -32,17 +32,22 @@ class Outcome(StrEnum):
 
     OK = "ok"
     SLOW_DOWN = "slow_down"
+    REFUSED = "refused"
     FAILED = "failed"
 
 
 _SLOW_DOWN: Final = frozenset({
     "HTTP_TOO_MANY_REQUESTS", "HTTP_UNAVAILABLE", "CONNECT_TIMEOUT", "READ_TIMEOUT", "TOO_SLOW", "TOTAL_TIMEOUT",
 })  # fmt: skip
+# Of the host as a whole, whatever the rate; what is wrong with one file alone has failed.
+_REFUSED: Final = frozenset({"HTTP_UNAUTHORIZED", "HTTP_FORBIDDEN", "CONNECT_REFUSED", "CONNECT_FAILED"})
 
 
 def outcome_of(code: str) -> Outcome:
     """Return the outcome of a request that failed with a code of `FETCH_FAULTS`."""
-    return Outcome.SLOW_DOWN if code in _SLOW_DOWN else Outcome.FAILED
+    if code in _SLOW_DOWN:
+        return Outcome.SLOW_DOWN
+    return Outcome.REFUSED if code in _REFUSED else Outcome.FAILED
 
 
 class Permit(Protocol):

@@ -15,7 +15,8 @@ from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits.rates import HostPolicy, RateChange
 
 _QUERIES: Final = load_queries("classifeed_common.host_limits")
-_DRAW, _FORGET = _QUERIES["draw"], _QUERIES["forget"]
+_DRAW, _FORGET, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["forget"], _QUERIES["list_refusing"]
+_MOST_REFUSING: Final = 1000
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ class HostTable:
     """The table `fetch_hosts` of a service's schema.
 
     Args:
-        database: with the table (`ddl("fetch_hosts", 1)`).
+        database: with the table (`ddl("fetch_hosts", …)`).
         policy: bounds of all hosts; the same in all processes.
     """
 
@@ -128,6 +129,12 @@ class HostTable:
         """Remove hosts that nobody has asked for so long; return how many. One that comes again is a new one."""
         async with self._database.connection() as connection:
             return (await connection.execute(_FORGET, {"idle_s": idle_s})).rowcount
+
+    async def list_refusing(self, for_s: float, wanted_s: float) -> list[str]:
+        """Return hosts that have refused for so long, and were wanted after that and lately; at most 1,000."""
+        parameters = {"for_s": for_s, "wanted_s": wanted_s, "limit": _MOST_REFUSING}
+        async with self._database.connection() as connection:
+            return [row.host for row in await fetch_named(connection, _LIST_REFUSING, parameters)]
 
 
 def _row_of(host: str, request: DrawRequest, now_s: float) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class HostLimits:
     event loop.
 
     Args:
-        database: with the table (`ddl("fetch_hosts", 1)`); open while permits are in use.
+        database: with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
         policy: bounds of all hosts; the same in all processes.
     """
 
@@ -66,6 +66,17 @@ class HostLimits:
     async def forget(self, idle_s: float) -> int:
         """Remove what is known of hosts that nobody has asked for so long; return of how many."""
         return await self._table.forget(idle_s)
+
+    async def list_refusing(self, for_s: float, *, wanted_s: float) -> list[str]:
+        """Return hosts that have refused all requests for so long, the longest first; at most 1,000.
+
+        A refusal is one that may be of all requests: 401, 403, 429, 503, no connection, a time limit.
+
+        Args:
+            for_s: how long, at least.
+            wanted_s: those are left out that nobody has wanted for so long.
+        """
+        return await self._table.list_refusing(for_s, wanted_s)
 
     async def close(self) -> None:
         """Give back what was used. Callers that still wait get an error."""

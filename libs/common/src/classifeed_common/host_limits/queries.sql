@@ -8,15 +8,15 @@
        SELECT *
          FROM jsonb_to_recordset(%(wanted)s::jsonb)
               AS wanted (host text, wants boolean, hold_us bigint, released bigint[], step float8, ceiling float8,
-                        pause_s float8, ok bigint, slow_down bigint, failed bigint)),
+                        pause_s float8, ok bigint, slow_down bigint, refused bigint, failed bigint)),
        locked AS MATERIALIZED (
        SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
        current AS MATERIALIZED (
        SELECT host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version,
-              clock_timestamp() AS now
+              refused_since, clock_timestamp() AS now
          FROM locked
         UNION ALL
-       SELECT host, %(first)s, '-infinity', '{}', '-infinity', 0, 0, 0, 0, clock_timestamp()
+       SELECT host, %(first)s, '-infinity', '{}', '-infinity', 0, 0, 0, 0, NULL, clock_timestamp()
          FROM wanted
         WHERE host NOT IN (SELECT host FROM locked)),
        reported AS (
@@ -27,7 +27,11 @@
               greatest(paused_until, now + pause_s * interval '1 second') AS paused_until,
               ok_count + ok AS ok_count,
               slow_down_count + slow_down AS slow_down_count,
-              failed_count + failed AS failed_count
+              failed_count + refused + failed AS failed_count,
+              CASE WHEN ok > 0 THEN NULL
+                   WHEN slow_down + refused > 0 THEN coalesce(refused_since, now)
+                   ELSE refused_since
+              END AS refused_since
          FROM current JOIN wanted USING (host)),
        returned AS (
        SELECT reported.*,
@@ -43,17 +47,18 @@
          FROM returned),
        stored AS (
        INSERT INTO fetch_hosts AS known
-              (host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version, updated_at)
+              (host, rate, sent_at, held, paused_until, ok_count, slow_down_count, failed_count, version, updated_at,
+               refused_since)
        SELECT host, rate, CASE WHEN permit IS NULL THEN sent_at ELSE now END,
               CASE WHEN permit IS NULL THEN in_use ELSE in_use || permit END,
-              paused_until, ok_count, slow_down_count, failed_count, version + 1, now
+              paused_until, ok_count, slow_down_count, failed_count, version + 1, now, refused_since
          FROM judged
         ORDER BY host
            ON CONFLICT (host) DO UPDATE
           SET rate = excluded.rate, sent_at = excluded.sent_at, held = excluded.held,
               paused_until = excluded.paused_until, ok_count = excluded.ok_count,
               slow_down_count = excluded.slow_down_count, failed_count = excluded.failed_count,
-              version = excluded.version, updated_at = excluded.updated_at
+              version = excluded.version, updated_at = excluded.updated_at, refused_since = excluded.refused_since
         WHERE known.version = excluded.version - 1
        RETURNING host)
 SELECT host, permit, now, rate,
@@ -65,3 +70,14 @@ SELECT host, permit, now, rate,
 -- Hosts that nobody has wanted for long.
 DELETE FROM fetch_hosts
  WHERE updated_at < clock_timestamp() - make_interval(secs => %(idle_s)s) AND paused_until < clock_timestamp()
+
+-- name: list_refusing
+-- Hosts without a success for so long, the longest first. Those that nobody has wanted since, or wants any more, are not
+-- among them.
+SELECT host
+  FROM fetch_hosts
+ WHERE refused_since < clock_timestamp() - make_interval(secs => %(for_s)s)
+   AND updated_at >= refused_since + make_interval(secs => %(for_s)s)
+   AND updated_at > clock_timestamp() - make_interval(secs => %(wanted_s)s)
+ ORDER BY refused_since
+ LIMIT %(limit)s

@@ -54,7 +54,7 @@ async def process(database: Database) -> AsyncIterator[StartFetcher]:
                 made.add(schema)
                 async with own.connection() as connection:
                     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-                    await connection.execute(ddl("fetch_hosts", 1))
+                    await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
             permits = HostLimits(own, policy)
             stack.push_async_callback(permits.close)
             guard = AddressGuard(allow_loopback=True, resolver=options.pop("resolver", None))

@@ -30,7 +30,7 @@ async def make(database: Database, first: int, count: int) -> None:
 @pytest.mark.parametrize("size", [1, 10, 200])
 async def test_a_round_handles_its_own_hosts_alone(database: Database, size: int, is_generic: bool) -> None:
     async with database.connection() as connection:
-        await connection.execute(ddl("fetch_hosts", 1))
+        await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
     handled: list[int] = []
     for first, count in ((0, 300), (300, 20_000)):  # the planner knows of the first ones
         await make(database, first, count)
@@ -45,7 +45,7 @@ async def test_a_round_handles_its_own_hosts_alone(database: Database, size: int
 
 async def test_a_round_scans_no_table(database: Database) -> None:
     async with database.connection() as connection:
-        await connection.execute(ddl("fetch_hosts", 1))
+        await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
     await make(database, 0, 20_000)
     async with database.connection() as connection:
         await connection.execute("ANALYZE fetch_hosts")

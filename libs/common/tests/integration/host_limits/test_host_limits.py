@@ -29,7 +29,7 @@ StartLimits = Callable[..., Awaitable[HostLimits]]
 @pytest.fixture
 async def db(database: Database) -> Database:
     async with database.connection() as connection:
-        await connection.execute(ddl("fetch_hosts", 1))
+        await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
     return database
 
 

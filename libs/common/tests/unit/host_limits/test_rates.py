@@ -27,7 +27,7 @@ def test_each_outcome_has_its_direction(rate: float) -> None:
     changed = {outcome: rate_change(rate, outcome, POLICY).applied_to(rate, POLICY) for outcome in Outcome}
     assert rate <= changed[Outcome.OK] <= 1.5 * rate
     assert changed[Outcome.SLOW_DOWN] == max(POLICY.lowest_rate, rate / 2)
-    assert changed[Outcome.FAILED] == rate
+    assert changed[Outcome.FAILED] == changed[Outcome.REFUSED] == rate
 
 
 @given(rates, st.integers(min_value=1, max_value=20), st.permutations(range(20)))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from opentelemetry.context import Context
@@ -14,7 +15,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.compose_messages import order_message, result_messages
 from classifeed_pictures.domain.events import Event, Request, RequestResult
 from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
-from classifeed_pictures.metrics import ORDERS, REQUESTS, RESULTS
+from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
 from classifeed_pictures.store import requests
 from classifeed_pictures.store.requests import Place
 from classifeed_pictures.store.states import (
@@ -58,6 +59,7 @@ async def process_events(
     now = await read_now(tx)
     read = await read_states(tx, [picture.url_hash for picture in pictures])
     lives = []
+    marks = {url_hash: known.state.delete_mark_at for url_hash, known in read.items()}
     for picture in pictures:
         known = read.get(picture.url_hash)
         life = Lifecycle(picture.url, picture.url_hash, known.state if known is not None else None, now, rules)
@@ -74,6 +76,7 @@ async def process_events(
     # Behind the locks of the states, so that the orders of a URL leave in the order of its commits.
     await outbox.put(tx, [*orders, *result_messages(results)])
     after_commit(tx, partial(_count, list(pictures), lives, results))
+    after_commit(tx, partial(_count_marks, list(pictures), lives, marks))
     return lives
 
 
@@ -130,3 +133,15 @@ def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], result
             ORDERS.labels(type(order).__name__.lower()).inc()
     for result in results:
         RESULTS.labels("stored" if isinstance(result.result, PictureInfo) else "failed").inc()
+
+
+def _count_marks(
+    pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], marks: Mapping[bytes, datetime | None]
+) -> None:
+    for picture, life in zip(pictures, lives, strict=True):
+        before = marks.get(picture.url_hash)
+        after = life.state.delete_mark_at if life.state is not None else None
+        if after is not None and after != before:
+            MARKS.labels("set").inc()
+        elif before is not None and after is None:
+            MARKS.labels("cleared" if life.state is not None else "deleted").inc()

@@ -12,6 +12,7 @@ import structlog
 
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, Decoded, SizeSpec, Version
+from classifeed_pictures.decoding.observing import DecodeObserver, NoObserver, observed
 from classifeed_pictures.decoding.process import DecodeProcess, ProcessFailed, ProcessKilled
 
 DEADLINE_S: Final = 5.0
@@ -36,6 +37,7 @@ class DecodePool:
         deadline_s: how long one may take, in seconds, not counting the wait for a process.
         pictures_per_process: after so many a process is replaced, so that what libraries leak has an end.
         waiting: how many pictures may wait for a process.
+        observer: is told what became of each picture.
     """
 
     def __init__(
@@ -46,12 +48,14 @@ class DecodePool:
         deadline_s: float = DEADLINE_S,
         pictures_per_process: int = 1000,
         waiting: int | None = None,
+        observer: DecodeObserver | None = None,
     ) -> None:
         self._size = processes or len(os.sched_getaffinity(0))
         self._limits = limits or Limits()
         self._deadline_s = deadline_s
         self._pictures_per_process = pictures_per_process
         self._room = self._size + (self._size * _WAITING_PER_PROCESS if waiting is None else waiting)
+        self._observer = observer or NoObserver()
         self._inside = 0
         self._idle: asyncio.Queue[DecodeProcess] = asyncio.Queue()
         self._all: set[DecodeProcess] = set()
@@ -146,7 +150,8 @@ class DecodePool:
                 process = await self._replace(process)
             # Read as late as possible, so that what waits takes no memory.
             content = await asyncio.to_thread(data.read_bytes) if isinstance(data, Path) else data
-            return await process.decode(content, sizes, formats)
+            with observed(process, self._observer):
+                return await process.decode(content, sizes, formats)
         finally:
             self._return(process)
 

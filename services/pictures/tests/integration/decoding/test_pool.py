@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -62,7 +63,8 @@ async def test_a_process_that_dies_again_and_again_gives_its_picture_a_reason(se
     request = asyncio.create_task(pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",)))
     while not request.done():
         for pid in pool.pids:
-            os.kill(pid, sent)
+            with suppress(ProcessLookupError):  # it has ended meanwhile
+                os.kill(pid, sent)
         await asyncio.sleep(0.001)
     with pytest.raises(DecodeFailed) as caught:
         await request

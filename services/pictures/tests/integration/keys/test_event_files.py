@@ -167,6 +167,7 @@ async def take_and_die(settings: dict[str, Any]) -> None:
 if __name__ == "__main__":
     asyncio.run(take_and_die(json.loads(sys.argv[1])))
 else:
+    from ..samples import growth
     from .conftest import Keys, Shown, once, repeated
 
 
@@ -219,7 +220,9 @@ async def test_rows_of_each_kind_become_events(keys: Keys, files: Files) -> None
     parquet.write_table(pa.table(table), sink)
     await files.put("events/day/a.parquet", sink.getvalue())
     await files.put("other/b.csv", csv_of(3))
+    done, made = growth("event_files_total", outcome="done"), growth("events_total", source="files")
     await files.take()
+    assert (done(), made()) == (1, 4)
     assert await files.files() == [("events/day/a.parquet", "DONE", 4, 0)]
     [(etag,)] = await files.rows("SELECT etag FROM event_files")
     found = {each.event.source.position: each.event for each in await keys.shown()}
@@ -249,7 +252,9 @@ async def test_wrong_rows_stop_nothing(keys: Keys, files: Files) -> None:
         f"{HEADER},delete\n{URL}1,remove\n{URL}2,requested,Bad!,shop\n{URL}3,requested,offers,\n{URL}4,requested,offers,shop\n"
         f"{URL}{'a' * 4100},delete\n{URL}5,delete,\n",
     )
+    refused = growth("refused_items_total", outcome="row")
     await files.take()
+    assert refused() == 5
     assert await files.files() == [("events/a.csv", "DONE", 7, 5)]
     assert rows_of(await keys.shown()) == [4, 5]
 
@@ -279,7 +284,9 @@ async def test_what_is_no_event_file_ends_in_words(
     keys: Keys, files: Files, name: str, content: bytes, words: str
 ) -> None:
     await files.put(name, content)
+    failed = growth("event_files_total", outcome="failed")
     await files.take()
+    assert failed() == 1
     [(state, error)] = await files.rows("SELECT state, error FROM event_files")
     assert state == "FAILED"
     assert words in error
@@ -297,8 +304,10 @@ async def test_a_file_that_was_replaced_before_it_was_taken(keys: Keys, files: F
         args = page[0]._asdict() | {"put_at": page[0].put_at.isoformat()}
         await files.store.enqueue(tx, TAKE_QUEUE, TAKE_QUEUE, args)
     await files.put("events/a.csv", csv_of(2, first=1))
+    replaced = growth("event_files_total", outcome="replaced")
     async with files.working():
         await until(files.is_idle)
+    assert replaced() == 1
     assert await files.files() == [("events/a.csv", "REPLACED", 0, 0)]
     await files.take()
     await files.put("events/a.csv", csv_of(1))

@@ -21,6 +21,7 @@ from classifeed_common.kafka import Message, TablePositions, dlq, message_of
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
 
+from ..samples import growth
 from .conftest import Keys, once, read_all, repeated
 
 pytestmark = pytest.mark.kafka
@@ -112,7 +113,9 @@ async def test_a_request_that_cannot_be_used_is_answered_and_the_others_go_on(ke
             for body in (PictureRequests(recipient="shop", requests=each) for each in bodies)
         )
     )
+    grown = [growth("refused_items_total", outcome=outcome) for outcome in ("result_sent", "dead_letter")]
     await keys.reshard()
+    assert [grew() for grew in grown] == [7, 1]
     assert sorted(each.event.url for each in await keys.shown()) == [URL, URL, "shops/1/key"]
     messages = await asyncio.to_thread(read_all, keys.bootstrap, keys.results)
     assert {message.key() for message in messages} == {b"shop"}

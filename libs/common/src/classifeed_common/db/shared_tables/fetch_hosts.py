@@ -1,4 +1,4 @@
-"""The table of `ddl("fetch_hosts", …)`."""
+"""The table of `ddl("fetch_hosts", …)`, in version 2."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sqlalchemy import (
     Column,
     DateTime,
     Double,
+    Index,
     MetaData,
     Table,
     Text,
@@ -19,7 +20,7 @@ from sqlalchemy import (
 def add_fetch_hosts(metadata: MetaData) -> Table:
     """Declare `fetch_hosts` in a service's metadata."""
     never = text("'-infinity'")
-    return Table(
+    table = Table(
         "fetch_hosts",
         metadata,
         Column("host", Text, primary_key=True),
@@ -32,4 +33,7 @@ def add_fetch_hosts(metadata: MetaData) -> Table:
         Column("failed_count", BigInteger, nullable=False, server_default=text("0")),
         Column("version", BigInteger, nullable=False, server_default=text("1")),
         Column("updated_at", DateTime(timezone=True), nullable=False, server_default=text("clock_timestamp()")),
+        Column("refused_since", DateTime(timezone=True)),
     )
+    Index("fetch_hosts_refused", table.c.refused_since, postgresql_where=table.c.refused_since.is_not(None))
+    return table
