@@ -61,18 +61,20 @@ lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
 	$(BIN)/python -m tools.dockerfiles --check
 	$(BIN)/python -m tools.import_contracts --check
 	$(BIN)/python -m tools.chart_readmes --check
+	$(BIN)/python -m tools.dashboards --check
 
 format: setup  ## let ruff rewrite what it can
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format --quiet .
 
-stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas and READMEs of charts, Dockerfiles
+stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schemas, READMEs and dashboards of charts, Dockerfiles
 	$(BIN)/python tools/genproto.py
 	$(BIN)/python -m tools.assemble_sql
 	$(BIN)/python -m tools.chart_schemas
 	$(BIN)/python -m tools.dockerfiles
 	$(BIN)/python -m tools.import_contracts
 	$(BIN)/python -m tools.chart_readmes
+	$(BIN)/python -m tools.dashboards
 
 pictures: setup  ## play the demo and draw its terminal, and the diagram of the suite, for the README
 	$(BIN)/python -m tools.pictures --record

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Callable
@@ -159,7 +160,7 @@ def test_settings_that_a_chart_names_exist_in_the_code(render: Render, chart: st
     assert named <= known
 
 
-@pytest.mark.parametrize("chart", ["api", "loader", "offers", "processor", "moderation", "cleanweb"])
+@pytest.mark.parametrize("chart", ["api", "loader", "offers", "processor", "moderation", "cleanweb", "pictures"])
 def test_alerts_watch_the_clean_up_of_the_service_and_name_their_runbook(render: Render, chart: str) -> None:
     clean_up = import_module(f"classifeed_{chart}.app.clean_up").CLEAN_UP
     manifests = render(chart, "alerts.enabled=true", "alerts.cleanUpHours=5", "serviceMonitor.enabled=true")
@@ -210,10 +211,14 @@ def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
                 "ClassifeedRulesRefused",
             },
         ),
+        (
+            "pictures",
+            {"ClassifeedPicturesWaitLong", "ClassifeedPictureHostsRefuse", "ClassifeedPictureQuotaUsed"},
+        ),
         ("offers", set()),
     ],
 )  # fmt: skip
-def test_alerts_watch_texts_by_metrics_that_exist_and_name_their_runbook(
+def test_alerts_watch_what_waits_by_metrics_that_exist_and_name_their_runbook(
     render: Render, chart: str, names: set[str]
 ) -> None:
     [rule] = [each for each in render(chart, "alerts.enabled=true") if each["kind"] == "PrometheusRule"]
@@ -230,6 +235,31 @@ def test_texts_count_as_late_only_after_they_were_due_again() -> None:
     fields = ModerationSettings.model_fields
     due_s = [fields[name].default for name in ("max_pending_duration_s", "retry_interval_s", "check_interval_s")]
     assert alerts["waitingMinutes"] * 60 > sum(due_s)
+
+
+def test_alert_on_quotas_has_its_share_and_leaves_out_namespaces_without_one(render: Render) -> None:
+    manifests = render("pictures", "alerts.enabled=true", "alerts.quotaPercent=75")
+    [rule] = [each for each in manifests if each["kind"] == "PrometheusRule"]
+    [expr] = [
+        alert["expr"]
+        for group in rule["spec"]["groups"]
+        for alert in group["rules"]
+        if alert["alert"] == "ClassifeedPictureQuotaUsed"
+    ]
+    assert expr.endswith("> 0.75")
+    assert "(classifeed_pictures_quota_bytes) > 0)" in expr
+
+
+def test_dashboard_comes_as_it_is_in_a_config_map_that_grafana_finds(render: Render) -> None:
+    def dashboards(*settings: str) -> Manifests:
+        maps = [each for each in render("pictures", *settings) if each["kind"] == "ConfigMap"]
+        return [each for each in maps if "grafana_dashboard" in each["metadata"]["labels"]]
+
+    assert dashboards() == []
+    [found] = dashboards("dashboards.enabled=true")
+    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+    file = ROOT / "helm/pictures/dashboards/pictures.json"
+    assert json.loads(found["data"]["pictures.json"]) == json.loads(file.read_text("utf-8"))
 
 
 @pytest.mark.parametrize("chart", ["moderation", "cleanweb"])

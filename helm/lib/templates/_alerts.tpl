@@ -51,5 +51,6 @@ spec:
 {{- end }}
 {{- include "classifeed.alerts.texts" . }}
 {{- include "classifeed.alerts.reviews" . }}
+{{- include "classifeed.alerts.pictures" . }}
 {{- end }}
 {{- end -}}

@@ -228,4 +228,5 @@ spec:
       interval: 30s
 {{- end }}
 {{- include "classifeed.alerts" . }}
+{{- include "classifeed.dashboards" . }}
 {{- end -}}

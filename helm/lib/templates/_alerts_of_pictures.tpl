@@ -1,0 +1,45 @@
+{{/* Alerts of pictures: requests that wait, namespaces that are full, hosts that refuse, backups that are old. */}}
+{{- define "classifeed.alerts.pictures" -}}
+{{- if .Values.alerts.requestHours }}
+        - alert: ClassifeedPicturesWaitLong
+          # The process that watches shows the figure; a failure that lasts is a result, too.
+          expr: max(classifeed_pictures_oldest_request_seconds) > {{ mul .Values.alerts.requestHours 3600 }}
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: A request for a picture has waited long for its first result
+            description: >-
+              The oldest request has waited for {{ "{{ $value | humanizeDuration }}" }}. Either downloads, copies or events do
+              not keep up, or a host lets too few requests through.
+            runbook: docs/how-to/a-host-that-blocks-us.md
+        - alert: ClassifeedPictureHostsRefuse
+          expr: max(classifeed_pictures_refusing_hosts) > 0
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: Hosts of pictures have refused everything for a day
+            description: >-
+              {{ "{{ $value }}" }} hosts have not sent a picture for a day or longer although they were requested;
+              pictures.host.refused in the log names them.
+            runbook: docs/how-to/a-host-that-blocks-us.md
+        - alert: ClassifeedPictureQuotaUsed
+          expr: >-
+            max by (picture_namespace) (classifeed_pictures_stored_bytes)
+            / (max by (picture_namespace) (classifeed_pictures_quota_bytes) > 0)
+            > {{ divf .Values.alerts.quotaPercent 100 }}
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: A namespace of pictures has little room left
+            description: >-
+              The namespace {{ "{{ $labels.picture_namespace }}" }} uses {{ "{{ $value | humanizePercentage }}" }} of its quota;
+              past it pictures fail with PICTURE_QUOTA_EXCEEDED.
+            runbook: docs/how-to/a-host-that-blocks-us.md
+{{- end }}
+{{- end -}}

@@ -1,0 +1,1 @@
+"""Dashboards for Grafana, made from a description of their panels."""
