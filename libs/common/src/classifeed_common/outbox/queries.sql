@@ -2,7 +2,7 @@
 -- The ids are drawn here, row by row in the order given.
 INSERT INTO outbox (shard, topic, partition, key, value, headers)
 SELECT %(shard)s, m.topic, m.partition, m.key, m.value, m.headers::json
-FROM unnest(%(topics)s::text[], %(partitions)s::integer[], %(keys)b::bytea[], %(values)b::bytea[], %(headers)s::text[])
+FROM unnest(%(topics)b::text[], %(partitions)b::integer[], %(keys)b::bytea[], %(values)b::bytea[], %(headers)b::text[])
      WITH ORDINALITY AS m(topic, partition, key, value, headers, place)
 ORDER BY m.place
 

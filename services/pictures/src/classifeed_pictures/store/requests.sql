@@ -3,7 +3,7 @@
 -- name: take_stored
 -- A namespace has got the picture: its requests are settled and gone.
 DELETE FROM requests_in_flight r
-USING unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[]) AS s (url_hash, namespace)
+USING unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[]) AS s (url_hash, namespace)
 WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
 RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
 
@@ -12,13 +12,13 @@ RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.
 -- the plan take the index by age, which has the requests of all pictures.
 UPDATE requests_in_flight r
 SET reported_attempt = f.attempt
-FROM unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[], %(attempts)s::bigint[]) AS f (url_hash, namespace, attempt)
+FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(attempts)b::bigint[]) AS f (url_hash, namespace, attempt)
 WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace AND r.reported_attempt <= 0
 RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
 
 -- name: forget_namespaces
 DELETE FROM requests_in_flight r
-USING unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[]) AS f (url_hash, namespace)
+USING unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[]) AS f (url_hash, namespace)
 WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace
 
 -- name: forget_all
@@ -28,8 +28,8 @@ DELETE FROM requests_in_flight WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 -- The same request again is the same row; what was reported stays known.
 INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
 SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.reported_attempt
-FROM unnest(%(url_hashes)b::bytea[], %(namespaces)s::text[], %(recipients)s::text[], %(references)s::text[],
-            %(requested_urls)s::text[], %(requests_at)s::timestamptz[], %(reported_attempts)s::bigint[])
+FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(recipients)b::text[], %(references)b::text[],
+            %(requested_urls)b::text[], %(requests_at)b::timestamptz[], %(reported_attempts)b::bigint[])
      AS n (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
 ORDER BY n.url_hash, n.namespace, n.recipient, n.reference
 ON CONFLICT (url_hash, namespace, recipient, reference) DO UPDATE

@@ -20,10 +20,10 @@ INSERT INTO pictures (url_hash, url, is_put, attempt, attempt_at, next_attempt_a
                       delete_mark_at, requested_at, holdings)
 SELECT n.url_hash, n.url, n.is_put, n.attempt, n.attempt_at, n.next_attempt_at, n.failed_attempts, n.failure, n.retry_at,
        n.delete_mark_at, n.requested_at, n.holdings
-FROM unnest(%(url_hashes)b::bytea[], %(urls)s::text[], %(are_put)s::boolean[], %(attempts)s::bigint[],
-            %(attempts_at)s::timestamptz[], %(next_attempts_at)s::timestamptz[], %(failed_attempts)s::integer[],
-            %(failures)b::bytea[], %(retries_at)s::timestamptz[], %(delete_marks_at)s::timestamptz[],
-            %(requests_at)s::timestamptz[], %(holdings)b::bytea[])
+FROM unnest(%(url_hashes)b::bytea[], %(urls)b::text[], %(are_put)b::boolean[], %(attempts)b::bigint[],
+            %(attempts_at)b::timestamptz[], %(next_attempts_at)b::timestamptz[], %(failed_attempts)b::integer[],
+            %(failures)b::bytea[], %(retries_at)b::timestamptz[], %(delete_marks_at)b::timestamptz[],
+            %(requests_at)b::timestamptz[], %(holdings)b::bytea[])
      AS n (url_hash, url, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at,
            delete_mark_at, requested_at, holdings)
 ORDER BY n.url_hash
@@ -42,9 +42,9 @@ UPDATE pictures p
 SET is_put = n.is_put, revision = p.revision + 1, attempt = n.attempt, attempt_at = n.attempt_at,
     next_attempt_at = n.next_attempt_at, failed_attempts = n.failed_attempts, failure = n.failure,
     retry_at = n.retry_at, delete_mark_at = n.delete_mark_at, requested_at = n.requested_at, holdings = n.holdings
-FROM unnest(%(url_hashes)b::bytea[], %(are_put)s::boolean[], %(attempts)s::bigint[], %(attempts_at)s::timestamptz[],
-            %(next_attempts_at)s::timestamptz[], %(failed_attempts)s::integer[], %(failures)b::bytea[],
-            %(retries_at)s::timestamptz[], %(delete_marks_at)s::timestamptz[], %(requests_at)s::timestamptz[],
+FROM unnest(%(url_hashes)b::bytea[], %(are_put)b::boolean[], %(attempts)b::bigint[], %(attempts_at)b::timestamptz[],
+            %(next_attempts_at)b::timestamptz[], %(failed_attempts)b::integer[], %(failures)b::bytea[],
+            %(retries_at)b::timestamptz[], %(delete_marks_at)b::timestamptz[], %(requests_at)b::timestamptz[],
             %(holdings)b::bytea[])
      AS n (url_hash, is_put, attempt, attempt_at, next_attempt_at, failed_attempts, failure, retry_at, delete_mark_at,
            requested_at, holdings)
