@@ -14,7 +14,10 @@ _PERMIT_TESTS: Final = f"{COMMON_TESTS}/fetch/test_host_permits.py"
 _LIMIT_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_host_limits.py"
 _REFUSING_TESTS: Final = f"{COMMON_TESTS}/host_limits/test_refusing_hosts.py"
 _RATE_TESTS: Final = "libs/common/tests/unit/host_limits/test_rates.py"
-_MANY_HOSTS: Final = "services/pictures/tests/integration/hosts/test_many_hosts.py"
+_MANY_HOSTS: Final = (
+    "services/pictures/tests/integration/hosts/test_many_hosts.py"
+    "::test_each_host_is_asked_as_it_may_be_and_hostile_ones_harm_no_other"
+)
 _DRAW: Final = f"{COMMON}/host_limits/queries.sql"
 
 MUTATIONS: Final = (
