@@ -81,5 +81,6 @@ def _scan_with(source: SourceFile, opening: Opening, attempt: Attempt, positions
         positions=positions_path,
         content_bytes=content_bytes,
         has_entities=reader.has_entities,
+        is_self_contained=not reader.wants_second_look and not reader.has_namespaces,
         warnings=tuple(warnings),
     )

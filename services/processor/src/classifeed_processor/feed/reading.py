@@ -89,6 +89,7 @@ class ContentReader:
         format_scan: The scan of the format that has this root; None while and where there is none.
         wants_second_look: Whether libxml2, which reads the second pass, may refuse something that expat let pass.
         has_entities: Whether the file declares texts by which its offers may be longer than they look.
+        has_namespaces: Whether the file declares any.
         error_offset: Byte offset at which the content stopped being well-formed.
     """
 
@@ -100,6 +101,7 @@ class ContentReader:
         self.format_scan: FormatScan | None = None
         self.wants_second_look = False
         self.has_entities = False
+        self.has_namespaces = False
         self.error_offset = 0
         self._bytes = ParsedBytes()
         self._namespaces: set[str] = set()
@@ -201,6 +203,7 @@ class ContentReader:
         self._notice_namespace(prefix, uri)
 
     def _notice_namespace(self, _: str | None, uri: str | None) -> None:
+        self.has_namespaces = True
         self._names.check_namespace(uri or "")
         self.wants_second_look |= _PLAIN_URI.fullmatch(uri or "") is None
 

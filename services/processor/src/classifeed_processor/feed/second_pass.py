@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Generator, Iterator
 
@@ -13,7 +14,9 @@ from classifeed_processor.feed.batches import BatchFill, FinalizedBatch, RunAddr
 from classifeed_processor.feed.formats.registry import format_named
 from classifeed_processor.feed.mapping.issues import IssueWriter, OfferPlace
 from classifeed_processor.feed.mapping.table_mapping import MappingOptions
-from classifeed_processor.feed.scanning.safe_parser import disagreement, iterate_offers, syntax_fault
+from classifeed_processor.feed.scanning.elements import FeedOffer
+from classifeed_processor.feed.scanning.plain_offers import PLAIN_ENCODINGS, PlainRules, read_plain
+from classifeed_processor.feed.scanning.safe_parser import OfferParser, disagreement, iterate_offers, syntax_fault
 from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.feed.scanning.shape import MAX_ID_CHARS
 from classifeed_processor.feed.source.content import open_content
@@ -73,9 +76,11 @@ class _Reader:
         self._place = OfferPlace()
         self._size = 0
         self._id_field = found.names.id
+        is_plain = scan.is_self_contained and scan.encoding in PLAIN_ENCODINGS
+        self._plain = found.plain if is_plain else None
         self._issues = IssueWriter(self._place, found.names)
 
-    def offers(self) -> Iterator[tuple[etree._Element, int]]:
+    def offers(self) -> Iterator[tuple[FeedOffer, int]]:
         """Yield each offer with its size in bytes; the offer before is freed when the next is asked for."""
         scan = self._scan
         positions = read_positions(scan.positions)
@@ -83,24 +88,51 @@ class _Reader:
             window = SourceWindow(stream, scan.encoding, scan.opening.inserted)
             place = self._place
             place.window = window
+            if self._plain is not None:
+                yield from self._read_plain(window, positions, self._plain)
+                return
             try:
                 for element in iterate_offers(window, self._shape, scan.encoding):
-                    place.ordinal += 1
-                    place.start, place.end = next(positions, (-1, -1))
-                    if place.end < 0:
-                        raise disagreement(scan.offer_count, place.ordinal)
-                    place.line = window.line(place.start) + self._skipped_lines
-                    self._size = place.end - place.start
+                    start, end = next(positions, (-1, -1))
+                    if end < 0:
+                        raise disagreement(scan.offer_count, place.ordinal + 1)
+                    self._turn_to(start, end)
                     if scan.has_entities:
                         self._size = max(self._size, _text_bytes(element))
                     yield element, self._size
-                    window.forget_before(place.end)
+                    window.forget_before(end)
             except etree.XMLSyntaxError as error:
                 raise syntax_fault(error, self._skipped_lines) from error
         if place.ordinal != scan.offer_count:
             raise disagreement(scan.offer_count, place.ordinal)
 
-    def fill(self, record: OfferRecord, element: etree._Element) -> None:
+    def _read_plain(
+        self, window: SourceWindow, positions: Iterator[tuple[int, int]], rules: PlainRules
+    ) -> Iterator[tuple[FeedOffer, int]]:
+        """Yield the offers of a file whose offers can be read one by one: by a pattern, or by libxml2 where need be."""
+        encoding = self._scan.encoding
+        parser = OfferParser(encoding)
+        for start, end in positions:
+            window.read_until(end)
+            self._turn_to(start, end)
+            source = window.piece(start, end)
+            offer: FeedOffer | None = None
+            with contextlib.suppress(UnicodeDecodeError):  # what libxml2 makes of such bytes counts
+                offer = read_plain(source.decode(encoding), rules)
+            try:
+                yield parser.parse(source) if offer is None else offer, self._size
+            except etree.XMLSyntaxError as error:
+                raise syntax_fault(error, self._place.line - 1) from error
+            window.forget_before(end)
+
+    def _turn_to(self, start: int, end: int) -> None:
+        place = self._place
+        place.ordinal += 1
+        place.start, place.end = start, end
+        place.line = place.window.line(start) + self._skipped_lines
+        self._size = end - start
+
+    def fill(self, record: OfferRecord, element: FeedOffer) -> None:
         """Fill the record of the offer at hand: duplicate, without id, too large, or mapped."""
         place = self._place
         external_id = self._shape.ids.read(element)
@@ -110,7 +142,7 @@ class _Reader:
         if not 0 < len(external_id) <= MAX_ID_CHARS or external_id.startswith(STAND_IN):
             self._fill_unidentified(record, element, external_id)
         else:
-            issues.begin(record, external_id)
+            issues.begin(record, element, external_id)
             may_be = "E+" in external_id or external_id.startswith("#")
             is_destroyed = may_be and _DESTROYED_ID.fullmatch(external_id) is not None
             if is_destroyed:
@@ -129,11 +161,11 @@ class _Reader:
                     record.content_hash = content_hash(record)
         issues.close()
 
-    def _fill_unidentified(self, record: OfferRecord, element: etree._Element, external_id: str) -> None:
+    def _fill_unidentified(self, record: OfferRecord, element: FeedOffer, external_id: str) -> None:
         issues = self._issues
         record.kind = offer_requests_pb2.RECORD_KIND_UNIDENTIFIED
         record.external_id = f"{STAND_IN}{record.ordinal}"
-        issues.begin(record, record.external_id)
+        issues.begin(record, element, record.external_id)
         if external_id.startswith(STAND_IN):
             issues.add("ID_RESERVED", field=self._id_field, value=external_id)
         elif external_id:
@@ -143,7 +175,7 @@ class _Reader:
         self._map(record, element)
         record.ClearField("content")
 
-    def _map(self, record: OfferRecord, element: etree._Element) -> bool:
+    def _map(self, record: OfferRecord, element: FeedOffer) -> bool:
         size, limits = self._size, self._limits
         if size > limits.offer_bytes:
             self._issues.add("OFFER_TOO_LARGE", size=size, unit="bytes", limit=limits.offer_bytes)

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Protocol
 
-from lxml import etree
-
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_processor.feed.mapping.field_names import FieldNames
 from classifeed_processor.feed.mapping.issues import IssueWriter
 from classifeed_processor.feed.mapping.table_mapping import MappingOptions
+from classifeed_processor.feed.scanning.elements import FeedOffer
+from classifeed_processor.feed.scanning.plain_offers import PlainRules
 from classifeed_processor.feed.scanning.scan import FeedScan, ScanFactory
 from classifeed_processor.feed.scanning.shape import OfferShape
 
@@ -20,7 +20,7 @@ from classifeed_processor.feed.scanning.shape import OfferShape
 class OfferMapping(Protocol):
     """The second pass of one format."""
 
-    def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
+    def fill(self, record: OfferRecord, offer: FeedOffer, issues: IssueWriter) -> None:
         """Fill `record.content` and, for a patch, `record.named_fields`; writes down what is wrong."""
 
 
@@ -41,6 +41,7 @@ class Format:
         package: Python package that has its files.
         sample: Name of its sample file.
         schema: Name of its XML Schema; empty when there is none.
+        plain: What its schema accepts for certain; None where each offer goes through the parser and the schema.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Format:
     package: str
     sample: str
     schema: str = ""
+    plain: PlainRules | None = None
 
     def read_file(self, name: str) -> bytes:
         """Return a file of the format's package."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from lxml import etree
 
+from classifeed_processor.feed.scanning.elements import FeedElement, PlainElement, Row
 from classifeed_processor.feed.scanning.shape import inner_text
 
 NOTHING: Final[frozenset[etree._Element]] = frozenset()
@@ -30,7 +31,7 @@ class GatheredOffer:
             self.texts[meaning] = text
 
 
-Take = Callable[[GatheredOffer, etree._Element], None]
+Take = Callable[[GatheredOffer, FeedElement], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ class TagTable:
     markup: frozenset[str]
     special_meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
+    def gather(self, children: Iterable[FeedElement]) -> GatheredOffer:
         """Return the texts of an offer that has these elements straight under it."""
         gathered = GatheredOffer()
         texts = gathered.texts
@@ -70,9 +71,26 @@ class TagTable:
                 take(gathered, child)
         return gathered
 
-    def elements(self, children: Iterable[etree._Element]) -> dict[str, etree._Element]:
+    def gather_rows(self, rows: Iterable[Row]) -> GatheredOffer:
+        """Return the texts of an offer of elements with these names, attributes and texts, as `gather` does."""
+        gathered = GatheredOffer()
+        texts = gathered.texts
+        meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
+        for row in rows:
+            tag, _, text = row
+            meaning = meaning_of(tag)
+            if meaning is not None:
+                if meaning not in texts and (text := text.strip()):
+                    texts[meaning] = text
+            elif tag in pictures:
+                gathered.pictures.append(text.strip())
+            elif (take := take_of(tag)) is not None:
+                take(gathered, PlainElement(row))
+        return gathered
+
+    def elements(self, children: Iterable[FeedElement]) -> dict[str, FeedElement]:
         """Return the element in which an offer says each thing, by meaning; slow, for messages."""
-        found: dict[str, etree._Element] = {}
+        found: dict[str, FeedElement] = {}
         for child in children:
             tag = child.tag
             meaning = self.single.get(tag)
@@ -83,18 +101,18 @@ class TagTable:
                 found[meaning] = child
         return found
 
-    def pictures(self, children: Iterable[etree._Element]) -> list[etree._Element]:
+    def pictures(self, children: Iterable[FeedElement]) -> list[FeedElement]:
         """Return the elements of `GatheredOffer.pictures`; slow, for messages."""
         return [child for child in children if child.tag in self.picture]
 
 
-def take_barcode(gathered: GatheredOffer, element: etree._Element) -> None:
+def take_barcode(gathered: GatheredOffer, element: FeedElement) -> None:
     """Take the text of an element as a barcode."""
     if text := (element.text or "").strip():
         gathered.barcodes.append(text)
 
 
-def take_named_param(gathered: GatheredOffer, element: etree._Element) -> None:
+def take_named_param(gathered: GatheredOffer, element: FeedElement) -> None:
     """Take the text of an element as an attribute of the offer, with its name and its unit out of XML attributes."""
     text = (element.text or "").strip()
     if text and (name := element.get("name")):

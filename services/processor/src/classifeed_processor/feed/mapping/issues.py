@@ -5,12 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
-
-from lxml import etree
 
 from classifeed.feeds.v1.load_pb2 import OfferError
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
@@ -19,6 +17,7 @@ from classifeed_processor.domain.statistics import LISTED_A_CODE
 from classifeed_processor.feed.diagnosis.child_offsets import LineColumn, child_places, places_in
 from classifeed_processor.feed.mapping.field_names import FieldNames
 from classifeed_processor.feed.mapping.values import space_within
+from classifeed_processor.feed.scanning.elements import FeedElement, FeedOffer
 from classifeed_processor.feed.source.window import SourceWindow
 
 MAX_ISSUES = 20
@@ -69,7 +68,7 @@ class _Found:
     __slots__ = ("code", "count", "details", "element", "field", "value")
 
     def __init__(
-        self, code: str, field: str, element: etree._Element | None, value: str, details: dict[str, object]
+        self, code: str, field: str, element: FeedElement | None, value: str, details: dict[str, object]
     ) -> None:
         self.code = code
         self.field = field
@@ -96,9 +95,10 @@ class IssueWriter:
     place; those behind them are for the statistics only, and say no more than these count.
     """
 
-    __slots__ = ("_external_id", "_found", "_left_out", "_listed", "_names", "_place", "_record", "_words")
+    __slots__ = ("_external_id", "_found", "_left_out", "_listed", "_names", "_offer", "_place", "_record", "_words")
 
     _record: OfferRecord
+    _offer: FeedOffer
 
     def __init__(self, place: OfferPlace, names: FieldNames) -> None:
         self._place = place
@@ -110,9 +110,10 @@ class IssueWriter:
         self._left_out = 0
         self._listed: Counter[str] = Counter()
 
-    def begin(self, record: OfferRecord, external_id: str) -> None:
-        """Turn to the next record. `external_id` is what its issues are listed under."""
+    def begin(self, record: OfferRecord, offer: FeedOffer, external_id: str) -> None:
+        """Turn to the record of the next offer. `external_id` is what its issues are listed under."""
         self._record = record
+        self._offer = offer
         self._external_id = external_id
         self._found = {}
         self._left_out = 0
@@ -122,7 +123,7 @@ class IssueWriter:
         code: str,
         *,
         field: str = "",
-        element: etree._Element | None = None,
+        element: FeedElement | None = None,
         value: str = "",
         **details: object,
     ) -> None:
@@ -170,7 +171,7 @@ class IssueWriter:
         place = self._place
         source = place.window.piece(place.start, place.end)
         encoding = place.window.encoding
-        elements = _find_elements({found.element for found in issues if found.element is not None})
+        elements = _find_elements({found.element for found in issues if found.element is not None}, self._offer)
         begins = child_places(source, encoding) if elements else []
         # An element that cannot be found is told by where the offer begins.
         offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
@@ -248,12 +249,12 @@ def _serialize_kind(code: str, field: str) -> bytes:
     return OfferError(level=meaning.level, kind=meaning.kind, code=code, field=field).SerializeToString()
 
 
-def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[int, int]]:
-    """Return of each of these children of one element its index, and the how manyth of its name it is, from 1."""
-    found: dict[etree._Element, tuple[int, int]] = {}
+def _find_elements(wanted: set[FeedElement], offer: FeedOffer) -> dict[FeedElement, tuple[int, int]]:
+    """Return of each of these children of the offer its index, and the how manyth of its name it is, from 1."""
+    found: dict[FeedElement, tuple[int, int]] = {}
     counts: dict[str, int] = {}
-    parent = next(iter(wanted)).getparent() if wanted else None
-    for index, child in enumerate(() if parent is None else parent):
+    children: Iterable[FeedElement] = offer if wanted else ()
+    for index, child in enumerate(children):
         tag = str(child.tag)
         nth = counts[tag] = counts.get(tag, 0) + 1
         if child in wanted:
@@ -263,7 +264,7 @@ def _find_elements(wanted: set[etree._Element]) -> dict[etree._Element, tuple[in
     return found
 
 
-def source_name(element: etree._Element) -> str:
+def source_name(element: FeedElement) -> str:
     """Return the name of an element as it stands in the file, with its prefix."""
     tag = str(element.tag)
     if not tag.startswith("{"):

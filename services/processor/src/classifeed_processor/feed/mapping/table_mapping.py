@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -18,6 +18,7 @@ from classifeed_processor.feed.mapping.extraction import NOTHING, GatheredOffer,
 from classifeed_processor.feed.mapping.field_names import FieldNames
 from classifeed_processor.feed.mapping.issues import IssueWriter
 from classifeed_processor.feed.mapping.values import MAX_LINK_CHARS, absolute_link, escaped_link, point, split_pictures
+from classifeed_processor.feed.scanning.elements import FeedElement, FeedOffer, PlainOffer
 from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.feed.scanning.texts import says_something, unescape_once
 
@@ -68,7 +69,6 @@ class TableMapping:
         texts: What it says, by meaning.
         issues: Where what is wrong with it is written down.
         skip: Its elements that were refused before.
-        children: The other ones.
         assumed_currency: ISO code for amounts without one; empty where nothing can be assumed.
         cleared: Fields that a patch takes away from the offer, as the file says that it does not have them.
     """
@@ -79,13 +79,13 @@ class TableMapping:
     implied_currency: ClassVar[str] = ""
     availability_words: ClassVar[str] = "true or false, or the number of pieces"
 
-    offer: etree._Element
+    offer: FeedOffer
     texts: dict[str, str]
     issues: IssueWriter
-    skip: frozenset[etree._Element]
-    children: list[etree._Element]
+    skip: frozenset[FeedElement]
     cleared: list[str]
-    _elements: dict[str, etree._Element] | None
+    _children: Sequence[FeedElement] | None
+    _elements: dict[str, FeedElement] | None
 
     def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
         self.head = scan.head
@@ -93,7 +93,7 @@ class TableMapping:
         self.patch = options.patch
         self.assumed_currency, self._assumed_from = self._assume_currency(options.default_currency)
 
-    def refuse(self) -> frozenset[etree._Element]:
+    def refuse(self, _offer: etree._Element, _children: list[etree._Element], /) -> frozenset[etree._Element]:
         """Return the elements of the offer that must count as absent, noted by then."""
         return NOTHING
 
@@ -117,15 +117,19 @@ class TableMapping:
         """Return what says whether the offer can be had; None when nothing does."""
         return self.texts.get("available")
 
-    def fill(self, record: OfferRecord, offer: etree._Element, issues: IssueWriter) -> None:
+    def fill(self, record: OfferRecord, offer: FeedOffer, issues: IssueWriter) -> None:
         """Fill `record.content` and, for a patch, `record.named_fields`; notes what is wrong."""
         self.offer, self.issues, self.cleared, self._elements = offer, issues, [], None
-        # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
-        children = self.children = list(offer)
-        skip = self.skip = self.refuse()
-        if skip:
-            children = self.children = [child for child in children if child not in skip]
-        gathered = self.table.gather(children)
+        if isinstance(offer, PlainOffer):
+            self._children, self.skip = None, NOTHING
+            gathered = self.table.gather_rows(offer.rows)
+        else:
+            # Kept in a list, so that lxml makes the object of an element, and the text of its name, once.
+            children = list(offer)
+            if skip := self.refuse(offer, children):
+                children = [child for child in children if child not in skip]
+            self._children, self.skip = children, skip
+            gathered = self.table.gather(children)
         texts = self.texts = gathered.texts
         self.check(gathered)
         self._unescape(texts)
@@ -157,8 +161,13 @@ class TableMapping:
     def add_issue(self, code: str, meaning: str, *, field: str = "", value: str = "", **details: object) -> None:
         """Note what is wrong with the element of this meaning."""
         if self._elements is None:  # the same for all issues of the offer
-            self._elements = self.table.elements(self.children)
+            self._elements = self.table.elements(self._all_children())
         self.issues.add(code, field=field, element=self._elements.get(meaning), value=value, **details)
+
+    def _all_children(self) -> Sequence[FeedElement]:
+        if self._children is None:
+            self._children = list(self.offer)
+        return self._children
 
     def set_price(self, content: OfferContent, micros: int, currency: str, value: str) -> None:
         """Put the price in, unless it is zero."""
@@ -275,7 +284,7 @@ class TableMapping:
 
     def _links(self, texts: list[str]) -> Iterable[str]:
         links: dict[str, None] = {}
-        elements: list[etree._Element] = []
+        elements: list[FeedElement] = []
         for nth, text in enumerate(texts):
             if _is_one_link(text):
                 links[text] = None
@@ -284,7 +293,7 @@ class TableMapping:
                 if link := absolute_link(part):
                     links[link] = None
                     continue
-                elements = elements or self.table.pictures(self.children)
+                elements = elements or self.table.pictures(self._all_children())
                 if link := escaped_link(part):
                     links[link] = None
                     self.issues.add("LINK_ESCAPED", element=elements[nth], value=part)

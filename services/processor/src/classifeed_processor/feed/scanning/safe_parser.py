@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from lxml import etree
 
@@ -11,6 +11,32 @@ from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.feed.scanning.shape import OfferShape
 from classifeed_processor.feed.source.entities import entity_of_libxml2, undefined_entity
 from classifeed_processor.feed.source.source import ByteStream
+
+# recover stays off: it drops a bare & in silence, takes truncated files for whole ones and reorders offers.
+_OPTIONS: Final[dict[str, Any]] = {
+    "resolve_entities": "internal",
+    "no_network": True,
+    "load_dtd": False,
+    "huge_tree": True,
+    "remove_comments": True,
+    "remove_pis": True,
+    "recover": False,
+}
+
+
+class OfferParser:
+    """Reads offers one by one as `iterate_offers` reads them in a file without entities and namespaces."""
+
+    def __init__(self, encoding: str) -> None:
+        self._parser = etree.XMLParser(encoding=encoding, **_OPTIONS)
+
+    def parse(self, source: bytes) -> etree._Element:
+        """Return the offer of this source.
+
+        Raises:
+            lxml.etree.XMLSyntaxError: The source is not well-formed.
+        """
+        return etree.fromstring(source, self._parser)
 
 
 def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
@@ -21,19 +47,9 @@ def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iter
     Raises:
         lxml.etree.XMLSyntaxError: The content is not well-formed.
     """
-    # recover stays off: it drops a bare & in silence, takes truncated files for whole ones and reorders offers.
-    options: dict[str, Any] = {
-        "resolve_entities": "internal",
-        "no_network": True,
-        "load_dtd": False,
-        "huge_tree": True,
-        "remove_comments": True,
-        "remove_pis": True,
-        "recover": False,
-    }
     container: etree._Element | None = None
     tags = shape.offer_tags
-    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding, **options):
+    for _, element in etree.iterparse(stream, events=("end",), tag=tags, encoding=encoding, **_OPTIONS):
         parent = element.getparent()
         if parent is None or (parent is not container and not shape.is_container(parent)):
             continue

@@ -72,6 +72,8 @@ class FeedScan:
         positions: File with the byte range of each offer.
         content_bytes: Size after unpacking.
         has_entities: Whether an offer may be longer than its source, by texts that the file declares once.
+        is_self_contained: Whether the source of an offer says all of it: no namespaces, and no texts, attributes or
+            encodings that are declared elsewhere in the file.
         warnings: What the seller should know of the file as a whole.
     """
 
@@ -87,6 +89,7 @@ class FeedScan:
     positions: Path
     content_bytes: int
     has_entities: bool
+    is_self_contained: bool
     warnings: tuple[str, ...]
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
+from classifeed_processor.feed.scanning.elements import FeedElement, FeedOffer, PlainElement
+
 MAX_ID_CHARS = 256
 
 
@@ -26,7 +28,7 @@ class IdRule:
     attribute: str = ""
     ranks: Mapping[str, int] = field(default_factory=dict)
 
-    def read(self, offer: etree._Element) -> str:
+    def read(self, offer: FeedOffer) -> str:
         """Return the id without blanks around it; empty when the offer has none."""
         if self.attribute:
             return (offer.get(self.attribute) or "").strip()
@@ -77,6 +79,8 @@ def expat_name(name: str) -> str:
     return name[1:].replace("}", " ", 1) if name.startswith("{") else name
 
 
-def inner_text(element: etree._Element) -> str:
+def inner_text(element: FeedElement) -> str:
     """Return all text inside an element, without its markup."""
-    return "".join(str(text) for text in element.itertext()) if len(element) else element.text or ""
+    if isinstance(element, PlainElement) or not len(element):
+        return element.text or ""
+    return "".join(str(text) for text in element.itertext())

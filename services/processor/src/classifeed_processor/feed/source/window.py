@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from classifeed_processor.feed.source.content import CHUNK_BYTES
 from classifeed_processor.feed.source.opening import Insertion
 from classifeed_processor.feed.source.source import ByteStream
 
@@ -39,6 +40,11 @@ class SourceWindow:
             self._base += cut
         self._bytes = self._bytes[cut:] + data
         return data
+
+    def read_until(self, offset: int) -> None:
+        """Read on until the window holds what stands before this byte offset, or the stream has ended."""
+        while self._base + len(self._bytes) < offset and self.read(CHUNK_BYTES):
+            pass
 
     def forget_before(self, offset: int) -> None:
         """Says that nothing before this byte offset will be asked for."""

@@ -9,6 +9,7 @@ from typing import Final
 from lxml import etree
 
 from classifeed_processor.feed.mapping.extraction import GatheredOffer, TagTable, Take, take_barcode
+from classifeed_processor.feed.scanning.elements import FeedElement
 from classifeed_processor.feed.scanning.shape import inner_text, lxml_name
 
 ATOM: Final = "http://www.w3.org/2005/Atom"
@@ -74,21 +75,21 @@ def every_name(locals_: Iterable[str], namespaces: Iterable[str] = _NAMESPACES) 
     return frozenset(f"{space} {local}" if space else local for local in locals_ for space in spaces)
 
 
-def _take_link(gathered: GatheredOffer, element: etree._Element) -> None:
+def _take_link(gathered: GatheredOffer, element: FeedElement) -> None:
     # Atom has the address in an attribute, and several links with a purpose each.
     if element.get("rel", "alternate") == "alternate":
         gathered.note("url", element.text or element.get("href") or "")
 
 
-def _take_attribute(gathered: GatheredOffer, element: etree._Element) -> None:
+def _take_attribute(gathered: GatheredOffer, element: FeedElement) -> None:
     if text := inner_text(element).strip():
-        local = etree.QName(element).localname
+        local = etree.QName(element.tag).localname
         measure = _MEASURE.fullmatch(text) if local in _MEASURED else None
         gathered.params.append((local, measure[1], measure[2]) if measure else (local, text, ""))
 
 
-def _take_detail(gathered: GatheredOffer, element: etree._Element) -> None:
-    texts = {etree.QName(child).localname: inner_text(child).strip() for child in element}
+def _take_detail(gathered: GatheredOffer, element: FeedElement) -> None:
+    texts = {etree.QName(child.tag).localname: inner_text(child).strip() for child in element}
     name, value = texts.get("attribute_name", ""), texts.get("attribute_value", "")
     if name and value:
         gathered.params.append((name, value, ""))

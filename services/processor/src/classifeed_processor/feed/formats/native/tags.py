@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml import etree
-
 from classifeed_processor.feed.mapping.extraction import GatheredOffer, TagTable, take_barcode, take_named_param
+from classifeed_processor.feed.scanning.elements import FeedElement
 
 DESCRIBING_TAGS: Final = frozenset(
     {"title", "description", "category", "url", "picture", "vendor", "model", "address", "attribute"}
 )
 
 
-def _take_price(gathered: GatheredOffer, element: etree._Element) -> None:
+def _take_price(gathered: GatheredOffer, element: FeedElement) -> None:
     gathered.note("price", element.text or "")
     gathered.note("currency", element.get("currency") or "")
 
 
-def _take_category(gathered: GatheredOffer, element: etree._Element) -> None:
+def _take_category(gathered: GatheredOffer, element: FeedElement) -> None:
     gathered.note("category", element.get("id") or "")
     gathered.note("category_path", element.text or "")
 
 
-def _take_location(gathered: GatheredOffer, element: etree._Element) -> None:
+def _take_location(gathered: GatheredOffer, element: FeedElement) -> None:
     gathered.note("latitude", element.get("latitude") or "")
     gathered.note("longitude", element.get("longitude") or "")
 

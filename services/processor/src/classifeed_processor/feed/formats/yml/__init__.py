@@ -8,6 +8,7 @@ from classifeed_processor.feed.formats.format import Format
 from classifeed_processor.feed.formats.yml.mapping import YmlMapping
 from classifeed_processor.feed.formats.yml.names import NAMES
 from classifeed_processor.feed.formats.yml.scan import YmlScan
+from classifeed_processor.feed.formats.yml.schema import PLAIN
 
 YML: Final = Format(
     name=YmlScan.name,
@@ -22,4 +23,5 @@ YML: Final = Format(
     package=__package__,
     sample="yml-sample.xml",
     schema="yml-offer.xsd",
+    plain=PLAIN,
 )

@@ -27,9 +27,9 @@ class YmlMapping(ListedMapping):
         super().__init__(scan, options)
         self._validator = OfferValidator(SCHEMA, scan.child_tags, WORDS)
 
-    def refuse(self) -> frozenset[etree._Element]:
+    def refuse(self, offer: etree._Element, children: list[etree._Element], /) -> frozenset[etree._Element]:
         """Return the elements that the schema refuses."""
-        return self._validator.refuse(self.offer, self.children, self.issues)
+        return self._validator.refuse(offer, children, self.issues)
 
     def check(self, gathered: GatheredOffer) -> None:
         """Take the stock of all outlets together where the offer names none as a whole."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed_processor.feed.mapping.offer_schema import OfferSchema, SchemaWords
+from classifeed_processor.feed.scanning.plain_offers import PlainRules
 
 SCHEMA: Final = OfferSchema(__package__, "yml-offer.xsd")
 _WHOLE_NUMBER: Final = "a whole number"
+_QUANTITIES: Final = ("count", "quantity", "quantity_in_stock", "stock_quantity")
+_SHORT: Final = (
+    "price", "oldprice", "old_price", "categoryId", "currencyId", "vendor", "brand", "vendorCode", "model",
+    "typePrefix", "barcode", "ISBN", *_QUANTITIES,
+)  # fmt: skip
+_SHORT_CHARS: Final = 512
 WORDS: Final = SchemaWords(
     codes={
         "price": "PRICE_INVALID",
@@ -16,7 +23,13 @@ WORDS: Final = SchemaWords(
         "url": "URL_INVALID",
     },
     expected={
-        **dict.fromkeys(("count", "quantity", "quantity_in_stock", "stock_quantity"), _WHOLE_NUMBER),
+        **dict.fromkeys(_QUANTITIES, _WHOLE_NUMBER),
         "param": 'an attribute name="..." and at most 16,384 characters',
     },
+)
+PLAIN: Final = PlainRules(
+    most_chars=_SHORT_CHARS,
+    limits={**dict.fromkeys(_SHORT, _SHORT_CHARS), "url": 4_096, "param": 16_384},
+    quantities=frozenset(_QUANTITIES),
+    named=frozenset({"param"}),
 )

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from lxml import etree
-
 from classifeed_processor.feed.mapping.extraction import (
     GatheredOffer,
     TagTable,
     take_barcode,
     take_named_param,
 )
+from classifeed_processor.feed.scanning.elements import FeedElement
 
 _SINGLE: Final = {
     "name": "title", "title": "title",
@@ -42,8 +41,8 @@ DESCRIBING_TAGS: Final = frozenset(
 )
 
 
-def _take_outlets(gathered: GatheredOffer, outlets: etree._Element) -> None:
-    counts = [outlet.get("instock") or "" for outlet in outlets.iterfind("outlet")]
+def _take_outlets(gathered: GatheredOffer, outlets: FeedElement) -> None:
+    counts = [outlet.get("instock") or "" for outlet in outlets if outlet.tag == "outlet"]
     known = [int(count) for count in counts if count.strip().isascii() and count.strip().isdigit() and len(count) < 13]
     if known:
         gathered.texts["stock_in_outlets"] = str(sum(known))

@@ -1,0 +1,92 @@
+"""Elements of offers: those of lxml, and those that were read without it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Final
+
+from lxml import etree
+
+_ATTRIBUTE: Final = re.compile(r"""[ \t\n]+([^\s=<>/"']+)="([^"]*)\"""")
+_REFERENCE: Final = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#([0-9]+)|#x([0-9a-fA-F]+));")
+_NAMED: Final = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+
+
+# An element with a text alone: its name, its attributes as they stand in the file, its text.
+Row = tuple[str, str, str]
+
+
+def resolve(text: str) -> str:
+    """Return a text as a parser gives it: references to characters resolved, in a file that declares no others."""
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def read_attributes(source: str) -> dict[str, str]:
+    """Return the attributes of a start tag: their values with references resolved and line breaks as blanks."""
+    found: dict[str, str] = {}
+    for name, value in _ATTRIBUTE.findall(source):
+        found[name] = resolve(value.replace("\n", " ").replace("\t", " "))
+    return found
+
+
+# The parameters of many offers have the same names.
+attributes_of = lru_cache(maxsize=4_096)(read_attributes)
+
+
+def _character(reference: re.Match[str]) -> str:
+    name, decimal, hexadecimal = reference.groups()
+    return _NAMED[name] if name else chr(int(decimal) if decimal else int(hexadecimal, 16))
+
+
+class PlainElement:
+    """An element with a text and no elements, as much of the interface of lxml's as mappings use."""
+
+    __slots__ = ("_attributes", "tag", "text")
+
+    prefix: Final = None
+
+    def __init__(self, row: Row) -> None:
+        self.tag, self._attributes, self.text = row
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """Return an attribute, or the default."""
+        return attributes_of(self._attributes).get(name, default)
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[PlainElement]:
+        return iter(())
+
+
+class PlainOffer:
+    """An offer of such elements alone.
+
+    Attributes:
+        rows: Its elements, in their order.
+    """
+
+    __slots__ = ("_attributes", "_elements", "rows")
+
+    def __init__(self, attributes: Mapping[str, str], rows: list[Row]) -> None:
+        self._attributes = attributes
+        self._elements: list[PlainElement] | None = None
+        self.rows = rows
+
+    def get(self, name: str, default: str | None = None) -> str | None:
+        """Return an attribute, or the default."""
+        return self._attributes.get(name, default)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[PlainElement]:
+        if self._elements is None:  # the same ones each time, as what is wrong is looked up by them
+            self._elements = [PlainElement(row) for row in self.rows]
+        return iter(self._elements)
+
+
+FeedElement = etree._Element | PlainElement
+FeedOffer = etree._Element | PlainOffer
