@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Generator, Iterator
 
@@ -116,13 +115,13 @@ class _Reader:
             window.read_until(end)
             self._turn_to(start, end)
             source = window.piece(start, end)
-            offer: FeedOffer | None = None
-            with contextlib.suppress(UnicodeDecodeError):  # what libxml2 makes of such bytes counts
-                offer = read_plain(source.decode(encoding), rules)
-            try:
-                yield parser.parse(source) if offer is None else offer, self._size
-            except etree.XMLSyntaxError as error:
-                raise syntax_fault(error, self._place.line - 1) from error
+            offer: FeedOffer | None = read_plain(source.decode(encoding), rules)
+            if offer is None:
+                try:
+                    offer = parser.parse(source)
+                except etree.XMLSyntaxError as error:
+                    raise syntax_fault(error, self._place.line - 1) from error
+            yield offer, self._size
             window.forget_before(end)
 
     def _turn_to(self, start: int, end: int) -> None:
