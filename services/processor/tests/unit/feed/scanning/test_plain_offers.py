@@ -84,7 +84,7 @@ def test_the_pattern_reads_what_the_parser_reads(source: str) -> None:
     assert len(plain) == len(parsed)
 
 
-TAGS = sorted(SCHEMA.known_tags) + ["unlisted"]
+TAGS = [*sorted(SCHEMA.known_tags), "unlisted"]
 LONG = [0, 1, 511, 512, 513, 4_095, 4_096, 4_097, 16_384, 16_385]
 VALUES_OF_TEXT = st.one_of(
     st.sampled_from(["", "0", "12", "-3", "1.0", "1.50", "  7 ", "+1", "9" * 12, "9" * 13, "many", "١٢"]),
