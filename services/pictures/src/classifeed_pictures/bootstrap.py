@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -54,6 +53,7 @@ from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import download, event_files, resize
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
+from classifeed_pictures.jobs.rekey import RekeyJob
 from classifeed_pictures.rpc.picture_service import picture_servicer
 from classifeed_pictures.settings import PicturesSettings
 
@@ -114,7 +114,9 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("consume-copies", copying.run, copying.backlog, copying.blocked),
             Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
             Role("relay", relay.run, unsent),
-            Role("watch", partial(watch, base), blocked=base.canonical.blocked),
+            # Each process makes keys, or is asked by them.
+            Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
+            Role("watch", Watch(TableMeter(database, base.hosts), period_s=_WATCH_S).run),
             *jobs.roles(
                 {
                     download.QUEUE: settings.downloads,
@@ -142,13 +144,6 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         on_stop=base.stop,
         policy=POLICY,
     )
-
-
-async def watch(base: Base, stop: asyncio.Event) -> None:
-    """Watch the rules and the tables until `stop`."""
-    async with asyncio.TaskGroup() as group:
-        group.create_task(base.canonical.watch(stop))
-        group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
 
 
 def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -> OrderedConsumer[Tx]:
@@ -214,6 +209,13 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),
             CompareJob(comparer_of(base), settings.compare_s),
+            RekeyJob(
+                base.outbox,
+                base.canonical_rules,
+                settings.rekey_s,
+                settle_s=settings.rekey_settle_s,
+                order_timeout_s=settings.order_timeout_s,
+            ),
             *blob_upkeep(SERVICE, base.database, base.blobs, on_damaged=partial(refetch_damaged, outbox=base.outbox)),
         ],
         own_schedules=[event_files.event_files_schedule(settings.event_files_s)],

@@ -63,6 +63,15 @@ class PicturesSettings(ServiceJobSettings):
     look_again_s: int = Field(
         default=60, ge=1, description="How often pictures are sought that are due for another attempt, in seconds."
     )
+    rekey_s: int = Field(
+        default=60, ge=1, description="How often it is checked whether the rules of canonical URLs differ, in seconds."
+    )
+    rekey_settle_s: int = Field(
+        default=900,
+        ge=0,
+        description="How long other rules are in force before all keys count as theirs, in seconds: longer than their "
+        "file takes to reach all processes, and events to be processed.",
+    )
     offers_address: str = Field(
         default="127.0.0.1:50053", pattern=TARGET, description="gRPC address of offers, [dns:///]host:port."
     )

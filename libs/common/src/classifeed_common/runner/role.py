@@ -25,12 +25,15 @@ class Role:
         backlog: counts what waits for it, by item; raises rather than guess.
         blocked: says what it cannot go on with although it runs, and why, each in words that name the fix: a partition
             whose record fails, a shard whose queue was cut off. Empty: nothing. Asked often, so it returns from memory.
+        is_everywhere: whether each process runs it, whatever it was started for: what all others need, such as a look
+            at the file that their rules come from. It cannot be chosen, and is no Deployment.
     """
 
     name: str
     run: Callable[[asyncio.Event], Awaitable[None]]
     backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
     blocked: Callable[[], Mapping[str, str]] | None = None
+    is_everywhere: bool = False
 
 
 class RoleEndedError(Exception):

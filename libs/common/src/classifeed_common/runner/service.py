@@ -92,7 +92,7 @@ class ServiceRunner:
     @property
     def role_names(self) -> list[str]:
         """Every role that can be asked for, `serve` first."""
-        return [SERVE, *self._roles]
+        return [SERVE, *(name for name, role in self._roles.items() if not role.is_everywhere)]
 
     @property
     def is_ready(self) -> bool:
@@ -149,12 +149,13 @@ class ServiceRunner:
         Args:
             stop: ends the process in order: health says NOT_SERVING, then roles end what they have begun, then no
                 more calls are accepted, and those under way may end within the grace.
-            selected: roles to run, `serve` among them to answer calls; None: all.
+            selected: roles to run, `serve` among them to answer calls; None: all. Those that run everywhere are added.
 
         Raises:
             ListenError: an address is in use, or would be open to anybody.
         """
-        self._selected = frozenset(self.role_names if selected is None else selected)
+        everywhere = {name for name, role in self._roles.items() if role.is_everywhere}
+        self._selected = frozenset(everywhere.union(self.role_names if selected is None else selected))
         require_keys(self.settings)
         roles = [role for name, role in self._roles.items() if name in self._selected]
         async with contextlib.AsyncExitStack() as stack:

@@ -16,11 +16,13 @@ from classifeed.pictures.v1.events_pb2 import DELETE_REASON_UNUSED, DeletePictur
 from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import JobContext, Progress
-from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.app.compose_messages import notice_messages
 from classifeed_pictures.app.find_states import Rules
 from classifeed_pictures.clients.offers import OffersClient
-from classifeed_pictures.domain.canonical import canonical_url, url_hash
+from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.domain.rekeying import possible_keys
 from classifeed_pictures.store import comparisons
+from classifeed_pictures.store.canonical_rules import list_rules
 from classifeed_pictures.store.comparisons import Comparison
 
 _STATES: Final = 1000
@@ -66,14 +68,18 @@ class PictureComparer:
             yield Progress(processed=state.get("seen", 0))
 
     async def _export(self, ctx: JobContext, comparison_id: int) -> None:
-        """Note all URLs that offers use. Not tied to the claim in each piece: only whole exports are compared with."""
+        """Note all URLs that offers use. Not tied to the claim in each piece: only whole exports are compared with.
+
+        A link uses whatever older rules have made of it, too, as its picture may still be kept there.
+        """
         export = await self.offers.export_picture_urls()
         async with ctx.guarded_transaction() as tx:
             await comparisons.restart_comparison(tx, comparison_id, export.snapshot_at)
+            history = await list_rules(tx)
         async for urls in export.pieces:
             ctx.raise_if_stopped()
-            rules = self.canonical_rules()
-            hashes = [url_hash(canonical_url(url, rules)) for url in urls]
+            rules = [*history, self.canonical_rules()]
+            hashes = [url_hash(key) for url in urls for key in possible_keys(url, rules)]
             async with ctx.guarded_transaction() as tx:
                 await comparisons.add_used(tx, comparison_id, hashes)
 
@@ -92,7 +98,7 @@ class PictureComparer:
                 compared = sum(not row.is_put for row in rows)
                 await comparisons.add_counts(tx, comparison.comparison_id, compared=compared, unused=len(unused))
             else:
-                await self.outbox.put(tx, list(notice_messages([_notice(row.url, comparison) for row in unused])))
+                await self.outbox.put(tx, notice_messages([_notice(row.url, comparison) for row in unused]))
             following = state | {"seen": state.get("seen", 0) + len(rows)}
             if len(rows) == _STATES:
                 following["after"] = bytes(rows[-1].url_hash).hex()
@@ -128,7 +134,7 @@ class PictureComparer:
 
 
 def _notice(url: str, comparison: Comparison) -> PictureNotice:
-    notice = PictureNotice(url=url, delete_picture=DeletePicture(reason=DELETE_REASON_UNUSED))
+    notice = PictureNotice(url=url, exact=True, delete_picture=DeletePicture(reason=DELETE_REASON_UNUSED))
     assert comparison.snapshot_at is not None
     notice.notice_time.FromDatetime(comparison.snapshot_at)
     return notice

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, TypeVar
 
 from opentelemetry.context import Context
 
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
+from classifeed.pictures.v1.requests_pb2 import (
+    PictureNotice,
+    PictureNotices,
+    PictureRequest,
+    PictureRequests,
+    PictureResult,
+    PictureResults,
+)
 from classifeed_common.kafka import Message, message_of
-from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_RESULTS
-from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Order, RequestResult
+from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_REQUESTS, PICTURES_RESULTS
+from classifeed_pictures.domain.events import NOBODY, Adopt, Copy, Delete, Download, Order, Request, RequestResult
 
-_RESULTS_A_MESSAGE: Final = 100
+_ITEMS_A_MESSAGE: Final = 100
 _BYTES_A_MESSAGE: Final = 500_000
+M = TypeVar("M", PictureNotice, PictureRequest, PictureResult)
 
 
 def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trace: Context | None) -> Message:
@@ -38,6 +46,7 @@ def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trac
                 group_id=order.info.group_id,
                 name=order.info.name,
                 attempt=order.attempt,
+                moved_to=order.moved_to,
             )
             return message_of(PICTURES_COPIES, url_hash, delete, trace=trace)
 
@@ -56,6 +65,40 @@ def result_messages(results: Iterable[RequestResult]) -> list[Message]:
     ]
 
 
+def request_messages(requests: Iterable[Request]) -> list[Message]:
+    """Return requests as they were made, as messages of up to 100 of a recipient, in their order."""
+    by_recipient: dict[str, list[PictureRequest]] = {}
+    for made in requests:
+        request = PictureRequest(url=made.requested_url, namespace=made.namespace, reference=made.reference)
+        request.request_time.FromDatetime(made.at)
+        by_recipient.setdefault(made.recipient, []).append(request)
+    return [
+        message_of(PICTURES_REQUESTS, recipient.encode(), PictureRequests(recipient=recipient, requests=part))
+        for recipient, listed in by_recipient.items()
+        for part in _parts(listed)
+    ]
+
+
+def adoption_notices(adoptions: Mapping[str, Adopt]) -> list[PictureNotice]:
+    """Return notices of what keys are to adopt."""
+    notices = []
+    for url, adopt in adoptions.items():
+        notice = PictureNotice(url=url, exact=True)
+        notice.adopt_pictures.pictures.extend(adopt.pictures)
+        notice.adopt_pictures.put = adopt.is_put
+        notice.notice_time.FromDatetime(adopt.at)
+        notices.append(notice)
+    return notices
+
+
+def notice_messages(notices: Sequence[PictureNotice]) -> list[Message]:
+    """Return notices as messages of up to 100. Their order does not matter: each URL is noticed once."""
+    return [
+        message_of(PICTURES_REQUESTS, part[0].url.encode("utf-8", "replace"), PictureNotices(notices=part))
+        for part in _parts(notices)
+    ]
+
+
 def _result(found: RequestResult) -> PictureResult:
     request = found.request
     result = PictureResult(
@@ -68,15 +111,15 @@ def _result(found: RequestResult) -> PictureResult:
     return result
 
 
-def _parts(results: Sequence[PictureResult]) -> Iterable[list[PictureResult]]:
-    part: list[PictureResult] = []
+def _parts(items: Sequence[M]) -> Iterable[list[M]]:
+    part: list[M] = []
     size_bytes = 0
-    for result in results:
-        result_bytes = result.ByteSize()
-        if part and (len(part) == _RESULTS_A_MESSAGE or size_bytes + result_bytes > _BYTES_A_MESSAGE):
+    for item in items:
+        item_bytes = item.ByteSize()
+        if part and (len(part) == _ITEMS_A_MESSAGE or size_bytes + item_bytes > _BYTES_A_MESSAGE):
             yield part
             part, size_bytes = [], 0
-        part.append(result)
-        size_bytes += result_bytes
+        part.append(item)
+        size_bytes += item_bytes
     if part:
         yield part

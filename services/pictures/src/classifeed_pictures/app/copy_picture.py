@@ -12,7 +12,16 @@ from classifeed_pictures.domain.namespaces import missing_versions, pieces_for
 from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, find_namespace
-from classifeed_pictures.store.stored import StoredPicture, delete_stored, find_stored, reference_of
+from classifeed_pictures.store.stored import (
+    StoredPicture,
+    delete_aliases,
+    delete_stored,
+    find_stored,
+    has_picture,
+    move_aliases,
+    move_stored,
+    reference_of,
+)
 
 _REFS = BlobRefs()
 
@@ -45,12 +54,28 @@ async def copy_picture(tx: Tx, order: CopyOrder) -> PictureInfo | LoadFailure | 
 
 
 async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
-    """Delete a stored picture unless a later attempt has stored it again; return whether it was there. Idempotent."""
-    size_bytes = await delete_stored(tx, order.namespace, order.group_id, order.name, attempt=order.attempt)
+    """Delete a stored picture unless a later attempt has stored it again; return whether it was there. Idempotent.
+
+    The address of one that has moved stays, as an alias of what the other key keeps in the namespace. Aliases of a key
+    go with the last picture that it keeps there.
+    """
+    place = (order.namespace, order.group_id, order.name)
+    is_moved = bool(order.moved_to) and await has_picture(tx, order.moved_to, order.namespace)
+    if is_moved:
+        size_bytes = await move_stored(tx, *place, attempt=order.attempt, moved_to=order.moved_to)
+    else:
+        size_bytes = await delete_stored(tx, *place, attempt=order.attempt)
     if size_bytes is None:
         return False
-    await _REFS.drop(tx, reference_of(order.namespace, order.group_id, order.name))
     await add_usage(tx, order.namespace, order.group_id, pictures=-1, size_bytes=-size_bytes)
+    gone = [] if is_moved else [(order.group_id, order.name)]
+    if not await has_picture(tx, order.url_hash, order.namespace):
+        if is_moved:
+            await move_aliases(tx, order.url_hash, order.namespace, moved_to=order.moved_to)
+        else:
+            gone += await delete_aliases(tx, order.url_hash, order.namespace)
+    for group_id, name in gone:
+        await _REFS.drop(tx, reference_of(order.namespace, group_id, name))
     return True
 
 

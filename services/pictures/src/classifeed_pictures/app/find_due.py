@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from classifeed.pictures.v1.events_pb2 import LookAgain
-from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureNotices
+from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Tx
-from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
-from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_jobs import Slice
+from classifeed_pictures.app.compose_messages import notice_messages
 from classifeed_pictures.store.states import list_due, read_now
 
-_A_MESSAGE: Final = 100
 _BEGIN: Final = (datetime(1970, 1, 1, tzinfo=UTC), b"")
 
 
@@ -33,18 +31,11 @@ async def find_due(read: Tx, write: Tx, cursor: Sequence[str] | None, *, outbox:
     after = _BEGIN if cursor is None else (datetime.fromisoformat(cursor[0]), bytes.fromhex(cursor[1]))
     rows = await list_due(read, after=after, limit=limit)
     now = await read_now(write)
-    notices = [PictureNotice(url=row.url, look_again=LookAgain()) for row in rows]
+    notices = [PictureNotice(url=row.url, exact=True, look_again=LookAgain()) for row in rows]
     for notice in notices:
         notice.notice_time.FromDatetime(now)
-    await outbox.put(write, list(notice_messages(notices)))
+    await outbox.put(write, notice_messages(notices))
     if len(rows) < limit:
         return Slice(next=None, processed=len(rows))
     last: Any = rows[-1]
     return Slice(next=[last.next_attempt_at.isoformat(), bytes(last.url_hash).hex()], processed=len(rows))
-
-
-def notice_messages(notices: Sequence[PictureNotice]) -> Iterable[Message]:
-    """Yield notices as messages, up to 100 in each. Their order does not matter: each URL is noticed once."""
-    for start in range(0, len(notices), _A_MESSAGE):
-        part = PictureNotices(notices=notices[start : start + _A_MESSAGE])
-        yield message_of(PICTURES_REQUESTS, part.notices[0].url.encode("utf-8", "replace"), part)

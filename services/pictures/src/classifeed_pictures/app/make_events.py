@@ -7,7 +7,15 @@ from dataclasses import dataclass
 from google.protobuf.timestamp_pb2 import Timestamp
 from opentelemetry.context import Context
 
-from classifeed.pictures.v1.events_pb2 import DeletePicture, EventSource, LookAgain, PictureEvent, PictureRequested
+from classifeed.pictures.v1.events_pb2 import (
+    AdoptPictures,
+    DeletePicture,
+    EventSource,
+    LookAgain,
+    MovePicture,
+    PictureEvent,
+    PictureRequested,
+)
 from classifeed.pictures.v1.orders_pb2 import LoadResult
 from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureRequest
 from classifeed_common.kafka import Message, message_of
@@ -60,25 +68,35 @@ class EventMaker:
         what = notice.WhichOneof("notice")
         if what is None:
             return ItemFault(REQUEST_INVALID, "The notice says nothing")
-        change = notice.look_again if what == "look_again" else notice.delete_picture
-        return self.of_change(notice.url, change, source=source, time=time, trace=trace)
+        return self.of_change(
+            notice.url, getattr(notice, what), source=source, time=time, trace=trace, is_exact=notice.exact
+        )
 
     def of_change(
         self,
         url: str,
-        change: LookAgain | DeletePicture,
+        change: LookAgain | DeletePicture | MovePicture | AdoptPictures,
         *,
         source: EventSource,
         time: Timestamp,
         trace: Context | None,
+        is_exact: bool = False,
     ) -> Message | ItemFault:
-        """Return the event of what a notice or a row of a file says, likewise."""
-        key = key_or_fault(url, self.rules)
+        """Return the event of what a notice or a row of a file says, likewise.
+
+        Args:
+            is_exact: whether `url` is a key already, whatever the rules make of it.
+        """
+        key = key_or_fault(url, None if is_exact else self.rules)
         if isinstance(key, ItemFault):
             return key
         event = PictureEvent(source=source, event_time=time)
         if isinstance(change, LookAgain):
             event.look_again.CopyFrom(change)
+        elif isinstance(change, MovePicture):
+            event.move_picture.CopyFrom(change)
+        elif isinstance(change, AdoptPictures):
+            event.adopt_pictures.CopyFrom(change)
         elif (fault := fault_of_deletion(change.namespace)) is not None:
             return fault
         else:

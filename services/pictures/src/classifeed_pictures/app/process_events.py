@@ -12,7 +12,13 @@ from opentelemetry.context import Context
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.compose_messages import order_message, result_messages
+from classifeed_pictures.app.compose_messages import (
+    adoption_notices,
+    notice_messages,
+    order_message,
+    request_messages,
+    result_messages,
+)
 from classifeed_pictures.domain.events import Event, Request, RequestResult
 from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
@@ -67,14 +73,15 @@ async def process_events(
             life.apply(event)
         lives.append(life)
     await _write(tx, read, pictures, lives)
-    results = await _settle_requests(tx, pictures, lives)
+    results, repeated = await _settle_requests(tx, pictures, lives)
     orders = [
         order_message(picture.url, picture.url_hash, order, at=now, trace=picture.trace)
         for picture, life in zip(pictures, lives, strict=True)
         for order in life.effects.orders
     ]
     # Behind the locks of the states, so that the orders of a URL leave in the order of its commits.
-    await outbox.put(tx, [*orders, *result_messages(results)])
+    adopting = [notice for life in lives for notice in adoption_notices(life.effects.adoptions)]
+    await outbox.put(tx, [*orders, *result_messages(results), *request_messages(repeated), *notice_messages(adopting)])
     after_commit(tx, partial(_count, list(pictures), lives, results))
     after_commit(tx, partial(_count_marks, list(pictures), lives, marks))
     return lives
@@ -95,8 +102,8 @@ async def _write(
 
 async def _settle_requests(
     tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
-) -> list[RequestResult]:
-    """Settle the requests that wait, forget and store others; return the results of all."""
+) -> tuple[list[RequestResult], list[Request]]:
+    """Settle the requests that wait, forget and store others; return the results of all, and what is made again."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
     waiting = {
         (url_hash, namespace): result
@@ -110,6 +117,7 @@ async def _settle_requests(
     results = [RequestResult(request, waiting[place].attempt, waiting[place].result) for place, request in settled]
     forgotten = [(url_hash, namespace) for url_hash, each in effects.items() for namespace in each.forgotten]
     await requests.forget(tx, forgotten)
+    repeated = await requests.take_all(tx, [url_hash for url_hash, each in effects.items() if each.is_moved])
     await requests.remember(
         tx,
         [
@@ -118,7 +126,8 @@ async def _settle_requests(
             for request, reported in each.remembered.values()
         ],
     )
-    return [*results, *(result for each in effects.values() for result in each.results)]
+    results += [result for each in effects.values() for result in each.results]
+    return results, [*repeated, *(request for each in effects.values() for request in each.repeated)]
 
 
 def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], results: Iterable[RequestResult]) -> None:

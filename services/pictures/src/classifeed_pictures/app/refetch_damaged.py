@@ -12,7 +12,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.blobs import DamagedBlob
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.app.compose_messages import notice_messages
 from classifeed_pictures.store.states import read_now
 
 _SQL: Final = load_queries("classifeed_pictures.store", "damaged.sql")
@@ -32,7 +32,7 @@ async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Out
         if is_put:
             _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
             continue
-        notice = PictureNotice(url=url, look_again=LookAgain(force=True, refresh=True))
+        notice = PictureNotice(url=url, exact=True, look_again=LookAgain(force=True, refresh=True))
         notice.notice_time.FromDatetime(now)
         notices.append(notice)
-    await outbox.put(tx, list(notice_messages(notices)))
+    await outbox.put(tx, notice_messages(notices))

@@ -114,7 +114,8 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
     """
     info = picture.info
     known = await find_stored(tx, info.namespace, info.group_id, info.name, is_locked=True)
-    added_bytes = picture.total_bytes - (known.total_bytes if known is not None else 0)
+    is_counted = known is not None and not known.is_alias
+    added_bytes = picture.total_bytes - (known.total_bytes if known is not None and is_counted else 0)
     if namespace.quota_bytes and added_bytes > 0:
         used_bytes = await read_used_bytes(tx, namespace.name)
         if used_bytes + added_bytes > namespace.quota_bytes:
@@ -125,7 +126,7 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
             )
     await refs.add_many(tx, [(sha256, picture.reference) for sha256 in picture.blobs])
     await put_stored(tx, picture if known is None else replace(picture, attempt=max(picture.attempt, known.attempt)))
-    await add_usage(tx, info.namespace, info.group_id, pictures=0 if known is not None else 1, size_bytes=added_bytes)
+    await add_usage(tx, info.namespace, info.group_id, pictures=0 if is_counted else 1, size_bytes=added_bytes)
 
 
 def lay_out(versions: Sequence[Version], namespace: Namespace, files: dict[str, bytes]) -> list[Piece]:

@@ -10,7 +10,8 @@ from google.protobuf.message import DecodeError
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, PictureEvent
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.kafka import Poison, Record, type_of
-from classifeed_pictures.domain.events import Deletion, Event, Loaded, Look, Request, Unused
+from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.domain.events import Adopt, Deletion, Event, Loaded, Look, Move, Request, Unused
 
 _TYPE: Final = PictureEvent.DESCRIPTOR.full_name
 
@@ -55,6 +56,11 @@ def _event_of(message: PictureEvent) -> Event | None:
             if deletion.reason == DELETE_REASON_REQUESTED:
                 return Deletion(deletion.namespace, at)
             return Unused(at)
+        case "move_picture":
+            move = message.move_picture
+            return Move(move.to_url, url_hash(move.to_url), frozenset(move.namespaces), move.put, at)
+        case "adopt_pictures":
+            return Adopt(tuple(message.adopt_pictures.pictures), message.adopt_pictures.put, at)
         case _:
             return None
 

@@ -57,6 +57,15 @@ class CanonicalRules:
         version = hashlib.blake2b(said, digest_size=_VERSION_BYTES).hexdigest()
         return cls(version, strips_fragment, strips_www, frozenset(names), tuple(prefixes))
 
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return what `of` makes the same rules of."""
+        return {
+            "strip_fragment": self.strips_fragment,
+            "strip_www": self.strips_www,
+            "tracking_parameters": sorted([*self.tracking_names, *(f"{prefix}*" for prefix in self.tracking_prefixes)]),
+        }
+
     def is_tracking(self, parameter: str) -> bool:
         """Return whether a parameter of a query, `name=value`, only says who links."""
         name = parameter.partition("=")[0].lower()

@@ -79,7 +79,35 @@ class Put:
     at: datetime
 
 
-Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | Put
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Other rules make another key of its URL.
+
+    Attributes:
+        to_url: The other key.
+        to_hash: Its hash.
+        namespaces: In which the other key keeps a picture.
+        is_put: Whether the other key counts as put.
+        at: When that was found.
+    """
+
+    to_url: str
+    to_hash: bytes
+    namespaces: frozenset[str]
+    is_put: bool
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Adopt:
+    """A key that other rules have made of the same URL keeps these pictures."""
+
+    pictures: tuple[PictureInfo, ...]
+    is_put: bool
+    at: datetime
+
+
+Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | Put | Move | Adopt
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +129,17 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """Order: delete a stored picture, unless a later attempt has stored it again."""
+    """Order: delete a stored picture, unless a later attempt has stored it again.
+
+    Attributes:
+        info: The picture.
+        attempt: The highest one that it is about.
+        moved_to: Hash of the key that its address stays with; empty: of none.
+    """
 
     info: PictureInfo
     attempt: int
+    moved_to: bytes = b""
 
 
 Order: TypeAlias = Download | Copy | Delete
@@ -138,6 +173,9 @@ class Effects:
         remembered: Requests to store, with the attempt whose failure was reported; 0: none was.
         forgotten: Namespaces whose stored requests nobody needs any more; "" means all of them. They go before
             `remembered` is stored.
+        adoptions: What other keys are to adopt, by these.
+        repeated: Requests that are made again, under the key that the rules make now.
+        is_moved: Whether the stored requests are made again, too. They go before `remembered` is stored.
     """
 
     orders: list[Order] = field(default_factory=list)
@@ -145,3 +183,6 @@ class Effects:
     waiting: dict[str, WaitingResult] = field(default_factory=dict)
     remembered: dict[tuple[str, str, str], tuple[Request, int]] = field(default_factory=dict)
     forgotten: set[str] = field(default_factory=set)
+    adoptions: dict[str, Adopt] = field(default_factory=dict)
+    repeated: list[Request] = field(default_factory=list)
+    is_moved: bool = False

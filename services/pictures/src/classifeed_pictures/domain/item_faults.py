@@ -21,15 +21,20 @@ class ItemFault(NamedTuple):
     words: str
 
 
-def key_or_fault(url: str, rules: CanonicalRules) -> str | ItemFault:
-    """Return the canonical form of a URL, or what keeps it from being the key of anything."""
+def key_or_fault(url: str, rules: CanonicalRules | None) -> str | ItemFault:
+    """Return the canonical form of a URL, or what keeps it from being the key of anything.
+
+    Args:
+        url: the URL, or a key.
+        rules: that make a key of it; None: it is one.
+    """
     if not url:
         return ItemFault(URL_INVALID, "The URL is missing")
     if len(url) > URL_LIMIT_CHARS:
         return ItemFault(URL_INVALID, f"The URL has {len(url)} characters; {URL_LIMIT_CHARS} are allowed")
     if "\0" in url:
         return ItemFault(URL_INVALID, "The URL holds a NUL")
-    canonical = canonical_url(url, rules)
+    canonical = url if rules is None else canonical_url(url, rules)
     if len(canonical) > URL_LIMIT_CHARS:
         return ItemFault(
             URL_INVALID, f"The URL has {len(canonical)} characters once it is encoded; {URL_LIMIT_CHARS} are allowed"

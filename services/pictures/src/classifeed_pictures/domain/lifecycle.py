@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import (
     NOBODY,
+    Adopt,
     Copy,
     Delete,
     Deletion,
@@ -17,6 +18,7 @@ from classifeed_pictures.domain.events import (
     Event,
     Loaded,
     Look,
+    Move,
     Put,
     Request,
     RequestResult,
@@ -84,6 +86,10 @@ class Lifecycle:
                 self._delete(event)
             case Put():
                 self._put(event)
+            case Move():
+                self._move(event)
+            case Adopt():
+                self._adopt(event)
 
     def _request(self, request: Request) -> None:
         if self.state is None:
@@ -230,6 +236,41 @@ class Lifecycle:
         holding = self.state.holdings.get(event.info.namespace) or self._add_holding(self.state, event.info.namespace)
         self.is_changed = True
         self._stored(self.state, holding, event.info, self._next_attempt(self.state))
+
+    def _move(self, event: Move) -> None:
+        """End the key once the other one has all that it has; have that adopt what it lacks until then."""
+        state = self.state
+        if state is None or any(self._is_under_way(holding) for holding in state.holdings.values()):
+            return  # what is under way ends first: nothing is downloaded twice
+        held = [holding.info for holding in state.holdings.values() if holding.info is not None]
+        lacks_mark = bool(held) and state.is_put and not event.is_put
+        if lacks_mark or not event.namespaces.issuperset(info.namespace for info in held):
+            self.effects.adoptions[event.to_url] = Adopt(tuple(held), state.is_put, event.at)
+            return
+        for holding in state.holdings.values():
+            if holding.info is not None:
+                attempt = max(holding.attempt, holding.info_attempt)
+                self.effects.orders.append(Delete(holding.info, attempt, event.to_hash))
+        self.effects.repeated += [request for request, _ in self.effects.remembered.values()]
+        self.effects.remembered.clear()
+        self.effects.is_moved = True
+        self.state = None
+        self.is_changed = True
+
+    def _adopt(self, event: Adopt) -> None:
+        if self.state is None:
+            # As if it was requested then: no comparison from before finds it unused.
+            self.state = State(self._url, self._url_hash, requested_at=event.at)
+            self.is_changed = True
+        state = self.state
+        if event.is_put and not state.is_put:
+            state.is_put = self.is_changed = True
+        for info in event.pictures:
+            holding = state.holdings.get(info.namespace) or self._add_holding(state, info.namespace)
+            is_due = holding.retry_at is None or self._now >= holding.retry_at
+            if holding.info is None and is_due and not self._is_under_way(holding):
+                self._order_copy(state, info.namespace, info)
+        self._schedule(state)
 
     def _report(self, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
         """Give a result to all requests of a namespace that wait: the stored ones, and those of these events."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url
 
 
@@ -13,3 +15,16 @@ def rekeyed(state_url: str, rules: CanonicalRules) -> str | None:
     """
     canonical = canonical_url(state_url, rules)
     return None if canonical == state_url else canonical
+
+
+def possible_keys(url: str, history: Iterable[CanonicalRules]) -> set[str]:
+    """Return all keys that the picture of a link can be kept under.
+
+    Args:
+        url: as its source has it.
+        history: rules that have been in force, the oldest first; those in force are the last.
+    """
+    keys: set[str] = set()
+    for rules in history:
+        keys = {*keys, canonical_url(url, rules), *(canonical_url(key, rules) for key in keys)}
+    return keys

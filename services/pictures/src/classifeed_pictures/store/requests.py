@@ -26,6 +26,11 @@ async def report_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Pla
     return await _requests(tx, SQL["report_failed"], _places(attempts) | {"attempts": list(attempts.values())})
 
 
+async def take_all(tx: Tx, url_hashes: Collection[bytes]) -> list[Request]:
+    """Remove all requests of pictures, and return them."""
+    return [request for _, request in await _requests(tx, SQL["take_all"], {"url_hashes": list(url_hashes)})]
+
+
 async def forget(tx: Tx, places: Collection[Place]) -> None:
     """Remove the requests of deleted pictures; an empty namespace means all."""
     everywhere = [url_hash for url_hash, namespace in places if not namespace]

@@ -37,6 +37,11 @@ SET requested_url = EXCLUDED.requested_url,
     requested_at = least(requests_in_flight.requested_at, EXCLUDED.requested_at),
     reported_attempt = greatest(requests_in_flight.reported_attempt, EXCLUDED.reported_attempt)
 
+-- name: take_all
+DELETE FROM requests_in_flight
+WHERE url_hash = ANY (%(url_hashes)b::bytea[])
+RETURNING url_hash, namespace, recipient, reference, requested_url, requested_at
+
 -- name: count_in_flight
 SELECT url_hash, count(*)::integer AS requests
 FROM requests_in_flight

@@ -79,6 +79,11 @@ async def delete_states(tx: Tx, read: dict[bytes, StoredState], url_hashes: Sequ
         await tx.execute(SQL["delete_states"], {"url_hashes": gone}, prepare=False)
 
 
+async def list_keys(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
+    """Return states as rows (url_hash, url), in the order of their hashes."""
+    return await fetch_named(tx, SQL["list_keys"], {"after": after, "limit": limit}, prepare=False)
+
+
 async def list_due(tx: Tx, *, after: tuple[datetime, bytes], limit: int) -> list[Any]:
     """Return states whose time has come as rows (next_attempt_at, url_hash, url), the longest due first."""
     parameters = {"after_at": after[0], "after_hash": after[1], "limit": limit}

@@ -53,6 +53,9 @@ WHERE p.url_hash = n.url_hash
 -- name: delete_states
 DELETE FROM pictures WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
+-- name: list_keys
+SELECT url_hash, url FROM pictures WHERE url_hash > %(after)b::bytea ORDER BY url_hash LIMIT %(limit)s
+
 -- name: list_due
 -- States whose time has come, the longest due first. Compared as rows, so that the order comes from the index.
 SELECT next_attempt_at, url_hash, url

@@ -26,6 +26,7 @@ class StoredPicture:
         attempt: That stored it last.
         original: Hash of the file with its original, in hex.
         pieces: Its smaller versions.
+        is_alias: Whether the address is of an older key, and leads to what the key of the URL keeps.
     """
 
     info: PictureInfo
@@ -33,6 +34,7 @@ class StoredPicture:
     attempt: int
     original: str
     pieces: tuple[Piece, ...]
+    is_alias: bool = False
 
     @property
     def reference(self) -> str:
@@ -88,6 +90,40 @@ async def delete_stored(tx: Tx, namespace: str, group_id: int, name: str, *, att
     return int(row[0]) if row is not None else None
 
 
+async def has_picture(tx: Tx, url_hash: bytes, namespace: str) -> bool:
+    """Return whether a key keeps a picture in a namespace; it stays so until the transaction ends."""
+    parameters = {"url_hash": url_hash, "namespace": namespace}
+    return await (await tx.execute(SQL["lock_kept"], parameters)).fetchone() is not None
+
+
+async def move_stored(tx: Tx, namespace: str, group_id: int, name: str, *, attempt: int, moved_to: bytes) -> int | None:
+    """Make an address an alias of what another key keeps, unless a later attempt has stored it.
+
+    Returns:
+        The bytes that it took, or None. Idempotent.
+    """
+    parameters = {
+        "namespace": namespace,
+        "group_id": group_id,
+        "name": name,
+        "attempt": attempt,
+        "moved_to": moved_to,
+    }
+    row = await (await tx.execute(SQL["move_stored"], parameters)).fetchone()
+    return int(row[0]) if row is not None else None
+
+
+async def move_aliases(tx: Tx, url_hash: bytes, namespace: str, *, moved_to: bytes) -> None:
+    """Hand the aliases of a key over to another one; idempotent."""
+    await tx.execute(SQL["move_aliases"], {"url_hash": url_hash, "namespace": namespace, "moved_to": moved_to})
+
+
+async def delete_aliases(tx: Tx, url_hash: bytes, namespace: str) -> list[tuple[int, str]]:
+    """Delete the aliases of a key; return group ids and names."""
+    cursor = await tx.execute(SQL["delete_aliases"], {"url_hash": url_hash, "namespace": namespace})
+    return [(group_id, name) for group_id, name in await cursor.fetchall()]
+
+
 def _rows(pieces: Collection[Piece]) -> list[dict[str, Any]]:
     return [asdict(piece) for piece in pieces]
 
@@ -99,4 +135,5 @@ def _stored_of(row: Any) -> StoredPicture:
         attempt=row.attempt,
         original=bytes(row.content_hash).hex(),
         pieces=tuple(Piece(**{**piece, "rule": SizeRule(**piece["rule"])}) for piece in row.pieces),
+        is_alias=row.is_alias,
     )

@@ -111,6 +111,8 @@ stored_pictures = Table(
     # Where its smaller versions lie, see classifeed_pictures.store.stored.
     Column("pieces", JSONB, nullable=False),
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # The address of an older key, which leads to what the key of url_hash keeps, as long as that keeps anything.
+    Column("is_alias", Boolean, nullable=False, server_default=text("false")),
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
 
@@ -133,6 +135,18 @@ used_urls = Table(
     metadata,
     Column("comparison_id", BigInteger, ForeignKey("comparisons.comparison_id", ondelete="CASCADE"), primary_key=True),
     Column("url_hash", LargeBinary, primary_key=True),
+)
+
+# Rules of canonical URLs, a row each time that other ones were found in force.
+canonical_rules = Table(
+    "canonical_rules",
+    metadata,
+    Column("rules_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("version", Text, nullable=False),
+    Column("document", JSONB, nullable=False),
+    Column("found_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # When nothing was left under a key that they do not make; null: not yet.
+    Column("rekeyed_at", DateTime(timezone=True)),
 )
 
 add_event_files(metadata)

@@ -1,11 +1,13 @@
 import datetime
 
 from classifeed.pictures.v1 import orders_pb2 as _orders_pb2
+from classifeed.pictures.v1 import picture_pb2 as _picture_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
-from collections.abc import Mapping as _Mapping
+from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
@@ -20,7 +22,7 @@ DELETE_REASON_UNUSED: DeleteReason
 DELETE_REASON_REQUESTED: DeleteReason
 
 class PictureEvent(_message.Message):
-    __slots__ = ("url", "url_hash", "source", "event_time", "requested", "loaded", "look_again", "delete_picture")
+    __slots__ = ("url", "url_hash", "source", "event_time", "requested", "loaded", "look_again", "delete_picture", "move_picture", "adopt_pictures")
     URL_FIELD_NUMBER: _ClassVar[int]
     URL_HASH_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
@@ -29,6 +31,8 @@ class PictureEvent(_message.Message):
     LOADED_FIELD_NUMBER: _ClassVar[int]
     LOOK_AGAIN_FIELD_NUMBER: _ClassVar[int]
     DELETE_PICTURE_FIELD_NUMBER: _ClassVar[int]
+    MOVE_PICTURE_FIELD_NUMBER: _ClassVar[int]
+    ADOPT_PICTURES_FIELD_NUMBER: _ClassVar[int]
     url: str
     url_hash: bytes
     source: EventSource
@@ -37,7 +41,9 @@ class PictureEvent(_message.Message):
     loaded: _orders_pb2.LoadResult
     look_again: LookAgain
     delete_picture: DeletePicture
-    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., source: _Optional[_Union[EventSource, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested: _Optional[_Union[PictureRequested, _Mapping]] = ..., loaded: _Optional[_Union[_orders_pb2.LoadResult, _Mapping]] = ..., look_again: _Optional[_Union[LookAgain, _Mapping]] = ..., delete_picture: _Optional[_Union[DeletePicture, _Mapping]] = ...) -> None: ...
+    move_picture: MovePicture
+    adopt_pictures: AdoptPictures
+    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., source: _Optional[_Union[EventSource, _Mapping]] = ..., event_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requested: _Optional[_Union[PictureRequested, _Mapping]] = ..., loaded: _Optional[_Union[_orders_pb2.LoadResult, _Mapping]] = ..., look_again: _Optional[_Union[LookAgain, _Mapping]] = ..., delete_picture: _Optional[_Union[DeletePicture, _Mapping]] = ..., move_picture: _Optional[_Union[MovePicture, _Mapping]] = ..., adopt_pictures: _Optional[_Union[AdoptPictures, _Mapping]] = ...) -> None: ...
 
 class EventSource(_message.Message):
     __slots__ = ("name", "partition", "position")
@@ -76,3 +82,21 @@ class DeletePicture(_message.Message):
     reason: DeleteReason
     namespace: str
     def __init__(self, reason: _Optional[_Union[DeleteReason, str]] = ..., namespace: _Optional[str] = ...) -> None: ...
+
+class MovePicture(_message.Message):
+    __slots__ = ("to_url", "namespaces", "put")
+    TO_URL_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACES_FIELD_NUMBER: _ClassVar[int]
+    PUT_FIELD_NUMBER: _ClassVar[int]
+    to_url: str
+    namespaces: _containers.RepeatedScalarFieldContainer[str]
+    put: bool
+    def __init__(self, to_url: _Optional[str] = ..., namespaces: _Optional[_Iterable[str]] = ..., put: _Optional[bool] = ...) -> None: ...
+
+class AdoptPictures(_message.Message):
+    __slots__ = ("pictures", "put")
+    PICTURES_FIELD_NUMBER: _ClassVar[int]
+    PUT_FIELD_NUMBER: _ClassVar[int]
+    pictures: _containers.RepeatedCompositeFieldContainer[_picture_pb2.PictureInfo]
+    put: bool
+    def __init__(self, pictures: _Optional[_Iterable[_Union[_picture_pb2.PictureInfo, _Mapping]]] = ..., put: _Optional[bool] = ...) -> None: ...

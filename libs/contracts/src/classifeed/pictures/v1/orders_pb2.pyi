@@ -38,18 +38,20 @@ class CopyOrder(_message.Message):
     def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., source: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., namespace: _Optional[str] = ..., attempt: _Optional[int] = ...) -> None: ...
 
 class DeleteOrder(_message.Message):
-    __slots__ = ("url_hash", "namespace", "group_id", "name", "attempt")
+    __slots__ = ("url_hash", "namespace", "group_id", "name", "attempt", "moved_to")
     URL_HASH_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     GROUP_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    MOVED_TO_FIELD_NUMBER: _ClassVar[int]
     url_hash: bytes
     namespace: str
     group_id: int
     name: str
     attempt: int
-    def __init__(self, url_hash: _Optional[bytes] = ..., namespace: _Optional[str] = ..., group_id: _Optional[int] = ..., name: _Optional[str] = ..., attempt: _Optional[int] = ...) -> None: ...
+    moved_to: bytes
+    def __init__(self, url_hash: _Optional[bytes] = ..., namespace: _Optional[str] = ..., group_id: _Optional[int] = ..., name: _Optional[str] = ..., attempt: _Optional[int] = ..., moved_to: _Optional[bytes] = ...) -> None: ...
 
 class LoadResult(_message.Message):
     __slots__ = ("url", "url_hash", "namespace", "attempt", "load_time", "info", "failure")

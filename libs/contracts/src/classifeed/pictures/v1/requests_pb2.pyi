@@ -38,16 +38,22 @@ class PictureNotices(_message.Message):
     def __init__(self, notices: _Optional[_Iterable[_Union[PictureNotice, _Mapping]]] = ...) -> None: ...
 
 class PictureNotice(_message.Message):
-    __slots__ = ("url", "notice_time", "look_again", "delete_picture")
+    __slots__ = ("url", "notice_time", "look_again", "delete_picture", "move_picture", "adopt_pictures", "exact")
     URL_FIELD_NUMBER: _ClassVar[int]
     NOTICE_TIME_FIELD_NUMBER: _ClassVar[int]
     LOOK_AGAIN_FIELD_NUMBER: _ClassVar[int]
     DELETE_PICTURE_FIELD_NUMBER: _ClassVar[int]
+    MOVE_PICTURE_FIELD_NUMBER: _ClassVar[int]
+    ADOPT_PICTURES_FIELD_NUMBER: _ClassVar[int]
+    EXACT_FIELD_NUMBER: _ClassVar[int]
     url: str
     notice_time: _timestamp_pb2.Timestamp
     look_again: _events_pb2.LookAgain
     delete_picture: _events_pb2.DeletePicture
-    def __init__(self, url: _Optional[str] = ..., notice_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., look_again: _Optional[_Union[_events_pb2.LookAgain, _Mapping]] = ..., delete_picture: _Optional[_Union[_events_pb2.DeletePicture, _Mapping]] = ...) -> None: ...
+    move_picture: _events_pb2.MovePicture
+    adopt_pictures: _events_pb2.AdoptPictures
+    exact: bool
+    def __init__(self, url: _Optional[str] = ..., notice_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., look_again: _Optional[_Union[_events_pb2.LookAgain, _Mapping]] = ..., delete_picture: _Optional[_Union[_events_pb2.DeletePicture, _Mapping]] = ..., move_picture: _Optional[_Union[_events_pb2.MovePicture, _Mapping]] = ..., adopt_pictures: _Optional[_Union[_events_pb2.AdoptPictures, _Mapping]] = ..., exact: _Optional[bool] = ...) -> None: ...
 
 class PictureResults(_message.Message):
     __slots__ = ("recipient", "results")

@@ -21,7 +21,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.call import remaining_s
 from classifeed_domain.topics import PICTURES_REQUESTS
-from classifeed_pictures.app.find_due import notice_messages
+from classifeed_pictures.app.compose_messages import notice_messages
 from classifeed_pictures.domain.events import NOBODY
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
@@ -70,4 +70,4 @@ class Requests:
             notice = PictureNotice(url=url)
             notice.MergeFrom(template)
             notices.append(notice)
-        await self._producer.send(list(notice_messages(notices)), limit_s=remaining_s())
+        await self._producer.send(notice_messages(notices), limit_s=remaining_s())

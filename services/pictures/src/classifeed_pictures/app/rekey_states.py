@@ -1,0 +1,96 @@
+"""Move what is kept under keys that the rules in force no longer make: notices to those keys, slice by slice.
+
+What a notice does to its key is decided in the shard of that, in the order of its events: it has the other key adopt
+what that lacks, and ends once that lacks nothing. So a pass may run again, and passes run until one finds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from classifeed.pictures.v1.requests_pb2 import PictureNotice
+from classifeed_common.db import Tx
+from classifeed_common.outbox import Outbox
+from classifeed_jobs import Slice
+from classifeed_pictures.app.compose_messages import notice_messages
+from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
+from classifeed_pictures.domain.rekeying import rekeyed
+from classifeed_pictures.domain.states import State
+from classifeed_pictures.store.canonical_rules import note_rekeyed, note_rules
+from classifeed_pictures.store.states import list_keys, read_now, read_states
+
+_log = structlog.get_logger(__name__)
+
+
+async def rekey_states(
+    tx: Tx,
+    cursor: dict[str, Any] | None,
+    rules: CanonicalRules,
+    *,
+    outbox: Outbox,
+    limit: int,
+    settle_s: float,
+    order_timeout_s: float,
+) -> Slice:
+    """Send notices of the next states whose keys the rules no longer make.
+
+    Args:
+        tx: of states and outbox.
+        cursor: where to go on; None: a pass begins, if any is needed.
+        rules: in force.
+        outbox: takes the notices.
+        limit: states at once.
+        settle_s: how long rules are in force before a pass that finds nothing is the last one: until then other
+            processes may have made keys by those before, which are under way.
+        order_timeout_s: after which an order without a result counts as lost.
+    """
+    if cursor is None:
+        found = await note_rules(tx, rules, settle_s=settle_s)
+        if found.is_rekeyed:
+            return Slice(next=None)
+        cursor = {"version": rules.version, "rules_id": found.rules_id, "is_settled": found.is_settled}
+        cursor |= {"after": "", "left": 0}
+    elif cursor["version"] != rules.version:
+        return Slice(next=None)  # a pass by these comes next
+    rows = await list_keys(tx, after=bytes.fromhex(cursor["after"]), limit=limit)
+    moves = {row.url: key for row in rows if (key := rekeyed(row.url, rules)) is not None}
+    await outbox.put(tx, notice_messages(await _notices(tx, moves, timedelta(seconds=order_timeout_s))))
+    left = cursor["left"] + len(moves)
+    if len(rows) == limit:
+        return Slice(next=cursor | {"after": bytes(rows[-1].url_hash).hex(), "left": left}, processed=len(rows))
+    is_over = not left and cursor["is_settled"]
+    if is_over:
+        await note_rekeyed(tx, cursor["rules_id"])
+    _log.info("pictures.rekeying.pass", version=rules.version, left=left, is_over=is_over)
+    return Slice(next=None, processed=len(rows))
+
+
+async def _notices(tx: Tx, moves: dict[str, str], order_timeout: timedelta) -> Sequence[PictureNotice]:
+    """Return notices of keys, each with the one that it becomes; none while copies to that are under way."""
+    if not moves:
+        return []
+    now = await read_now(tx)
+    known = await read_states(tx, {url_hash(key) for key in moves.values()})
+    notices = []
+    for url, key in moves.items():
+        found = known.get(url_hash(key))
+        state = found.state if found is not None else None
+        if state is not None and _is_under_way(state, now - order_timeout):
+            continue
+        notice = PictureNotice(url=url, exact=True)
+        notice.notice_time.FromDatetime(now)
+        notice.move_picture.to_url = key
+        if state is not None:
+            held = sorted(name for name, holding in state.holdings.items() if holding.info is not None)
+            notice.move_picture.namespaces.extend(held)
+            notice.move_picture.put = state.is_put
+        notices.append(notice)
+    return notices
+
+
+def _is_under_way(state: State, since: datetime) -> bool:
+    return any(holding.ordered_at is not None and holding.ordered_at > since for holding in state.holdings.values())

@@ -1,0 +1,46 @@
+"""Rules of canonical URLs that have been in force."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from psycopg.types.json import Jsonb
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_pictures.domain.canonical import CanonicalRules
+
+SQL: Final = load_queries("classifeed_pictures.store", "canonical_rules.sql")
+_KNOWN: Final = 16
+
+
+class FoundRules(NamedTuple):
+    """The rules in force.
+
+    Attributes:
+        rules_id: of the time that they have been in force.
+        is_settled: whether all processes have known them for long enough to have used them.
+        is_rekeyed: whether nothing was left under keys that they do not make.
+    """
+
+    rules_id: int
+    is_settled: bool
+    is_rekeyed: bool
+
+
+async def note_rules(tx: Tx, rules: CanonicalRules, *, settle_s: float) -> FoundRules:
+    """Note the rules in force, unless they are those that were noted last."""
+    await tx.execute(SQL["note_rules"], {"version": rules.version, "document": Jsonb(rules.document)})
+    row = await (await tx.execute(SQL["find_newest"], {"settle_s": settle_s})).fetchone()
+    assert row is not None, "it was just noted"
+    return FoundRules(*row)
+
+
+async def note_rekeyed(tx: Tx, rules_id: int) -> None:
+    """Note that nothing is left under keys that these rules do not make."""
+    await tx.execute(SQL["note_rekeyed"], {"rules_id": rules_id})
+
+
+async def list_rules(tx: Tx) -> list[CanonicalRules]:
+    """Return the newest 16 that have been in force, the oldest first."""
+    rows = await (await tx.execute(SQL["list_rules"], {"limit": _KNOWN})).fetchall()
+    return [CanonicalRules.of(document) for (document,) in reversed(rows)]
