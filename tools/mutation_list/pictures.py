@@ -13,6 +13,8 @@ _COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
 _PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
 _BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
 _METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
+_STEPS: Final = f"{PICTURES_TESTS}/integration/keys/test_rekeying_steps.py::test_nothing_is_lost_whatever_dies"
+_MOVING: Final = f"{PICTURES_TESTS}/unit/domain/test_moving.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 
 MUTATIONS: Final = (
@@ -79,6 +81,51 @@ MUTATIONS: Final = (
         before="        if held is not None and attempt <= holding.info_attempt:\n",
         after="        if held is not None and attempt == holding.info_attempt:\n",
         tests=(f"{_LIFE_TESTS}::test_the_older_attempt_never_wins",),
+    ),
+    Mutation(
+        "old-key-ends-before-its-copies",
+        "Pictures",
+        "A key that the rules no longer make ends before the new one has its pictures: they are downloaded again.",
+        _LIFE,
+        before="        if lacks_mark or not event.namespaces.issuperset(info.namespace for info in held):\n",
+        after="        if lacks_mark:\n",
+        tests=(f"{_MOVING}::test_a_key_stays_until_the_other_one_has_all", _STEPS),
+    ),
+    Mutation(
+        "requests-forgotten-with-their-key",
+        "Pictures",
+        "Requests that wait under a key that the rules no longer make are never settled.",
+        f"{PICTURES}/app/process_events.py",
+        before="*request_messages(repeated), ",
+        after="",
+        tests=(_STEPS,),
+    ),
+    Mutation(
+        "address-ends-with-its-key",
+        "Pictures",
+        "Addresses that were given out lead nowhere once the rules have made another key.",
+        f"{PICTURES}/app/copy_picture.py",
+        before="is_moved = bool(order.moved_to) and await",
+        after="is_moved = not order.attempt and await",
+        tests=(_STEPS,),
+    ),
+    Mutation(
+        "keys-of-older-rules-unused",
+        "Pictures",
+        "After a change of the rules, comparisons delete what is still kept under the keys before.",
+        f"{PICTURES}/app/compare_pictures.py",
+        before="rules = [*history, self.canonical_rules()]",
+        after="rules = [self.canonical_rules()]",
+        tests=(f"{PICTURES_TESTS}/integration/test_comparing.py::test_keys_of_older_rules_count_as_used",),
+    ),
+    Mutation(
+        "notice-under-the-new-key",
+        "Pictures",
+        "A notice about an old key reaches the new one: what no offer uses is deleted there, and the old one stays.",
+        f"{PICTURES}/app/make_events.py",
+        before="key_or_fault(url, None if is_exact else self.rules)",
+        after="key_or_fault(url, self.rules)",
+        tests=(_STEPS,),
     ),
     Mutation(
         "second-comparison-at-any-time",

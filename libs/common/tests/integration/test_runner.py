@@ -10,7 +10,7 @@ import socket
 import sys
 import textwrap
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -97,6 +97,28 @@ async def health_of(runner: ServiceRunner, service: str = "") -> int:
     async with grpc.aio.insecure_channel(runner.grpc_address) as channel:
         response = await HealthStub(channel).Check(HealthCheckRequest(service=service))  # type: ignore[attr-defined]
         return int(response.status)
+
+
+async def test_a_role_of_all_processes_runs_whatever_a_process_was_started_for() -> None:
+    runs: list[str] = []
+
+    def noting(name: str) -> Callable[[asyncio.Event], Awaitable[None]]:
+        async def run(stop: asyncio.Event) -> None:
+            runs.append(name)
+            await stop.wait()
+
+        return run
+
+    def blocked() -> dict[str, str]:
+        return {"file": "is wrong"}
+
+    watch = Role("watch-rules", noting("watch-rules"), blocked=blocked, is_everywhere=True)
+    runner = build(roles=[Role("relay", noting("relay")), Role("sweep", noting("sweep")), watch])
+    assert runner.role_names == ["serve", "relay", "sweep"], "nobody can choose it, nor leave it out"
+    async with running(runner, {"relay"}):
+        await until(lambda: len(runs) == 2)
+        assert (await get(runner, "/health")).json()["blocked"] == {"watch-rules": {"file": "is wrong"}}
+    assert sorted(runs) == ["relay", "watch-rules"]
 
 
 async def test_a_running_service_answers_everywhere(tmp_path: Path) -> None:
