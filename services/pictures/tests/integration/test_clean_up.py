@@ -6,8 +6,10 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 from classifeed_common.db import Database
+from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.events import Request
 from classifeed_pictures.store import comparisons
+from classifeed_pictures.store.canonical_rules import list_rules, note_rekeyed, note_rules
 from classifeed_pictures.store.requests import delete_reported, remember
 
 _NOW = datetime.now(UTC)
@@ -50,3 +52,22 @@ async def test_comparisons_go_that_are_old_and_over_and_what_they_knew_before(
         assert await comparisons.delete_comparisons(tx, before=_BEFORE, limit=10) == 1
         left = await (await tx.execute("SELECT comparison_id FROM comparisons ORDER BY 1")).fetchall()
     assert left == [(second,), (third,)]
+
+
+async def test_rules_go_that_were_in_force_before_the_last_16(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    changes = [
+        CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": [f"a{number}"]})
+        for number in range(20)
+    ]
+    async with database.transaction() as tx:
+        for rules in changes:
+            found = await note_rules(tx, rules, settle_s=0)
+            assert await note_rules(tx, rules, settle_s=0) == found, "the same rules once more are no change"
+        await note_rekeyed(tx, found.rules_id)
+        assert (await note_rules(tx, changes[-1], settle_s=60)).is_rekeyed
+        [(count,)] = await (await tx.execute("SELECT count(*) FROM canonical_rules")).fetchall()
+        assert (count, await list_rules(tx)) == (16, changes[4:])
+        assert not (await note_rules(tx, changes[0], settle_s=60)).is_rekeyed, "rules that come back are a change"

@@ -36,8 +36,9 @@ async def note_rules(tx: Tx, rules: CanonicalRules, *, settle_s: float) -> Found
 
 
 async def note_rekeyed(tx: Tx, rules_id: int) -> None:
-    """Note that nothing is left under keys that these rules do not make."""
+    """Note that nothing is left under keys that these rules do not make; all but the newest 16 are forgotten."""
     await tx.execute(SQL["note_rekeyed"], {"rules_id": rules_id})
+    await tx.execute(SQL["forget_rules"], {"kept": _KNOWN})
 
 
 async def list_rules(tx: Tx) -> list[CanonicalRules]:

@@ -25,8 +25,8 @@ SET attempt = greatest(stored_pictures.attempt, EXCLUDED.attempt), info = EXCLUD
 -- name: delete_stored
 -- An alias belongs to another key by now.
 DELETE FROM stored_pictures
-WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s AND attempt <= %(attempt)s
-  AND NOT is_alias
+WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s AND NOT is_alias
+  AND attempt <= %(attempt)s
 RETURNING total_bytes
 
 -- name: lock_kept
