@@ -27,7 +27,7 @@ from classifeed_domain.topics import (
     PICTURES_REQUESTS,
     PICTURES_RESULTS,
 )
-from classifeed_jobs import JobStore
+from classifeed_jobs import JobStore, Slice
 from classifeed_pictures.app.rekey_states import rekey_states
 from classifeed_pictures.app.report_load import load_message
 from classifeed_pictures.app.store_picture import PictureStorer, Source
@@ -152,15 +152,13 @@ class Steps:
     async def rekey(self) -> bool:
         """Make a pass; return whether it was the last one."""
         cursor = None
-        while True:
-            done = await self.step(
-                lambda tx, at=cursor: rekey_states(
-                    tx, at, self.rules, outbox=self.outbox, limit=2, settle_s=0, order_timeout_s=3600
-                )
-            )
-            if done.next is None:
-                break
-            cursor = done.next
+
+        async def do_slice(tx: Tx) -> Slice:
+            options: dict[str, Any] = {"limit": 2, "settle_s": 0, "order_timeout_s": 3600}
+            return await rekey_states(tx, cursor, self.rules, outbox=self.outbox, **options)
+
+        while (cursor := (await self.step(do_slice)).next) is not None:
+            pass
         found = await self.rows("SELECT rekeyed_at IS NOT NULL FROM canonical_rules ORDER BY rules_id DESC LIMIT 1")
         return found == [(True,)]
 
