@@ -216,6 +216,8 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
                     "ConfirmComparison",
                     "PutNamespace",
                     "ListNamespaces",
+                    "ListBackups",
+                    "RestoreBackup",
                 ),
                 (OPERATOR,),
             ),

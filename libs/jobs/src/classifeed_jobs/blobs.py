@@ -43,7 +43,7 @@ def blob_upkeep(
     database: Database,
     store: BlobStore,
     *,
-    grace_s: float = GRACE_S,
+    grace_s: float | Callable[[], Awaitable[float]] = GRACE_S,
     on_damaged: OnDamaged | None = None,
 ) -> list[Upkeep]:
     """Return the jobs `<service>.sweep-blobs`, `.audit-blobs` and, with `on_damaged`, `.verify-blobs`.
@@ -54,20 +54,21 @@ def blob_upkeep(
         service: whose files they are.
         database: with the references.
         store: with the files of the same service.
-        grace_s: how long a file is kept after its last reference went, in seconds.
+        grace_s: how long a file is kept after its last reference went, in seconds; or what returns it.
         on_damaged: see `OnDamaged`.
     """
     refs = BlobRefs()
 
     async def sweep(_begin: Begin, _at: datetime, _cursor: Cursor | None) -> Slice:
-        deleted = await refs.sweep(database, store, grace_s=grace_s)
+        kept_s = grace_s if isinstance(grace_s, int | float) else await grace_s()
+        deleted = await refs.sweep(database, store, grace_s=kept_s)
         BLOBS_DELETED.labels(database.schema).inc(deleted)
         return Slice(next=True if deleted else None, processed=deleted)
 
     async def audit(_begin: Begin, _at: datetime, _cursor: Cursor | None) -> Slice:
         if found := await refs.audit(database, store):
             BLOBS_UNKNOWN.labels(database.schema).inc(found)
-            _log.warning("blobs.unknown.found", files=found, grace_s=grace_s)
+            _log.warning("blobs.unknown.found", files=found)
         return Slice(next=None, processed=found)
 
     jobs: list[Upkeep] = [

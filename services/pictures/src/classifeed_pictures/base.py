@@ -20,6 +20,7 @@ from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool
 from classifeed_pictures.app.measure_decoding import DecodeMeter
+from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.decoding.pool import DecodePool
 from classifeed_pictures.domain.canonical import CanonicalRules
@@ -42,6 +43,7 @@ class Base:
         replica: Where states are sought; None: where they are written.
         blobs: With the bytes of pictures.
         events: With files of events, in the same bucket.
+        backups: Of the state, in the same bucket.
         producer: Sends to Kafka.
         letters: Dead letters.
         outbox: Messages of transactions.
@@ -57,6 +59,7 @@ class Base:
     replica: Database | None
     blobs: BlobStore
     events: EventBucket
+    backups: BackupBucket
     producer: KafkaProducer
     letters: DeadLetters
     outbox: Outbox
@@ -72,12 +75,14 @@ class Base:
         database = database_of(settings)
         producer = KafkaProducer(settings.kafka_bootstrap, client_id=client_id)
         hosts = HostLimits(database, host_policy(settings))
+        bucket = bucket_client(settings)
         return cls(
             settings=settings,
             database=database,
             replica=replica_of(settings),
             blobs=blobs_of(settings, bucket=settings.bucket),
-            events=events_of(settings),
+            events=EventBucket(bucket, settings.bucket),
+            backups=BackupBucket(bucket, settings.bucket),
             producer=producer,
             letters=DeadLetters(producer),
             outbox=Outbox(),
@@ -93,6 +98,10 @@ class Base:
     def canonical_rules(self) -> CanonicalRules:
         """Return the rules in force."""
         return self.canonical.current.value
+
+    def rules_version(self) -> str:
+        """Return the version of the rules in force."""
+        return self.canonical.current.version
 
     async def start(self) -> None:
         """Open it."""
@@ -143,16 +152,15 @@ def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
     )
 
 
-def events_of(settings: PicturesSettings) -> EventBucket:
-    """Return the bucket as files of events are read from it."""
-    client = S3Client(
+def bucket_client(settings: PicturesSettings) -> S3Client:
+    """Return the client for what else lies in the bucket beside pictures."""
+    return S3Client(
         settings.s3_endpoint,
         settings.s3_access_key,
         settings.s3_secret_key.get_secret_value(),
         threads=_LISTINGS,
         retries=2,
     )
-    return EventBucket(client, settings.bucket)
 
 
 def replica_of(settings: PicturesSettings) -> Database | None:

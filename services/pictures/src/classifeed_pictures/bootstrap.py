@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -10,7 +11,7 @@ from typing import Final, TypeAlias
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Tx
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import NotifyingPositions, OrderedConsumer, Record, ensure_topics
+from classifeed_common.kafka import Cluster, NotifyingPositions, OrderedConsumer, Record, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Relay
 from classifeed_common.runner import Role, ServiceRunner, Watch
@@ -33,13 +34,16 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
+from classifeed_pictures.app.make_backup import BackupMaker
 from classifeed_pictures.app.make_events import EventMaker
+from classifeed_pictures.app.measure_backups import BackupMeter, needed_grace_s
 from classifeed_pictures.app.measure_tables import TableMeter
 from classifeed_pictures.app.put_picture import PicturePutter
 from classifeed_pictures.app.read_picture import PictureReader
 from classifeed_pictures.app.refetch_damaged import refetch_damaged
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.app.resize_picture import PictureResizer
+from classifeed_pictures.app.restore_backup import BackupRestorer
 from classifeed_pictures.app.store_picture import PictureStorer
 from classifeed_pictures.app.take_event_file import EventFileTaker
 from classifeed_pictures.base import Base
@@ -50,7 +54,8 @@ from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
 from classifeed_pictures.http.states import StateEndpoint
-from classifeed_pictures.jobs import download, event_files, resize
+from classifeed_pictures.jobs import backup, download, event_files, resize
+from classifeed_pictures.jobs.backup import BackupJob
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.jobs.rekey import RekeyJob
@@ -116,19 +121,28 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent),
             # Each process makes keys, or is asked by them.
             Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
-            Role("watch", Watch(TableMeter(database, base.hosts), period_s=_WATCH_S).run),
+            Role("watch", partial(watch, base)),
             *jobs.roles(
                 {
                     download.QUEUE: settings.downloads,
                     resize.QUEUE: 1,
                     event_files.LIST_QUEUE: 1,
                     event_files.TAKE_QUEUE: 1,
+                    backup.RESTORE: 1,
                 },
                 drain_grace_s=settings.drain_grace_s / 2,
             ),
         ],
         servicers=[
-            picture_servicer(database, base.producer, clock, put, jobs.store, canonical_rules=base.canonical_rules),
+            picture_servicer(
+                database,
+                base.producer,
+                clock,
+                put,
+                jobs.store,
+                canonical_rules=base.canonical_rules,
+                backups=base.backups,
+            ),
             jobs.servicer(),
         ],
         routes=picture_routes(
@@ -144,6 +158,13 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         on_stop=base.stop,
         policy=POLICY,
     )
+
+
+async def watch(base: Base, stop: asyncio.Event) -> None:
+    """Watch the tables and the age of backups until `stop`."""
+    async with asyncio.TaskGroup() as group:
+        group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
+        group.create_task(Watch(BackupMeter(base.backups), period_s=_WATCH_S).run(stop))
 
 
 def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -> OrderedConsumer[Tx]:
@@ -180,7 +201,28 @@ def tasks_of(base: Base, downloader: PictureDownloader) -> Registry:
         limit_bytes=base.settings.event_file_max_bytes,
     )
     event_files.register_event_files(tasks, base.events, taker)
+    backup.register_restore(tasks, restorer_of(base))
     return tasks
+
+
+def backup_maker_of(base: Base) -> BackupMaker:
+    """Return what makes backups."""
+    return BackupMaker(
+        base.database, base.backups, base.rules_version, base.settings.spool_dir, base.settings.backups_kept
+    )
+
+
+def restorer_of(base: Base) -> BackupRestorer:
+    """Return what restores backups."""
+    return BackupRestorer(
+        base.backups,
+        base.blobs,
+        Cluster(base.settings.kafka_bootstrap, client_id=SERVICE),
+        base.outbox,
+        base.rules_version,
+        base.settings.spool_dir,
+        replayed=(events.GROUP, PICTURES_EVENTS),
+    )
 
 
 def comparer_of(base: Base) -> PictureComparer:
@@ -216,7 +258,14 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
                 settle_s=settings.rekey_settle_s,
                 order_timeout_s=settings.order_timeout_s,
             ),
-            *blob_upkeep(SERVICE, base.database, base.blobs, on_damaged=partial(refetch_damaged, outbox=base.outbox)),
+            BackupJob(backup_maker_of(base), settings.backup_s),
+            *blob_upkeep(
+                SERVICE,
+                base.database,
+                base.blobs,
+                grace_s=partial(needed_grace_s, base.backups),
+                on_damaged=partial(refetch_damaged, outbox=base.outbox),
+            ),
         ],
         own_schedules=[event_files.event_files_schedule(settings.event_files_s)],
         lease_s=settings.jobs_lease_s,

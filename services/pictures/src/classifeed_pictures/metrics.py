@@ -94,6 +94,11 @@ REFUSING_HOSTS: Final = METRICS.gauge(
     "Hosts that have refused all requests for a day, and are still requested; the log names them.",
     unit="hosts",
 )
+BACKUP_AGE: Final = METRICS.gauge(
+    "classifeed_pictures_backup_age_seconds",
+    "Time since the newest complete backup of the state began; without any, since the process started that watches.",
+    unit="seconds",
+)
 DECODING: Final = METRICS.histogram(
     "classifeed_pictures_decode_seconds",
     "Time that a process took for a picture, without the wait for the process: to its versions, to its refusal, or "

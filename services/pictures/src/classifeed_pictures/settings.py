@@ -84,6 +84,8 @@ class PicturesSettings(ServiceJobSettings):
     held_least: int = Field(
         default=100, ge=0, description="URLs that may always be found unused without a person, however few there are."
     )
+    backup_s: int = Field(default=3600, ge=1, description="How often the state is backed up, in seconds.")
+    backups_kept: int = Field(default=24, ge=1, description="Complete backups of the state that are kept.")
     replica_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL where states are sought; empty: where they are written."
     )

@@ -11,6 +11,7 @@ from uuid import uuid4
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
+from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
 from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult, PictureResults
 from classifeed_common.blobs import BlobStore
@@ -62,6 +63,8 @@ class Service:
     results_reader: Consumer
     http_address: str
     blobs: BlobStore
+    settings: PicturesSettings
+    jobs: JobServiceStub
 
     async def request(self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "") -> None:
         """Request pictures; references are the prefix and the number in the list."""
@@ -137,8 +140,9 @@ async def service(
     reader = await asyncio.to_thread(reader_at_end, kafka.bootstrap)
     blobs = blobs_of(settings, bucket=settings.bucket)
     pictures = PictureServiceStub(channel)
+    jobs = JobServiceStub(channel)
     recipient = f"seller-{uuid4().hex}"
-    yield Service(database, pictures, producer, recipient, reader, runner.http_address or "", blobs)
+    yield Service(database, pictures, producer, recipient, reader, runner.http_address or "", blobs, settings, jobs)
     await blobs.close()
     await asyncio.to_thread(reader.close)
     await channel.close()

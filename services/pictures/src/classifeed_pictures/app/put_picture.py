@@ -21,6 +21,7 @@ from classifeed_pictures.domain.lifecycle import LifecycleRules
 from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN
 from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.states import StateChanged, read_now
+from classifeed_pictures.store.stored import find_stored
 
 MAX_BYTES: Final = 20 << 20
 """Size of a picture that is put, at most."""
@@ -86,6 +87,8 @@ class PicturePutter:
             try:
                 async with self._database.transaction() as tx:
                     await process_events(tx, [event], outbox=self._outbox, rules=self._rules)
+                    if await find_stored(tx, info.namespace, info.group_id, info.name) is None:
+                        raise Aborted("PICTURE_CHANGED", f"The state was restored before {url[:200]!r}. Send it again.")
             except StateChanged:
                 continue
             self._outbox.wake()

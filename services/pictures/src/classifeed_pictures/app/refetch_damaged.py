@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import structlog
 
@@ -25,10 +25,14 @@ async def refetch_damaged(tx: Tx, damaged: Sequence[DamagedBlob], *, outbox: Out
     What was put by hand cannot be downloaded: it is logged, and has to be put again.
     """
     cursor = await tx.execute(_SQL["find_users"], {"sha256s": [blob.sha256 for blob in damaged]})
-    found = await cursor.fetchall()
+    await fetch_again(tx, await cursor.fetchall(), outbox=outbox)
+
+
+async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Outbox) -> None:
+    """Send notices of pictures, each by its URL and whether it was put, to be downloaded although they are held."""
     now = await read_now(tx)
     notices = []
-    for url, is_put in found:
+    for url, is_put in pictures:
         if is_put:
             _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
             continue

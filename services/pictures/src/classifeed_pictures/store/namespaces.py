@@ -13,7 +13,7 @@ from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 
 SQL: Final = load_queries("classifeed_pictures.store", "namespaces.sql")
-_SLOTS: Final = 16
+SLOTS: Final = 16
 
 
 async def put_namespace(tx: Tx, namespace: Namespace) -> None:
@@ -46,7 +46,7 @@ async def read_used_bytes(tx: Tx, namespace: str) -> int:
 
 async def add_usage(tx: Tx, namespace: str, group_id: int, *, pictures: int, size_bytes: int) -> None:
     """Count what a namespace keeps more, or less, of one group."""
-    parameters = {"namespace": namespace, "slot": group_id % _SLOTS, "pictures": pictures, "bytes": size_bytes}
+    parameters = {"namespace": namespace, "slot": group_id % SLOTS, "pictures": pictures, "bytes": size_bytes}
     await tx.execute(SQL["add_usage"], parameters)
 
 

@@ -154,3 +154,53 @@ class ListNamespacesResponse(_message.Message):
     NAMESPACES_FIELD_NUMBER: _ClassVar[int]
     namespaces: _containers.RepeatedCompositeFieldContainer[PictureNamespace]
     def __init__(self, namespaces: _Optional[_Iterable[_Union[PictureNamespace, _Mapping]]] = ...) -> None: ...
+
+class Backup(_message.Message):
+    __slots__ = ("name", "begin_time", "end_time", "states", "waiting_requests", "stored_pictures", "size_bytes", "shards", "partitions", "rules_version", "fault")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    BEGIN_TIME_FIELD_NUMBER: _ClassVar[int]
+    END_TIME_FIELD_NUMBER: _ClassVar[int]
+    STATES_FIELD_NUMBER: _ClassVar[int]
+    WAITING_REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    STORED_PICTURES_FIELD_NUMBER: _ClassVar[int]
+    SIZE_BYTES_FIELD_NUMBER: _ClassVar[int]
+    SHARDS_FIELD_NUMBER: _ClassVar[int]
+    PARTITIONS_FIELD_NUMBER: _ClassVar[int]
+    RULES_VERSION_FIELD_NUMBER: _ClassVar[int]
+    FAULT_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    begin_time: _timestamp_pb2.Timestamp
+    end_time: _timestamp_pb2.Timestamp
+    states: int
+    waiting_requests: int
+    stored_pictures: int
+    size_bytes: int
+    shards: int
+    partitions: int
+    rules_version: str
+    fault: str
+    def __init__(self, name: _Optional[str] = ..., begin_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., end_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., states: _Optional[int] = ..., waiting_requests: _Optional[int] = ..., stored_pictures: _Optional[int] = ..., size_bytes: _Optional[int] = ..., shards: _Optional[int] = ..., partitions: _Optional[int] = ..., rules_version: _Optional[str] = ..., fault: _Optional[str] = ...) -> None: ...
+
+class ListBackupsRequest(_message.Message):
+    __slots__ = ()
+    def __init__(self) -> None: ...
+
+class ListBackupsResponse(_message.Message):
+    __slots__ = ("backups",)
+    BACKUPS_FIELD_NUMBER: _ClassVar[int]
+    backups: _containers.RepeatedCompositeFieldContainer[Backup]
+    def __init__(self, backups: _Optional[_Iterable[_Union[Backup, _Mapping]]] = ...) -> None: ...
+
+class RestoreBackupRequest(_message.Message):
+    __slots__ = ("name",)
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    def __init__(self, name: _Optional[str] = ...) -> None: ...
+
+class RestoreBackupResponse(_message.Message):
+    __slots__ = ("name", "job_id")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    job_id: str
+    def __init__(self, name: _Optional[str] = ..., job_id: _Optional[str] = ...) -> None: ...

@@ -86,6 +86,16 @@ class PictureServiceStub:
                 request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesRequest.SerializeToString,
                 response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesResponse.FromString,
                 _registered_method=True)
+        self.ListBackups = channel.unary_unary(
+                '/classifeed.pictures.v1.PictureService/ListBackups',
+                request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsResponse.FromString,
+                _registered_method=True)
+        self.RestoreBackup = channel.unary_unary(
+                '/classifeed.pictures.v1.PictureService/RestoreBackup',
+                request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupRequest.SerializeToString,
+                response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupResponse.FromString,
+                _registered_method=True)
 
 
 class PictureServiceServicer:
@@ -163,6 +173,21 @@ class PictureServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListBackups(self, request, context):
+        """Lists the complete backups of the state, newest first.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def RestoreBackup(self, request, context):
+        """Starts a job that puts a backup in the place of the state. It checks each file of the backup before it changes
+        anything. NOT_FOUND when there is no complete backup of this name, FAILED_PRECONDITION when there is none at all.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_PictureServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -215,6 +240,16 @@ def add_PictureServiceServicer_to_server(servicer, server):
                     servicer.ListNamespaces,
                     request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesRequest.FromString,
                     response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesResponse.SerializeToString,
+            ),
+            'ListBackups': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListBackups,
+                    request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsRequest.FromString,
+                    response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsResponse.SerializeToString,
+            ),
+            'RestoreBackup': grpc.unary_unary_rpc_method_handler(
+                    servicer.RestoreBackup,
+                    request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupRequest.FromString,
+                    response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -488,6 +523,60 @@ class PictureService:
             '/classifeed.pictures.v1.PictureService/ListNamespaces',
             classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesRequest.SerializeToString,
             classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListNamespacesResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListBackups(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.pictures.v1.PictureService/ListBackups',
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsRequest.SerializeToString,
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListBackupsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RestoreBackup(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.pictures.v1.PictureService/RestoreBackup',
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupRequest.SerializeToString,
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RestoreBackupResponse.FromString,
             options,
             channel_credentials,
             insecure,

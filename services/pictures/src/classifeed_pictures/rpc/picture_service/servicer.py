@@ -10,6 +10,8 @@ from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.find_states import Rules
 from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.clients.backup_bucket import BackupBucket
+from classifeed_pictures.rpc.picture_service.backups import Backups
 from classifeed_pictures.rpc.picture_service.comparisons import Comparisons
 from classifeed_pictures.rpc.picture_service.namespaces import Namespaces
 from classifeed_pictures.rpc.picture_service.puts import Puts
@@ -25,6 +27,7 @@ def picture_servicer(
     jobs: JobStore,
     *,
     canonical_rules: Rules,
+    backups: BackupBucket,
 ) -> Servicer:
     """Return the servicer of PictureService."""
     return Servicer.join(
@@ -34,4 +37,5 @@ def picture_servicer(
         Puts(put),
         Comparisons(database, jobs),
         Namespaces(database),
+        Backups(database, jobs, backups),
     )

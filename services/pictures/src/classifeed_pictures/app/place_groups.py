@@ -1,0 +1,67 @@
+"""Where the groups of consumers go on after a restore."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from classifeed_common.kafka import Cluster
+from classifeed_pictures.domain.backups import Stand
+
+Reader: TypeAlias = tuple[str, str]
+"""Group and topic."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where groups go on.
+
+    Attributes:
+        exact: Of the group whose work is done again.
+        least: Of the others: what they did since the backup stays done, unless their positions are lost.
+        lost: Events since the backup that the topic has no more.
+        is_whole: Whether it has all of them; one that was made again has none.
+    """
+
+    exact: tuple[Stand, ...]
+    least: tuple[Stand, ...]
+    lost: int
+    is_whole: bool
+
+
+async def place_groups(cluster: Cluster, saved: Sequence[Stand], *, replayed: Reader) -> Places:
+    """Return where the groups of a backup go on, by what the topics have now.
+
+    Partitions that came since the backup, and topics that were made again, are read from their start.
+
+    Raises:
+        Unavailable: the brokers do not answer.
+    """
+    readers: defaultdict[Reader, dict[int, Stand]] = defaultdict(dict)
+    readers[replayed] = {}
+    for stand in saved:
+        readers[stand.group, stand.topic][stand.partition] = stand
+    states = await cluster.topics({topic for _, topic in readers})
+    starts = await cluster.starts([(topic, at) for topic, state in states.items() for at in range(state.partitions)])
+    exact: list[Stand] = []
+    least: list[Stand] = []
+    lost, is_whole = 0, True
+    for (group, topic), stands in readers.items():
+        if topic not in states:
+            continue
+        topic_id = states[topic].topic_id
+        for partition in range(states[topic].partitions):
+            start = starts[topic, partition]
+            known = stands.get(partition)
+            is_same = known is not None and known.topic_id == topic_id
+            following = known.next if known is not None and is_same else start
+            place = Stand(group, topic, partition, topic_id, max(following, start))
+            if (group, topic) != replayed:
+                least.append(place)
+                continue
+            exact.append(place)
+            lost += place.next - following
+            is_whole &= following == place.next and (known is None or is_same)
+    return Places(tuple(exact), tuple(least), lost, is_whole)

@@ -1,0 +1,145 @@
+"""Restore a backup: check all of it, then put it in the place of the state in one transaction, with the positions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import structlog
+
+from classifeed_common.blobs import BlobRefs, BlobStore, DamagedBlob
+from classifeed_common.db import Tx, after_commit
+from classifeed_common.kafka import Cluster
+from classifeed_common.outbox import Outbox
+from classifeed_common.spool import run_folder
+from classifeed_jobs import Fail, JobContext, Progress
+from classifeed_pictures.app.place_groups import Places, Reader, place_groups
+from classifeed_pictures.app.refetch_damaged import fetch_again, refetch_damaged
+from classifeed_pictures.clients.backup_bucket import BackupBucket
+from classifeed_pictures.clients.backup_rows import Rows, check_file, read_pages
+from classifeed_pictures.domain.backups import BackupFault, Manifest
+from classifeed_pictures.domain.restoring import Held, Renewal
+from classifeed_pictures.store import backups
+from classifeed_pictures.store.backup_columns import RESULTS, SHARDED, WHOLE, names_of
+from classifeed_pictures.store.states import read_now
+
+_FILES: Final = 1000
+_STATES, _REQUESTS, _STORED = SHARDED
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class BackupRestorer:
+    """Restores backups. A run that dies has changed nothing, or all; the next one goes on.
+
+    Attributes:
+        bucket: With the backups.
+        blobs: With the files of pictures.
+        cluster: Says what the topics have.
+        outbox: Takes notices of pictures that must be downloaded again.
+        rules_version: Returns the version of the rules of canonical URLs.
+        spool_dir: For the files of the backup.
+        replayed: Group and topic whose events since the backup are applied again.
+    """
+
+    bucket: BackupBucket
+    blobs: BlobStore
+    cluster: Cluster
+    outbox: Outbox
+    rules_version: Callable[[], str]
+    spool_dir: Path
+    replayed: Reader
+
+    async def __call__(self, ctx: JobContext, name: str) -> AsyncGenerator[Progress, None]:
+        """Restore a backup; yields after each file that was checked, and after each step.
+
+        Raises:
+            Fail: a file cannot be read, or is another one; nothing was changed.
+            Unavailable: the object store or Kafka does not answer; nothing was changed.
+            ClaimLost: another run has the job.
+        """
+        if ctx.checkpoint is None:
+            with run_folder(self.spool_dir) as folder:
+                try:
+                    manifest = await self.bucket.read_manifest(name)
+                    if manifest is None:
+                        raise BackupFault("it has no manifest: it is not complete, or was removed")
+                    for number, file in enumerate(manifest.files, 1):
+                        await self.bucket.fetch(name, file.name, folder / file.name)
+                        await asyncio.to_thread(check_file, folder / file.name, file)
+                        yield Progress(processed=number, total=len(manifest.files))
+                except BackupFault as fault:
+                    raise Fail(f"The backup {name} is not restored, and nothing was changed: {fault}") from fault
+                places = await place_groups(self.cluster, manifest.stands, replayed=self.replayed)
+                await self._replace(ctx, manifest, folder, places)
+            yield Progress(processed=manifest.rows_of(_STATES), detail={"lost_events": places.lost})
+        await self._find_missing(ctx)
+
+    async def _replace(self, ctx: JobContext, manifest: Manifest, folder: Path, places: Places) -> None:
+        async with ctx.guarded_transaction() as tx:
+            await backups.empty(tx)
+            now = await read_now(tx)
+            number = max(int(now.timestamp() * 1_000_000), manifest.highest_attempt + 1)
+            renewal = Renewal(number, now, keeps_marks=places.is_whole)
+            await self._load(tx, manifest, folder, renewal)
+            await fetch_again(tx, await backups.join_rows(tx), outbox=self.outbox)
+            await backups.set_stands(tx, places.exact, places.least)
+            await ctx.save_checkpoint(tx, {"restored": manifest.name})
+            after_commit(tx, partial(self._report, manifest, places))
+        self.outbox.wake()
+
+    async def _load(self, tx: Tx, manifest: Manifest, folder: Path, renewal: Renewal) -> None:
+        for file in manifest.files:
+            pages = read_pages(folder / file.name, file)
+            while page := await asyncio.to_thread(next, pages, None):
+                await _add(tx, file.table, page, renewal)
+
+    def _report(self, manifest: Manifest, places: Places) -> None:
+        _log.warning("pictures.backup.restored", backup=manifest.name, states=manifest.rows_of(_STATES))
+        if not places.is_whole:
+            _log.error(
+                "pictures.backup.events_lost",
+                backup=manifest.name,
+                events=places.lost,
+                fix="offers requests again what it waits for; request others again",
+            )
+        if manifest.rules != self.rules_version():
+            _log.warning("pictures.backup.rules_differ", backup=manifest.rules, now=self.rules_version())
+
+    async def _find_missing(self, ctx: JobContext) -> None:
+        """Have pictures downloaded again whose files were removed since the backup."""
+        stored = frozenset(await self.blobs.list_own())
+        refs, after = BlobRefs(), ""
+        while True:
+            async with ctx.guarded_transaction() as tx:
+                needed = await refs.list_needed(tx, after=after, limit=_FILES)
+                missing = [DamagedBlob(sha256, "missing") for sha256 in needed if sha256 not in stored]
+                if missing:
+                    await refetch_damaged(tx, missing, outbox=self.outbox)
+            if len(needed) < _FILES:
+                break
+            after = needed[-1]
+        self.outbox.wake()
+
+
+async def _add(tx: Tx, table: str, page: Rows, renewal: Renewal) -> None:
+    # Columns that were dropped since are left out, those that came since have their defaults.
+    columns = [column for column in names_of(table) if column in page[0]]
+    held: list[Held] = []
+    if table == _STATES:
+        states = [renewal.state(row) for row in page]
+        page = [row for row, _ in states]
+        held = [each for _, found in states for each in found]
+    elif table == _STORED:
+        page = [renewal.stored(row) for row in page]
+    rows = [[row[column] for column in columns] for row in page]
+    if table in WHOLE and table != RESULTS:
+        await backups.add_missing_rows(tx, table, columns, rows)
+    else:
+        await backups.add_rows(tx, table, columns, rows)
+    if held:
+        await backups.add_rows(tx, backups.HELD, backups.HELD_COLUMNS, held)

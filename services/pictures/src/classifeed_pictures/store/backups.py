@@ -1,0 +1,101 @@
+"""Reads the state for backups, and puts another one in its place."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Final
+
+from psycopg import sql
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_pictures.domain.backups import Stand
+from classifeed_pictures.store.backup_columns import columns_of, is_json
+from classifeed_pictures.store.namespaces import SLOTS
+
+SQL: Final = load_queries("classifeed_pictures.store", "backups.sql")
+HELD: Final = "held_pictures"
+HELD_COLUMNS: Final = ("namespace", "group_id", "name", "url", "is_put")
+_INCOMING: Final = "incoming"
+
+
+async def begin_snapshot(tx: Tx) -> tuple[Stand, ...]:
+    """Have the transaction see one moment, and change nothing; return where all groups stand in it. Call it first."""
+    await tx.execute(SQL["begin_snapshot"])
+    return tuple(Stand(*row) for row in await (await tx.execute(SQL["read_stands"])).fetchall())
+
+
+async def find_bound(tx: Tx, *, after: bytes, states: int) -> bytes | None:
+    """Return the last hash of a shard with so many states; None: it goes to the end."""
+    row = await (await tx.execute(SQL["find_bound"], {"after": after, "states": states})).fetchone()
+    return bytes(row[0]) if row is not None else None
+
+
+async def read_rows(
+    tx: Tx, table: str, statement: str, parameters: Mapping[str, Any], *, page: int
+) -> AsyncIterator[Sequence[Any]]:
+    """Yield the rows of a table with the columns that a backup carries, a page at a time."""
+    columns = [
+        sql.SQL("{}::text").format(sql.Identifier(column.name)) if is_json(column) else sql.Identifier(column.name)
+        for column in columns_of(table)
+    ]
+    query = sql.SQL(SQL[statement]).format(table=sql.Identifier(table), columns=sql.SQL(", ").join(columns))
+    async with tx.cursor(name="backup", binary=True) as cursor:
+        await cursor.execute(query, parameters)
+        while rows := await cursor.fetchmany(page):
+            yield rows
+
+
+async def empty(tx: Tx) -> None:
+    """Stop the effects of all consumers until the transaction ends, and remove the state."""
+    for name in ("stop_effects", "empty_tables", "make_held"):
+        await tx.execute(SQL[name])
+
+
+async def add_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Add rows to a table that was emptied."""
+    async with tx.cursor() as cursor, cursor.copy(_for(table, "copy_rows", columns)) as copy:
+        for row in rows:
+            await copy.write_row(row)
+
+
+async def add_missing_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
+    """Add those rows of which a table has no other ones with their keys."""
+    await tx.execute(_for(table, "make_incoming"))
+    await add_rows(tx, _INCOMING, columns, rows)
+    await tx.execute(_for(table, "take_incoming"))
+    await tx.execute(SQL["drop_incoming"])
+
+
+async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
+    """Derive references, files and counts from the stored pictures that states hold, and remove the others.
+
+    Returns:
+        URLs that states hold a picture of which is not stored, each with whether it was put.
+    """
+    await tx.execute(SQL["drop_unheld"])
+    lost = await (await tx.execute(SQL["list_lost"])).fetchall()
+    await tx.execute(SQL["make_references"])
+    await tx.execute(SQL["count_usage"], {"slots": SLOTS})
+    await tx.execute(SQL["analyze"])
+    return [(url, is_put) for url, is_put in lost]
+
+
+async def set_stands(tx: Tx, exact: Sequence[Stand], least: Sequence[Stand]) -> None:
+    """Have groups stand where they are to go on: exactly there, or there at least."""
+    await tx.execute(SQL["set_stands"], _columns(exact))
+    await tx.execute(SQL["raise_stands"], _columns(least))
+
+
+def _for(table: str, statement: str, columns: Sequence[str] = ()) -> sql.Composed:
+    named = sql.SQL(", ").join(map(sql.Identifier, columns))
+    return sql.SQL(SQL[statement]).format(table=sql.Identifier(table), columns=named)
+
+
+def _columns(stands: Sequence[Stand]) -> dict[str, list[Any]]:
+    return {
+        "groups": [stand.group for stand in stands],
+        "topics": [stand.topic for stand in stands],
+        "partitions": [stand.partition for stand in stands],
+        "topic_ids": [stand.topic_id for stand in stands],
+        "nexts": [stand.next for stand in stands],
+    }

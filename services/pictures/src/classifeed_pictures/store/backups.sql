@@ -1,0 +1,105 @@
+-- Backups of the state, and what a restore puts in its place. {table} and {columns} come from the declared tables.
+
+-- name: begin_snapshot
+SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
+
+-- name: read_stands
+SELECT "group", topic, partition, topic_id, next FROM consumer_offsets ORDER BY "group", topic, partition
+
+-- name: find_bound
+-- The last hash of a shard; none: the rest is smaller than a shard.
+SELECT url_hash FROM pictures WHERE url_hash > %(after)s ORDER BY url_hash OFFSET %(states)s - 1 LIMIT 1
+
+-- name: read_shard
+SELECT {columns}
+FROM {table}
+WHERE url_hash > %(after)s AND (%(through)s::bytea IS NULL OR url_hash <= %(through)s::bytea)
+
+-- name: read_namespaces
+SELECT {columns} FROM namespaces
+
+-- name: read_event_files
+-- Those that are under way are found again by their listing.
+SELECT {columns} FROM event_files WHERE ended_at IS NOT NULL
+
+-- name: read_outbox
+-- Results that are not sent: their requests are settled, so that nothing else would bring them. Orders are given again.
+SELECT {columns} FROM outbox WHERE topic = %(topic)s
+
+-- name: stop_effects
+-- Waits for effects that are under way, and has later ones wait: they find other positions then, and begin anew.
+LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
+
+-- name: empty_tables
+-- In the order in which others lock them. The clean-up of files holds its row of blobs until the file is gone.
+TRUNCATE pictures, requests_in_flight, stored_pictures, blobs, blob_refs, namespace_usage
+
+-- name: make_held
+CREATE TEMPORARY TABLE held_pictures (namespace text, group_id integer, name text, url text, is_put boolean)
+ON COMMIT DROP
+
+-- name: copy_rows
+COPY {table} ({columns}) FROM STDIN
+
+-- name: make_incoming
+CREATE TEMPORARY TABLE incoming (LIKE {table} INCLUDING DEFAULTS) ON COMMIT DROP
+
+-- name: take_incoming
+-- What is there is newer.
+INSERT INTO {table} SELECT * FROM incoming ON CONFLICT DO NOTHING
+
+-- name: drop_incoming
+DROP TABLE incoming
+
+-- name: drop_unheld
+-- Stored by orders whose results the states do not know yet, or about to be deleted.
+DELETE FROM stored_pictures s
+WHERE NOT EXISTS (
+    SELECT FROM held_pictures h WHERE h.namespace = s.namespace AND h.group_id = s.group_id AND h.name = s.name
+)
+
+-- name: list_lost
+SELECT DISTINCT h.url, h.is_put
+FROM held_pictures h
+WHERE NOT EXISTS (
+    SELECT FROM stored_pictures s WHERE h.namespace = s.namespace AND h.group_id = s.group_id AND h.name = s.name
+)
+
+-- name: make_references
+-- As StoredPicture.reference and .blobs say.
+WITH wanted AS (
+    SELECT s.namespace || '/' || s.group_id || '/' || s.name AS ref, encode(s.content_hash, 'hex') AS sha256
+    FROM stored_pictures s
+    UNION
+    SELECT s.namespace || '/' || s.group_id || '/' || s.name, piece->>'blob'
+    FROM stored_pictures s, jsonb_array_elements(s.pieces) AS piece
+), files AS (
+    INSERT INTO blobs (sha256, ref_count, touched_at)
+    SELECT sha256, count(*), clock_timestamp() FROM wanted GROUP BY sha256
+)
+INSERT INTO blob_refs (ref, sha256) SELECT ref, sha256 FROM wanted
+
+-- name: count_usage
+INSERT INTO namespace_usage (namespace, slot, pictures, bytes)
+SELECT namespace, group_id %% %(slots)s, count(*), sum(total_bytes) FROM stored_pictures GROUP BY 1, 2
+
+-- name: set_stands
+INSERT INTO consumer_offsets ("group", topic, partition, topic_id, next)
+SELECT "group", topic, partition, topic_id, next
+FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(topic_ids)s::text[],
+            %(nexts)s::bigint[]) AS p("group", topic, partition, topic_id, next)
+ON CONFLICT ("group", topic, partition) DO UPDATE
+SET topic_id = EXCLUDED.topic_id, next = EXCLUDED.next, updated_at = clock_timestamp()
+
+-- name: raise_stands
+-- Of groups whose work is not done again: they stay where they are, unless that was lost.
+INSERT INTO consumer_offsets AS o ("group", topic, partition, topic_id, next)
+SELECT "group", topic, partition, topic_id, next
+FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(topic_ids)s::text[],
+            %(nexts)s::bigint[]) AS p("group", topic, partition, topic_id, next)
+ON CONFLICT ("group", topic, partition) DO UPDATE
+SET topic_id = EXCLUDED.topic_id, next = EXCLUDED.next, updated_at = clock_timestamp()
+WHERE o.topic_id <> EXCLUDED.topic_id OR o.next < EXCLUDED.next
+
+-- name: analyze
+ANALYZE pictures, requests_in_flight, stored_pictures, blobs, blob_refs
