@@ -98,3 +98,18 @@ class PictureClient(Caller):
         """
         request = picture_service_pb2.ConfirmComparisonRequest(comparison_id=comparison_id)
         return self._call(self._pictures.ConfirmComparison, request, picture_service_pb2.Comparison)
+
+    def list_backups(self) -> list[picture_service_pb2.Backup]:
+        """Return the complete backups of the state, the newest first."""
+        request = picture_service_pb2.ListBackupsRequest()
+        wanted = picture_service_pb2.ListBackupsResponse
+        return list((self._call(self._pictures.ListBackups, request, wanted)).backups)
+
+    def restore_backup(self, name: str = "") -> picture_service_pb2.RestoreBackupResponse:
+        """Start the job that restores a backup, without a name the newest, and return both.
+
+        Raises:
+            Refused: BACKUP_UNKNOWN or NO_BACKUP.
+        """
+        request = picture_service_pb2.RestoreBackupRequest(name=name)
+        return self._call(self._pictures.RestoreBackup, request, picture_service_pb2.RestoreBackupResponse)

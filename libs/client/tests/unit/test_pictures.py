@@ -75,6 +75,12 @@ class PictureService(PictureServiceServicer):
             await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "It is not held.")
         return picture_service_pb2.Comparison(comparison_id=7, state="COMPARISON_STATE_RUNNING")
 
+    async def ListBackups(self, request: Any, context: Any) -> picture_service_pb2.ListBackupsResponse:
+        return picture_service_pb2.ListBackupsResponse(backups=[picture_service_pb2.Backup(name="20261125")])
+
+    async def RestoreBackup(self, request: Any, context: Any) -> picture_service_pb2.RestoreBackupResponse:
+        return picture_service_pb2.RestoreBackupResponse(name=request.name or "newest", job_id="j")
+
 
 class Calls:
     """One client or the other, called the same way."""
@@ -162,3 +168,9 @@ async def test_comparisons_are_listed_and_confirmed(calls: Calls) -> None:
     assert confirmed.state == picture_service_pb2.COMPARISON_STATE_RUNNING
     with pytest.raises(Refused, match="not held"):
         await calls("confirm_comparison", 6)
+
+
+async def test_backups_are_listed_and_restored(calls: Calls) -> None:
+    assert [each.name for each in await calls("list_backups")] == ["20261125"]
+    assert (await calls("restore_backup")).name == "newest"
+    assert (await calls("restore_backup", "20261125")).name == "20261125"

@@ -22,6 +22,7 @@ STATE: Final = (
     "pictures", "requests_in_flight", "stored_pictures", "blob_refs", "blobs", "namespace_usage", "outbox",
     "event_files", "namespaces",
 )  # fmt: skip
+_STORED: Final = "SELECT namespace, group_id, name, url_hash, content_hash, total_bytes FROM stored_pictures"
 _ENDED: Final = (JOB_STATUS_SUCCEEDED, JOB_STATUS_FAILED)
 
 
@@ -80,9 +81,7 @@ async def snapshot(service: Service) -> dict[str, Any]:
             url: (is_put, is_fine, _held(holdings)) for url, is_put, is_fine, holdings in states
         },
         "requests": set(await service.rows("SELECT requested_url, namespace, reference FROM requests_in_flight")),
-        "stored": set(
-            await service.rows("SELECT namespace, group_id, name, url_hash, content_hash, total_bytes FROM stored_pictures")
-        ),
+        "stored": set(await service.rows(_STORED)),
         "references": set(await service.rows("SELECT ref, sha256 FROM blob_refs")),
         "files": set(await service.rows("SELECT sha256, ref_count FROM blobs WHERE ref_count > 0")),
         "usage": set(
@@ -99,11 +98,12 @@ def _held(holdings: bytes) -> dict[str, tuple[int, str] | None]:
     }
 
 
-async def dump(service: Service) -> dict[str, list[Any]]:
+async def dump(service: Service, without: str = "") -> dict[str, list[Any]]:
     """Return every row of the state and all positions, as they are."""
     return {
         table: sorted(map(str, await service.rows(f"SELECT t.*::text FROM {table} t")))
         for table in (*STATE, "consumer_offsets")
+        if table != without
     }
 
 

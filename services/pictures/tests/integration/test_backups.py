@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import grpc
@@ -22,6 +23,12 @@ from classifeed_pictures.domain.backups import name_at
 from .backups import bucket_of, change_file, destroy, dump, ended, make_backup, restore, snapshot
 from .conftest import Service
 from .picture_host import PictureHost, jpeg
+
+STRIKE = """
+SELECT pg_terminate_backend(pid)
+FROM pg_stat_activity
+WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO "event_files"%%'
+"""
 
 
 async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host: PictureHost) -> None:
@@ -69,3 +76,89 @@ async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host
         raise
     for sha256, _ in await service.rows("SELECT sha256, ref_count FROM blobs WHERE ref_count > 0"):
         await service.blobs.verify(sha256)
+
+
+async def test_a_damaged_file_is_named_before_anything_is_changed(service: Service, host: PictureHost) -> None:
+    with pytest.raises(grpc.aio.AioRpcError, match="no complete backup"):
+        await service.pictures.RestoreBackup(RestoreBackupRequest())
+    urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(4)]
+    await service.request(urls)
+    await service.results(4)
+    name = await make_backup(service)
+    [backup] = (await service.pictures.ListBackups(ListBackupsRequest())).backups
+    assert (backup.name, backup.states, backup.stored_pictures, backup.shards) == (name, 4, 4, 2)
+    await service.request([host.put("/later.jpg", jpeg(7))])
+    await service.results(1)
+    await until(lambda: is_sent(service))
+    before = await dump(service)
+    file = f"backups/files/{name}/00001-stored_pictures.parquet"
+    for key, change in {
+        file: lambda content: content[:100] + bytes([content[100] ^ 1]) + content[101:],
+        f"{file} ": lambda content: content[:-10],
+        f"{file}  ": lambda content: None,
+        f"backups/manifests/{name}.json": lambda content: content[:-10],
+    }.items():
+        put_back = await asyncio.to_thread(change_file, service, key.strip(), change)
+        job = await restore(service, name)
+        await asyncio.to_thread(put_back)
+        assert job.status == JOB_STATUS_FAILED
+        assert "nothing was changed" in job.error
+        assert ("00001-stored_pictures.parquet" if "files" in key else f"manifest of {name}") in job.error
+        assert await dump(service) == before
+
+
+async def is_sent(service: Service) -> bool:
+    return await service.rows("SELECT 1 FROM outbox") == []
+
+
+async def test_a_restore_that_is_struck_is_done_again_as_a_whole(service: Service, host: PictureHost) -> None:
+    """Struck after the rows were put in place, before the positions were."""
+    urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(4)]
+    await service.request(urls)
+    await service.results(4)
+    await until(lambda: is_sent(service))
+    backed_up = await snapshot(service)
+    name = await make_backup(service)
+    await service.request([host.put("/later.jpg", jpeg(7))])
+    await service.results(1)
+    await until(lambda: is_sent(service))
+    before = await dump(service)
+    async with service.database.transaction() as tx:
+        await tx.execute("LOCK TABLE event_files IN ACCESS EXCLUSIVE MODE")
+        response = await service.pictures.RestoreBackup(RestoreBackupRequest(name=name))
+
+        async def strike() -> bool:
+            return bool(await service.rows(STRIKE))
+
+        await until(strike)
+        found = await dump(service, without="event_files")
+        assert found == {table: rows for table, rows in before.items() if table in found}
+    assert (await ended(service, response.job_id)).status == JOB_STATUS_SUCCEEDED
+    await until(lambda: has_all(service, 5))
+    backed_up_again = await snapshot(service)
+    assert set(backed_up["states"].items()) < set(backed_up_again["states"].items())
+
+
+async def has_all(service: Service, count: int) -> bool:
+    found = await snapshot(service)
+    return len(found["stored"]) == count == sum(all(held.values()) for _, _, held in found["states"].values())
+
+
+async def test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest(service: Service) -> None:
+    async with bucket_of(service) as bucket:
+        now = datetime.now(UTC)
+        left, begun = name_at(now - timedelta(days=2)), name_at(now)
+        path = service.settings.spool_dir / "given-up"
+        service.settings.spool_dir.mkdir(exist_ok=True)
+        path.write_bytes(b"1")
+        for incomplete in (left, begun):
+            await bucket.put_file(incomplete, "file", path)
+        made = [await make_backup(service, kept=2) for _ in range(3)]
+        assert await bucket.list_complete() == made[1:]
+        assert left not in await bucket.list_begun()
+        assert begun in await bucket.list_begun()
+        manifest = await bucket.read_manifest(made[1])
+        assert manifest is not None
+        old = name_at(now - timedelta(days=9))
+        await bucket.put_manifest(replace(manifest, name=old))
+        assert await needed_grace_s(bucket) > 9 * 86400

@@ -1,0 +1,42 @@
+"""Backups of what is known of pictures, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from classifeed.pictures.v1.picture_service_pb2 import Backup
+from classifeed_cli.terminal.output import Output
+from classifeed_cli.views.amounts import duration_words, size_words, time_words
+
+
+def show_backups(out: Output, backups: Sequence[Backup]) -> None:
+    """Print a line for each backup, and why one cannot be read."""
+    if not backups:
+        out.say("no backup yet: the first one is made within an hour of the service's first start")
+        return
+    out.table(
+        ("backup", "made", "urls", "waiting", "stored", "size"),
+        (
+            (
+                each.name,
+                time_words(each.begin_time) if each.HasField("begin_time") else "cannot be read",
+                f"{each.states:,}",
+                f"{each.waiting_requests:,}",
+                f"{each.stored_pictures:,}",
+                size_words(each.size_bytes),
+            )
+            for each in backups
+        ),
+    )
+    for each in backups:
+        if each.fault:
+            out.say(f"{each.name}: {each.fault}", hang=2)
+
+
+def age_words(backup: Backup) -> str:
+    """Return how long ago a backup was made."""
+    if not backup.HasField("begin_time"):
+        return "at an unknown time"
+    ago = datetime.now(UTC) - backup.begin_time.ToDatetime(UTC)
+    return f"{duration_words(max(ago.total_seconds(), 0.0))} ago"
