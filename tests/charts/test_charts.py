@@ -213,7 +213,12 @@ def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
         ),
         (
             "pictures",
-            {"ClassifeedPicturesWaitLong", "ClassifeedPictureHostsRefuse", "ClassifeedPictureQuotaUsed"},
+            {
+                "ClassifeedPicturesWaitLong",
+                "ClassifeedPictureHostsRefuse",
+                "ClassifeedPictureQuotaUsed",
+                "ClassifeedPicturesBackupOld",
+            },
         ),
         ("offers", set()),
     ],

@@ -161,9 +161,28 @@ _PICTURES: Final = Row(
         ),
     ),
 )
+_BACKUPS: Final = Row(
+    "Backups",
+    (
+        Panel(
+            "Age of the newest backup", "s", (Query("min(classifeed_pictures_backup_age_seconds)", "newest backup"),)
+        ),
+        Panel(
+            "Backups and restores by outcome",
+            "short",
+            (
+                Query(
+                    "sum by (task, outcome) "
+                    '(increase(classifeed_job_run_seconds_count{task=~"pictures.(backup|restore)"}[1h]))',
+                    "{{task}}: {{outcome}}",
+                ),
+            ),
+        ),
+    ),
+)
 PICTURES: Final = Dashboard(
     "pictures",
     "Classifeed: pictures",
     (Variable("namespace", "Namespace", "classifeed_pictures_stored_pictures", "picture_namespace"),),
-    (_NAMESPACES, _REQUESTS, _QUEUES, _DOWNLOADS, _PICTURES),
+    (_NAMESPACES, _REQUESTS, _QUEUES, _DOWNLOADS, _PICTURES, _BACKUPS),
 )

@@ -42,4 +42,19 @@
               past it pictures fail with PICTURE_QUOTA_EXCEEDED.
             runbook: docs/how-to/a-host-that-blocks-us.md
 {{- end }}
+{{- if .Values.alerts.backupHours }}
+        - alert: ClassifeedPicturesBackupOld
+          # The process that watches shows the figure.
+          expr: min(classifeed_pictures_backup_age_seconds) > {{ mul .Values.alerts.backupHours 3600 }}
+          for: 15m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: The newest backup of what is known of pictures is old
+            description: >-
+              It began {{ "{{ $value | humanizeDuration }}" }} ago. What came since is applied again only as long as Kafka
+              keeps it.
+            runbook: docs/how-to/restore-pictures.md
+{{- end }}
 {{- end -}}

@@ -109,7 +109,7 @@ class PictureClient(Caller):
         """Start the job that restores a backup, without a name the newest, and return both.
 
         Raises:
-            Refused: BACKUP_UNKNOWN or NO_BACKUP.
+            Refused: BACKUP_UNKNOWN.
         """
         request = picture_service_pb2.RestoreBackupRequest(name=name)
         return self._call(self._pictures.RestoreBackup, request, picture_service_pb2.RestoreBackupResponse)

@@ -98,12 +98,11 @@ def _held(holdings: bytes) -> dict[str, tuple[int, str] | None]:
     }
 
 
-async def dump(service: Service, without: str = "") -> dict[str, list[Any]]:
+async def dump(service: Service) -> dict[str, list[Any]]:
     """Return every row of the state and all positions, as they are."""
     return {
         table: sorted(map(str, await service.rows(f"SELECT t.*::text FROM {table} t")))
         for table in (*STATE, "consumer_offsets")
-        if table != without
     }
 
 

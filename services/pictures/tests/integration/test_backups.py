@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import grpc
 import pytest
 
 from classifeed.jobs.v1.job_pb2 import JOB_STATUS_FAILED, JOB_STATUS_SUCCEEDED
+from classifeed.jobs.v1.job_service_pb2 import PauseQueueRequest, ResumeQueueRequest
 from classifeed.pictures.v1.picture_service_pb2 import (
     DeletePicturesRequest,
     ListBackupsRequest,
@@ -19,16 +21,15 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.app.measure_backups import needed_grace_s
 from classifeed_pictures.domain.backups import name_at
+from classifeed_pictures.jobs.backup import RESTORE
 
 from .backups import bucket_of, change_file, destroy, dump, ended, make_backup, restore, snapshot
 from .conftest import Service
 from .picture_host import PictureHost, jpeg
 
-STRIKE = """
-SELECT pg_terminate_backend(pid)
-FROM pg_stat_activity
-WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO "event_files"%%'
-"""
+_WAITS = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO \"namespaces\"%%'"
+IS_UNDER_WAY = f"SELECT 1 {_WAITS}"
+STRIKE = f"SELECT pg_terminate_backend(pid) {_WAITS}"
 
 
 async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host: PictureHost) -> None:
@@ -124,19 +125,25 @@ async def test_a_restore_that_is_struck_is_done_again_as_a_whole(service: Servic
     await until(lambda: is_sent(service))
     before = await dump(service)
     async with service.database.transaction() as tx:
-        await tx.execute("LOCK TABLE event_files IN ACCESS EXCLUSIVE MODE")
+        await tx.execute("LOCK TABLE namespaces IN SHARE MODE")
         response = await service.pictures.RestoreBackup(RestoreBackupRequest(name=name))
-
-        async def strike() -> bool:
-            return bool(await service.rows(STRIKE))
-
-        await until(strike)
-        found = await dump(service, without="event_files")
-        assert found == {table: rows for table, rows in before.items() if table in found}
+        await until(lambda: strike(service, IS_UNDER_WAY))
+        await service.jobs.PauseQueue(PauseQueueRequest(queue=RESTORE))  # so that it waits with its next attempt
+        assert await strike(service, STRIKE)
+    await until(lambda: is_untouched(service, before))
+    await service.jobs.ResumeQueue(ResumeQueueRequest(queue=RESTORE))
     assert (await ended(service, response.job_id)).status == JOB_STATUS_SUCCEEDED
     await until(lambda: has_all(service, 5))
     backed_up_again = await snapshot(service)
     assert set(backed_up["states"].items()) < set(backed_up_again["states"].items())
+
+
+async def strike(service: Service, query: str) -> bool:
+    return bool(await service.rows(query))
+
+
+async def is_untouched(service: Service, before: dict[str, list[Any]]) -> bool:
+    return await dump(service) == before
 
 
 async def has_all(service: Service, count: int) -> bool:

@@ -182,7 +182,7 @@ class PictureServiceServicer:
 
     def RestoreBackup(self, request, context):
         """Starts a job that puts a backup in the place of the state. It checks each file of the backup before it changes
-        anything. NOT_FOUND when there is no complete backup of this name, FAILED_PRECONDITION when there is none at all.
+        anything. NOT_FOUND when there is no complete backup of this name, or none at all.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

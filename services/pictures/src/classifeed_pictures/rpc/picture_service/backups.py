@@ -14,7 +14,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     RestoreBackupResponse,
 )
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_common.errors import NotFound
 from classifeed_common.rpc.call import remaining_s
 from classifeed_jobs import JobStore
 from classifeed_pictures.clients.backup_bucket import BackupBucket
@@ -46,12 +46,13 @@ class Backups:
     async def RestoreBackup(self, request: RestoreBackupRequest, context: Context) -> RestoreBackupResponse:
         """Enqueue the restore of a backup; the job checks it before anything is changed."""
         names = await self._names()
-        if not names:
-            raise FailedPrecondition("NO_BACKUP", "There is no complete backup yet.")
-        name = request.name or names[0]
+        name = request.name or (names[0] if names else "")
         if name not in names:
             raise NotFound(
-                "BACKUP_UNKNOWN", f"There is no complete backup {name!r}. `classifeed picture backups` lists them."
+                "BACKUP_UNKNOWN",
+                f"There is no complete backup {name!r}. `classifeed picture backups` lists them."
+                if name
+                else "There is no complete backup yet.",
             )
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             job_id = await enqueue_restore(self._jobs, tx, name)
