@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import grpc
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from classifeed.jobs.v1.job_pb2 import JOB_STATUS_FAILED, JOB_STATUS_SUCCEEDED
 from classifeed.jobs.v1.job_service_pb2 import PauseQueueRequest, ResumeQueueRequest
@@ -18,10 +21,16 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     PutPictureRequest,
     RestoreBackupRequest,
 )
+from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.kafka import Cluster, KafkaProducer, Message
 from classifeed_common.testing.recovery import until
+from classifeed_common.testing.topics import MakeTopic
 from classifeed_pictures.app.measure_backups import needed_grace_s
-from classifeed_pictures.domain.backups import name_at
+from classifeed_pictures.app.place_groups import place_groups
+from classifeed_pictures.domain.backups import Stand, name_at
 from classifeed_pictures.jobs.backup import RESTORE
+from classifeed_pictures.store.backups import set_stands
 
 from .backups import bucket_of, change_file, destroy, dump, ended, make_backup, restore, snapshot
 from .conftest import Service
@@ -30,6 +39,11 @@ from .picture_host import PictureHost, jpeg
 _WAITS = "FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE 'INSERT INTO \"namespaces\"%%'"
 IS_UNDER_WAY = f"SELECT 1 {_WAITS}"
 STRIKE = f"SELECT pg_terminate_backend(pid) {_WAITS}"
+
+
+@pytest.fixture
+def options() -> dict[str, Any]:
+    return {"backup_s": 10**9}  # no backup but those of the tests
 
 
 async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host: PictureHost) -> None:
@@ -133,9 +147,9 @@ async def test_a_restore_that_is_struck_is_done_again_as_a_whole(service: Servic
     await until(lambda: is_untouched(service, before))
     await service.jobs.ResumeQueue(ResumeQueueRequest(queue=RESTORE))
     assert (await ended(service, response.job_id)).status == JOB_STATUS_SUCCEEDED
+    await service.request(urls[:1], prefix="z")
     await until(lambda: has_all(service, 5))
-    backed_up_again = await snapshot(service)
-    assert set(backed_up["states"].items()) < set(backed_up_again["states"].items())
+    assert (await snapshot(service))["states"].items() >= backed_up["states"].items()
 
 
 async def strike(service: Service, query: str) -> bool:
@@ -169,3 +183,47 @@ async def test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest(s
         old = name_at(now - timedelta(days=9))
         await bucket.put_manifest(replace(manifest, name=old))
         assert await needed_grace_s(bucket) > 9 * 86400
+
+
+async def test_groups_go_on_where_the_backup_stood_or_where_the_log_begins(
+    kafka: EmbeddedKafka, make_topic: MakeTopic
+) -> None:
+    events, orders = await make_topic("events", partitions=3), await make_topic("orders", partitions=1)
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    await producer.send([Message(events, b"k", b"v", partition=0) for _ in range(5)])
+    await producer.close()
+    cluster = Cluster(kafka.bootstrap, client_id="test")
+    topic_id = (await cluster.topics([events]))[events].topic_id
+    saved = [
+        Stand("g", events, 0, topic_id, 4),
+        Stand("g", events, 1, topic_id, 0),
+        Stand("others", orders, 0, "another", 9),
+    ]
+    places = await place_groups(cluster, saved, replayed=("g", events))
+    assert [(stand.partition, stand.next) for stand in places.exact] == [(0, 4), (1, 0), (2, 0)]
+    assert [(stand.group, stand.next) for stand in places.least] == [("others", 0)]
+    assert (places.lost, places.is_whole) == (0, True)
+
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    [removed] = admin.delete_records([TopicPartition(events, 0, 5)]).values()
+    await asyncio.to_thread(removed.result)
+    saved[0] = Stand("g", events, 0, topic_id, 2)
+    places = await place_groups(cluster, saved, replayed=("g", events))
+    assert [(stand.partition, stand.next) for stand in places.exact] == [(0, 5), (1, 0), (2, 0)]
+    assert (places.lost, places.is_whole) == (3, False)
+    saved[0] = Stand("g", events, 0, "made again", 2)
+    assert not (await place_groups(cluster, saved, replayed=("g", events))).is_whole
+
+
+async def test_positions_are_set_back_for_one_group_and_only_raised_for_others(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        now = [Stand("back", "t", 0, "id", 9), Stand("done", "t", 0, "id", 9), Stand("lost", "t", 0, "id", 2)]
+        await set_stands(tx, now, [])
+        await set_stands(tx, [now[0]._replace(next=4)], [stand._replace(next=5) for stand in now[1:]])
+        await set_stands(tx, [], [Stand("gone", "t", 0, "id", 6)])
+        rows = await (await tx.execute('SELECT "group", next FROM consumer_offsets')).fetchall()
+    assert dict(rows) == {"back": 4, "done": 9, "lost": 5, "gone": 6}
