@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from google.protobuf.json_format import ParseDict
@@ -24,11 +24,12 @@ def listed(*documents: dict[str, Any]) -> picture_service_pb2.ListBackupsRespons
     return ParseDict({"backups": list(documents)}, picture_service_pb2.ListBackupsResponse())
 
 
-def restored(api: Any, status: str, **fields: str) -> None:
+def restored(api: Any, status: str, error: str = "") -> None:
     api.respond("ListBackups", listed(NEWEST, DAMAGED))
-    response = picture_service_pb2.RestoreBackupResponse(name=NEWEST["name"], job_id="j-1")
+    response = picture_service_pb2.RestoreBackupResponse(name=str(NEWEST["name"]), job_id="j-1")
     api.respond("RestoreBackup", response)
-    job = job_pb2.Job(job_id="j-1", task="pictures.restore", status=f"JOB_STATUS_{status}", **fields)
+    job = job_pb2.Job(job_id="j-1", task="pictures.restore", error=error)
+    job.status = cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{status}"))
     api.respond("WatchJob", [job])
 
 

@@ -10,6 +10,10 @@ from typing import Any, Final
 from classifeed.jobs.v1.job_pb2 import JOB_STATUS_FAILED, JOB_STATUS_SUCCEEDED, Job
 from classifeed.jobs.v1.job_service_pb2 import GetJobRequest
 from classifeed.pictures.v1.picture_service_pb2 import RestoreBackupRequest
+from classifeed_common.blobs import BlobStore
+from classifeed_common.blobs.client import S3Client
+from classifeed_common.db import Database, Tx
+from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.app.make_backup import BackupMaker
 from classifeed_pictures.base import bucket_client
@@ -31,6 +35,30 @@ async def bucket_of(service: Service) -> AsyncIterator[BackupBucket]:
     client = bucket_client(service.settings)
     yield BackupBucket(client, service.settings.bucket)
     client.close()
+
+
+@asynccontextmanager
+async def bucket_at(s3: EmbeddedS3, blobs: BlobStore) -> AsyncIterator[BackupBucket]:
+    client = S3Client(s3.endpoint, s3.access_key, s3.secret_key, threads=1, retries=0)
+    yield BackupBucket(client, blobs._bucket)
+    client.close()
+
+
+class Run:
+    """A run of a job whose claim nobody takes away."""
+
+    checkpoint: Any = None
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    @asynccontextmanager
+    async def guarded_transaction(self) -> AsyncIterator[Tx]:
+        async with self._database.transaction() as tx:
+            yield tx
+
+    async def save_checkpoint(self, tx: Tx, checkpoint: Any) -> None:
+        self.checkpoint = checkpoint
 
 
 async def make_backup(
