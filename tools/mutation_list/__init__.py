@@ -17,6 +17,7 @@ from tools.mutation_list import (
     loads,
     offer_pictures,
     offers,
+    picture_backups,
     pictures,
     price_guard,
     publish_marks,
@@ -50,5 +51,6 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *decisions.MUTATIONS,
     *reviews.MUTATIONS,
     *pictures.MUTATIONS,
+    *picture_backups.MUTATIONS,
     *offer_pictures.MUTATIONS,
 )

@@ -1,0 +1,64 @@
+"""Backups of pictures, and their restore."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
+
+_MECHANISM: Final = "Backups of pictures"
+_RESTORE: Final = f"{PICTURES}/app/restore_backup.py"
+_TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
+_FILES: Final = f"{PICTURES_TESTS}/unit/test_backup_files.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "positions-not-set-back",
+        _MECHANISM,
+        "A restore leaves the positions where they are: what came since the backup is lost.",
+        _RESTORE,
+        before="backups.set_stands(tx, places.exact, places.least)",
+        after="backups.set_stands(tx, (), places.least)",
+        tests=(f"{_TESTS}::test_a_restored_state_equals_an_undisturbed_one",),
+    ),
+    Mutation(
+        "restored-unchecked",
+        _MECHANISM,
+        "A damaged file of a backup is found when the state is replaced, or never.",
+        _RESTORE,
+        before="                        await asyncio.to_thread(check_file, folder / file.name, file)\n",
+        after="",
+        tests=(f"{_TESTS}::test_a_damaged_file_is_named_before_anything_is_changed",),
+    ),
+    Mutation(
+        "results-from-before-a-restore-taken",
+        _MECHANISM,
+        "A result from before a restore counts: the state holds a picture that no table has.",
+        f"{PICTURES}/domain/restoring.py",
+        before="            record.first_attempt = self.number\n",
+        after="",
+        tests=(
+            f"{_FILES}::test_pictures_stay_under_the_number_of_the_restore_and_orders_are_due_again",
+            f"{_TESTS}::test_a_restored_state_equals_an_undisturbed_one",
+        ),
+    ),
+    Mutation(
+        "unsent-results-not-backed-up",
+        _MECHANISM,
+        "A result that was not sent when the database was lost never comes: its request is settled.",
+        f"{PICTURES}/store/backup_columns.py",
+        before='WHOLE: Final = ("namespaces", "event_files", RESULTS)',
+        after='WHOLE: Final = ("namespaces", "event_files")',
+        tests=(f"{_TESTS}::test_what_no_event_brings_again_is_in_the_backup",),
+    ),
+    Mutation(
+        "backups-without-their-files",
+        _MECHANISM,
+        "A file goes a day after its last reference although a backup refers to it.",
+        f"{PICTURES}/app/measure_backups.py",
+        before="    if not names:\n        return GRACE_S\n",
+        after="    if names is not None:\n        return GRACE_S\n",
+        tests=(f"{_TESTS}::test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest",),
+    ),
+)
