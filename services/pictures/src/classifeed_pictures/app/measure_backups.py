@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
 from classifeed_common.blobs.refs import GRACE_S
+from classifeed_common.errors import Unavailable
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.domain.backups import time_of
 from classifeed_pictures.metrics import BACKUP_AGE
@@ -30,8 +32,10 @@ class BackupMeter:
     async def __call__(self) -> dict[str, str]:
         """List the backups now and then, and set the gauge."""
         if time.monotonic() - self._measured_s >= _MEASURE_S:
-            names = await self._bucket.list_complete()
-            self._newest_at = time_of(names[-1]) if names else self._began_at
+            # While the object store is away, the newest one that is known ages.
+            with suppress(Unavailable):
+                names = await self._bucket.list_complete()
+                self._newest_at = time_of(names[-1]) if names else self._began_at
             self._measured_s = time.monotonic()
         BACKUP_AGE.set(max((datetime.now(UTC) - self._newest_at).total_seconds(), 0.0))
         return {}
