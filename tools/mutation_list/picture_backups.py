@@ -10,6 +10,7 @@ from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
 _MECHANISM: Final = "Backups of pictures"
 _RESTORE: Final = f"{PICTURES}/app/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
+_PARTS: Final = f"{PICTURES_TESTS}/integration/test_backup_parts.py"
 _FILES: Final = f"{PICTURES_TESTS}/unit/test_backup_files.py"
 
 MUTATIONS: Final = (
@@ -50,7 +51,7 @@ MUTATIONS: Final = (
         f"{PICTURES}/store/backup_columns.py",
         before='WHOLE: Final = ("namespaces", "event_files", RESULTS)',
         after='WHOLE: Final = ("namespaces", "event_files")',
-        tests=(f"{_TESTS}::test_what_no_event_brings_again_is_in_the_backup",),
+        tests=(f"{_PARTS}::test_what_no_event_brings_again_is_in_the_backup",),
     ),
     Mutation(
         "backups-without-their-files",
@@ -60,5 +61,14 @@ MUTATIONS: Final = (
         before="    if not names:\n        return GRACE_S\n",
         after="    if names is not None:\n        return GRACE_S\n",
         tests=(f"{_TESTS}::test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest",),
+    ),
+    Mutation(
+        "put-beside-a-restore",
+        _MECHANISM,
+        "A picture that is put while a backup is restored is held by its state, and stored nowhere.",
+        f"{PICTURES}/app/put_picture.py",
+        before="if await find_stored(tx, info.namespace, info.group_id, info.name) is None:",
+        after="if False:",
+        tests=(f"{_PARTS}::test_a_put_that_a_restore_comes_between_is_refused",),
     ),
 )

@@ -90,7 +90,11 @@ async def test_a_service_that_is_handed_the_jobs_sweeps_audits_and_verifies_by_i
     await store.delete(missing)
     async with tables.db.transaction() as tx:
         await REFS.drop(tx, "b")
-    own = blob_upkeep("t", tables.db, store, grace_s=NO_GRACE_S, on_damaged=tell)
+
+    async def no_grace_s() -> float:
+        return NO_GRACE_S
+
+    own = blob_upkeep("t", tables.db, store, grace_s=no_grace_s, on_damaged=tell)
     assert [each.name for each in own] == ["t.sweep-blobs", "t.audit-blobs", "t.verify-blobs"]
     jobs = ServiceJobs(tables.db, {}, upkeep=own)
 
