@@ -25,6 +25,7 @@ from classifeed_pictures.domain.backups import BackupFault, Manifest
 from classifeed_pictures.domain.restoring import Held, Renewal
 from classifeed_pictures.store import backups
 from classifeed_pictures.store.backup_columns import RESULTS, SHARDED, WHOLE, names_of
+from classifeed_pictures.store.canonical_rules import note_not_rekeyed
 from classifeed_pictures.store.states import read_now
 
 _FILES: Final = 1000
@@ -88,6 +89,7 @@ class BackupRestorer:
             await self._load(tx, manifest, folder, renewal)
             await fetch_again(tx, await backups.join_rows(tx), outbox=self.outbox)
             await backups.set_stands(tx, places.exact, places.least)
+            await note_not_rekeyed(tx)
             await ctx.save_checkpoint(tx, {"restored": manifest.name})
             after_commit(tx, partial(self._report, manifest, places))
         self.outbox.wake()

@@ -41,6 +41,11 @@ async def note_rekeyed(tx: Tx, rules_id: int) -> None:
     await tx.execute(SQL["forget_rules"], {"kept": _KNOWN})
 
 
+async def note_not_rekeyed(tx: Tx) -> None:
+    """Note that states may be under keys that the rules in force do not make, as those of a backup may be."""
+    await tx.execute(SQL["note_not_rekeyed"])
+
+
 async def list_rules(tx: Tx) -> list[CanonicalRules]:
     """Return the newest 16 that have been in force, the oldest first."""
     rows = await (await tx.execute(SQL["list_rules"], {"limit": _KNOWN})).fetchall()

@@ -15,6 +15,9 @@ LIMIT 1
 -- name: note_rekeyed
 UPDATE canonical_rules SET rekeyed_at = clock_timestamp() WHERE rules_id = %(rules_id)s
 
+-- name: note_not_rekeyed
+UPDATE canonical_rules SET rekeyed_at = NULL WHERE rekeyed_at IS NOT NULL
+
 -- name: forget_rules
 DELETE FROM canonical_rules
 WHERE rules_id NOT IN (SELECT rules_id FROM canonical_rules ORDER BY rules_id DESC LIMIT %(kept)s)
