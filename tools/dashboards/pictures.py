@@ -165,7 +165,7 @@ _BACKUPS: Final = Row(
     "Backups",
     (
         Panel(
-            "Age of the newest backup", "s", (Query("min(classifeed_pictures_backup_age_seconds)", "newest backup"),)
+            "Age of the newest backup", "s", (Query("max(classifeed_pictures_backup_age_seconds)", "newest backup"),)
         ),
         Panel(
             "Backups and restores by outcome",

@@ -45,7 +45,7 @@
 {{- if .Values.alerts.backupHours }}
         - alert: ClassifeedPicturesBackupOld
           # The process that watches shows the figure.
-          expr: min(classifeed_pictures_backup_age_seconds) > {{ mul .Values.alerts.backupHours 3600 }}
+          expr: max(classifeed_pictures_backup_age_seconds) > {{ mul .Values.alerts.backupHours 3600 }}
           for: 15m
           labels:
             severity: warning
