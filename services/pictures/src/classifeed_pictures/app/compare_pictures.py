@@ -78,7 +78,8 @@ class PictureComparer:
             history = await list_rules(tx)
         async for urls in export.pieces:
             ctx.raise_if_stopped()
-            rules = [*history, self.canonical_rules()]
+            current = self.canonical_rules()
+            rules = history if history[-1:] == [current] else [*history, current]
             hashes = [url_hash(key) for url in urls for key in possible_keys(url, rules)]
             async with ctx.guarded_transaction() as tx:
                 await comparisons.add_used(tx, comparison_id, hashes)
