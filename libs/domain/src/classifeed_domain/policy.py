@@ -209,6 +209,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             **dict.fromkeys(
                 (
                     "RequestPictures",
+                    "ListSimilar",
                     "LookAgain",
                     "PutPicture",
                     "DeletePictures",

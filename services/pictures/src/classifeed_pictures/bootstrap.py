@@ -57,6 +57,7 @@ from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import backup, download, event_files, resize
 from classifeed_pictures.jobs.backup import BackupJob
 from classifeed_pictures.jobs.compare import CompareJob
+from classifeed_pictures.jobs.fill_similarity_keys import FillSimilarityKeysJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.jobs.rekey import RekeyJob
 from classifeed_pictures.rpc.picture_service import picture_servicer
@@ -259,6 +260,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
                 order_timeout_s=settings.order_timeout_s,
             ),
             BackupJob(backup_maker_of(base), settings.backup_s),
+            FillSimilarityKeysJob(),
             *blob_upkeep(
                 SERVICE,
                 base.database,

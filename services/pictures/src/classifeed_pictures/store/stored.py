@@ -12,6 +12,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.namespaces import Piece, SizeRule
+from classifeed_pictures.domain.similarity import similarity_key
 
 SQL: Final = load_queries("classifeed_pictures.store", "stored.sql")
 
@@ -79,6 +80,7 @@ async def put_stored(tx: Tx, picture: StoredPicture) -> None:
         "total_bytes": picture.total_bytes,
         "info": picture.info.SerializeToString(),
         "pieces": Jsonb(_rows(picture.pieces)),
+        "similarity_key": similarity_key(picture.info.perceptual_hash),
     }
     await tx.execute(SQL["put_stored"], parameters)
 

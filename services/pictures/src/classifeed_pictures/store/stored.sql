@@ -15,12 +15,13 @@ FOR UPDATE
 -- The same bytes of the same URL once more: what is there stays, under the highest attempt, with all its versions. An
 -- address that another key had taken over is its own again.
 INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
-                             pieces)
+                             pieces, similarity_key)
 VALUES (%(namespace)s, %(group_id)s, %(name)s, %(url_hash)s, %(attempt)s, %(content_hash)s, %(size_bytes)s,
-        %(total_bytes)s, %(info)s, %(pieces)s)
+        %(total_bytes)s, %(info)s, %(pieces)s, %(similarity_key)s)
 ON CONFLICT (namespace, group_id, name) DO UPDATE
 SET attempt = greatest(stored_pictures.attempt, EXCLUDED.attempt), info = EXCLUDED.info, pieces = EXCLUDED.pieces,
-    total_bytes = EXCLUDED.total_bytes, url_hash = EXCLUDED.url_hash, is_alias = false
+    total_bytes = EXCLUDED.total_bytes, url_hash = EXCLUDED.url_hash, is_alias = false,
+    similarity_key = EXCLUDED.similarity_key
 
 -- name: delete_stored
 -- An alias belongs to another key by now.

@@ -113,8 +113,24 @@ stored_pictures = Table(
     Column("stored_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     # The address of an older key, which leads to what the key of url_hash keeps, as long as that keeps anything.
     Column("is_alias", Boolean, nullable=False, server_default=text("false")),
+    # See classifeed_pictures.domain.similarity; null in rows of the version before, until they are filled.
+    Column("similarity_key", BigInteger),
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
+Index(
+    "stored_pictures_without_key",
+    stored_pictures.c.namespace,
+    stored_pictures.c.group_id,
+    stored_pictures.c.name,
+    postgresql_where=stored_pictures.c.similarity_key.is_(None),
+)
+for _number, _shift in enumerate((48, 32, 16, 0), 1):
+    Index(
+        f"stored_pictures_piece_{_number}",
+        text(f"(((similarity_key >> {_shift}) & 65535)::integer)"),
+        stored_pictures.c.similarity_key,
+        postgresql_where=text("bit_count(similarity_key::bit(64)) >= 8"),
+    )
 
 comparisons = Table(
     "comparisons",

@@ -37,6 +37,42 @@ class BatchGetStatesRequest(_message.Message):
     urls: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, urls: _Optional[_Iterable[str]] = ...) -> None: ...
 
+class ListSimilarRequest(_message.Message):
+    __slots__ = ("url", "namespace", "urls", "max_distance", "page_size", "page_token")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    URLS_FIELD_NUMBER: _ClassVar[int]
+    MAX_DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    namespace: str
+    urls: _containers.RepeatedScalarFieldContainer[str]
+    max_distance: int
+    page_size: int
+    page_token: str
+    def __init__(self, url: _Optional[str] = ..., namespace: _Optional[str] = ..., urls: _Optional[_Iterable[str]] = ..., max_distance: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListSimilarResponse(_message.Message):
+    __slots__ = ("pictures", "next_page_token", "compared")
+    PICTURES_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    COMPARED_FIELD_NUMBER: _ClassVar[int]
+    pictures: _containers.RepeatedCompositeFieldContainer[SimilarPicture]
+    next_page_token: str
+    compared: _picture_pb2.PictureInfo
+    def __init__(self, pictures: _Optional[_Iterable[_Union[SimilarPicture, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., compared: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ...) -> None: ...
+
+class SimilarPicture(_message.Message):
+    __slots__ = ("url", "distance", "picture")
+    URL_FIELD_NUMBER: _ClassVar[int]
+    DISTANCE_FIELD_NUMBER: _ClassVar[int]
+    PICTURE_FIELD_NUMBER: _ClassVar[int]
+    url: str
+    distance: int
+    picture: _picture_pb2.PictureInfo
+    def __init__(self, url: _Optional[str] = ..., distance: _Optional[int] = ..., picture: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ...) -> None: ...
+
 class RequestPicturesRequest(_message.Message):
     __slots__ = ("urls", "namespace")
     URLS_FIELD_NUMBER: _ClassVar[int]

@@ -46,6 +46,11 @@ class PictureServiceStub:
                 request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.BatchGetStatesRequest.SerializeToString,
                 response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__pb2.PictureStateBatch.FromString,
                 _registered_method=True)
+        self.ListSimilar = channel.unary_unary(
+                '/classifeed.pictures.v1.PictureService/ListSimilar',
+                request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarRequest.SerializeToString,
+                response_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarResponse.FromString,
+                _registered_method=True)
         self.RequestPictures = channel.unary_unary(
                 '/classifeed.pictures.v1.PictureService/RequestPictures',
                 request_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.RequestPicturesRequest.SerializeToString,
@@ -111,6 +116,15 @@ class PictureServiceServicer:
 
     def BatchGetStates(self, request, context):
         """Returns what is known of several URLs, in their order; unknown ones are marked.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def ListSimilar(self, request, context):
+        """Lists stored pictures that look like the one of a URL, the most similar first: resized, compressed again or cropped a
+        little, by their perceptual hashes. NOT_FOUND when nothing is known of the URL; FAILED_PRECONDITION when its picture is
+        not stored, or so plain that its hash says nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -200,6 +214,11 @@ def add_PictureServiceServicer_to_server(servicer, server):
                     servicer.BatchGetStates,
                     request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.BatchGetStatesRequest.FromString,
                     response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__pb2.PictureStateBatch.SerializeToString,
+            ),
+            'ListSimilar': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListSimilar,
+                    request_deserializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarRequest.FromString,
+                    response_serializer=classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarResponse.SerializeToString,
             ),
             'RequestPictures': grpc.unary_unary_rpc_method_handler(
                     servicer.RequestPictures,
@@ -307,6 +326,33 @@ class PictureService:
             '/classifeed.pictures.v1.PictureService/BatchGetStates',
             classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.BatchGetStatesRequest.SerializeToString,
             classifeed_dot_pictures_dot_v1_dot_picture__pb2.PictureStateBatch.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListSimilar(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.pictures.v1.PictureService/ListSimilar',
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarRequest.SerializeToString,
+            classifeed_dot_pictures_dot_v1_dot_picture__service__pb2.ListSimilarResponse.FromString,
             options,
             channel_credentials,
             insecure,

@@ -16,6 +16,7 @@ from classifeed_pictures.rpc.picture_service.comparisons import Comparisons
 from classifeed_pictures.rpc.picture_service.namespaces import Namespaces
 from classifeed_pictures.rpc.picture_service.puts import Puts
 from classifeed_pictures.rpc.picture_service.requests import Requests
+from classifeed_pictures.rpc.picture_service.similar import Similar
 from classifeed_pictures.rpc.picture_service.states import States
 
 
@@ -33,6 +34,7 @@ def picture_servicer(
     return Servicer.join(
         add_PictureServiceServicer_to_server,
         States(database, canonical_rules),
+        Similar(database, canonical_rules),
         Requests(producer, clock),
         Puts(put),
         Comparisons(database, jobs),

@@ -1,0 +1,86 @@
+"""Find stored pictures that look like the one of a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureState
+from classifeed_common.db import Tx
+from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_pictures.app.find_states import find_states
+from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url, url_hash
+from classifeed_pictures.domain.similarity import is_plain, similarity_key
+from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
+
+_SHOWN: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SimilarPictures:
+    """Pictures that look like another one.
+
+    Attributes:
+        compared: The picture that they were compared with.
+        rows: The pictures of a page, the most similar first.
+        next: After which the next page begins; None: this is the last one.
+    """
+
+    compared: PictureInfo
+    rows: Sequence[SimilarRow]
+    next: Place | None
+
+
+async def find_similar(
+    tx: Tx,
+    url: str,
+    rules: CanonicalRules,
+    *,
+    distance: int,
+    namespace: str = "",
+    among: Sequence[str] = (),
+    after: Place = BEGIN,
+    limit: int,
+) -> SimilarPictures:
+    """Return a page of the stored pictures that look like the one of a URL.
+
+    Args:
+        tx: of the stored pictures.
+        url: as anybody writes it, or the key of a picture that was put.
+        rules: of canonical URLs.
+        distance: bits in which perceptual hashes differ at most.
+        namespace: whose pictures are listed; empty: all.
+        among: URLs or keys whose pictures are listed; empty: all.
+        after: where the page before ended.
+        limit: pictures of a page.
+
+    Raises:
+        NotFound: PICTURE_UNKNOWN.
+        FailedPrecondition: PICTURE_NOT_STORED or PICTURE_TOO_PLAIN.
+    """
+    [state] = await find_states(tx, [url], rules)
+    compared = _choose(state, namespace)
+    key = similarity_key(compared.perceptual_hash)
+    if is_plain(key):
+        raise FailedPrecondition(
+            "PICTURE_TOO_PLAIN",
+            f"The picture {state.url[:_SHOWN]!r} is of one colour, or nearly: it would be similar to all plain ones.",
+        )
+    hashes = {url_hash(canonical_url(each, rules)) for each in among} if among else None
+    sought = Likeness(key, state.url_hash, distance, namespace, hashes)
+    rows = await list_similar(tx, sought, after=after, limit=limit + 1)
+    return SimilarPictures(compared, rows[:limit], rows[limit - 1].place if len(rows) > limit else None)
+
+
+def _choose(state: PictureState, namespace: str) -> PictureInfo:
+    """Return the picture of a state in a namespace, or else the newest one."""
+    if not state.known:
+        raise NotFound("PICTURE_UNKNOWN", f"Nothing is known of the picture {state.url[:_SHOWN]!r}. Request it first.")
+    if not state.pictures:
+        raise FailedPrecondition(
+            "PICTURE_NOT_STORED",
+            f"The picture {state.url[:_SHOWN]!r} is not stored, so there is nothing to compare. "
+            "`classifeed picture state` shows why.",
+        )
+    return max(state.pictures, key=lambda info: (info.namespace == namespace, info.store_time.ToNanoseconds()))

@@ -1,0 +1,79 @@
+"""Pictures that look like another one."""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeAlias
+
+import grpc.aio
+
+from classifeed.pictures.v1.picture_service_pb2 import ListSimilarRequest, ListSimilarResponse, SimilarPicture
+from classifeed_common.db import Database
+from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_pictures.app.find_similar import find_similar
+from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE
+from classifeed_pictures.store.similar import BEGIN, Place
+
+Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
+_DEFAULT_PAGE_PICTURES: Final = 100
+_GROUP_DIGITS: Final = 9
+
+
+class Similar:
+    """Near-duplicates of stored pictures.
+
+    Args:
+        database: with the stored pictures.
+        canonical_rules: of URLs.
+    """
+
+    def __init__(self, database: Database, canonical_rules: Rules) -> None:
+        self._database = database
+        self._canonical_rules = canonical_rules
+
+    async def ListSimilar(self, request: ListSimilarRequest, context: Context) -> ListSimilarResponse:
+        """Return a page of the pictures that look like the one of a URL."""
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            found = await find_similar(
+                tx,
+                request.url,
+                self._canonical_rules(),
+                distance=request.max_distance if request.HasField("max_distance") else DEFAULT_DISTANCE,
+                namespace=request.namespace,
+                among=request.urls,
+                after=_read_place(request.page_token),
+                limit=request.page_size or _DEFAULT_PAGE_PICTURES,
+            )
+        return ListSimilarResponse(
+            pictures=[SimilarPicture(url=row.url, distance=row.place.distance, picture=row.info) for row in found.rows],
+            next_page_token=_write_place(found.next) if found.next is not None else "",
+            compared=found.compared,
+        )
+
+
+def _write_place(place: Place) -> str:
+    return write_page_token(f"{place.distance}/{place.namespace}/{place.group_id}/{place.name}")
+
+
+def _read_place(token: str) -> Place:
+    """Return where a page begins.
+
+    Raises:
+        InvalidArgument: PAGE_TOKEN_INVALID.
+    """
+    if not token:
+        return BEGIN
+    match read_page_token(token).split("/"):
+        case [distance, namespace, group_id, name] if _is_number(distance) and _is_number(group_id):
+            return Place(int(distance), namespace, int(group_id), name)
+    raise InvalidArgument(
+        "PAGE_TOKEN_INVALID",
+        "page_token is not a token of this method. Begin again without a token.",
+        violations=[FieldViolation("page_token", "must be the token of the previous response")],
+    )
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) <= _GROUP_DIGITS

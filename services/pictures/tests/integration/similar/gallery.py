@@ -1,0 +1,103 @@
+"""Stored pictures: drawings and the samples of the price lists, and copies of them as partners' shops make them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from itertools import cycle
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from PIL import Image
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.db import Database
+from classifeed_pictures.decoding.limits import Limits
+from classifeed_pictures.decoding.pipeline import decode_picture
+from classifeed_pictures.domain.similarity import similarity_key
+from classifeed_pictures.store.similar import Likeness, list_similar
+from classifeed_pictures.store.stored import StoredPicture, put_stored
+
+from ...decoding_files.drawings import KINDS, saved, transformed
+
+SAMPLES: Final = Path(__file__).parents[5] / "cli/src/classifeed_cli/samples/pictures"
+_FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {}), ("WEBP", {"quality": 75}))
+
+
+@dataclass(frozen=True, slots=True)
+class Hung:
+    """A picture, and what it is a copy of.
+
+    Attributes:
+        number: Its own, from 1.
+        motif: Number of what it shows: equal in all copies.
+        way: How it was copied; empty for the first one.
+        hashed: Its perceptual hash.
+    """
+
+    number: int
+    motif: int
+    way: str
+    hashed: bytes
+
+    @property
+    def url_hash(self) -> bytes:
+        return self.number.to_bytes(16, "big")
+
+    @property
+    def name(self) -> str:
+        return f"{self.number:032x}"
+
+    @property
+    def likeness(self) -> Likeness:
+        return Likeness(similarity_key(self.hashed), self.url_hash, 10)
+
+
+def make_gallery(rounds: int, seed: int) -> list[Hung]:
+    """Draw pictures of all kinds, read the samples, and copy each in six ways; each is a file that is decoded."""
+    random = np.random.default_rng(seed)
+    formats = cycle(_FORMATS)
+    hung: list[Hung] = []
+
+    def hang(motif: int, way: str, image: Image.Image) -> None:
+        name, options = next(formats)
+        decoded = decode_picture(saved(image, name, **options), (), (), Limits())
+        hung.append(Hung(len(hung) + 1, motif, way, decoded.perceptual_hash))
+
+    for motif, image in enumerate(_originals(rounds, random), 1):
+        hang(motif, "", image)
+        for way, copy in transformed(image, random):
+            hang(motif, way, copy)
+    return hung
+
+
+def _originals(rounds: int, random: np.random.Generator) -> Iterator[Image.Image]:
+    for path in sorted(SAMPLES.glob("*.jpg")):
+        yield Image.open(path).convert("RGB")
+    for _ in range(rounds):
+        for draw in KINDS:
+            yield draw(random)
+
+
+def stored(picture: Hung, namespace: str = "offers") -> StoredPicture:
+    """Return the row of a picture."""
+    info = PictureInfo(
+        namespace=namespace, group_id=picture.number % 100, name=picture.name, perceptual_hash=picture.hashed
+    )
+    return StoredPicture(info, picture.url_hash, 1, "00" * 32, ())
+
+
+async def hang_all(database: Database, gallery: list[Hung], namespace: str = "offers") -> None:
+    """Store pictures."""
+    async with database.transaction() as tx:
+        for picture in gallery:
+            await put_stored(tx, stored(picture, namespace))
+
+
+async def found_by_each(database: Database, gallery: list[Hung]) -> AsyncIterator[tuple[Hung, set[str]]]:
+    """Yield each picture with the names of what is found by it."""
+    async with database.transaction() as tx:
+        for picture in gallery:
+            rows = await list_similar(tx, picture.likeness, limit=1000)
+            yield picture, {row.info.name for row in rows}
