@@ -54,7 +54,7 @@ def text(random: Random, width: int = 480, height: int = 360) -> Image.Image:
     return image
 
 
-KINDS: tuple[Callable[[Random], Image.Image], ...] = (texture, gradient, shapes, text)
+KINDS: tuple[Callable[..., Image.Image], ...] = (texture, gradient, shapes, text)
 
 
 def _colour(random: Random, low: int = 0, high: int = 256) -> tuple[int, int, int]:

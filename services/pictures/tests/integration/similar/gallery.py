@@ -22,7 +22,7 @@ from classifeed_pictures.store.stored import StoredPicture, put_stored
 from ...decoding_files.drawings import KINDS, saved, transformed
 
 SAMPLES: Final = Path(__file__).parents[5] / "cli/src/classifeed_cli/samples/pictures"
-_FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {}), ("WEBP", {"quality": 75}))
+_FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {"compress_level": 1}), ("WEBP", {"quality": 75}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +32,14 @@ class Hung:
     Attributes:
         number: Its own, from 1.
         motif: Number of what it shows: equal in all copies.
+        kind: Of the motif.
         way: How it was copied; empty for the first one.
         hashed: Its perceptual hash.
     """
 
     number: int
     motif: int
+    kind: str
     way: str
     hashed: bytes
 
@@ -60,24 +62,24 @@ def make_gallery(rounds: int, seed: int) -> list[Hung]:
     formats = cycle(_FORMATS)
     hung: list[Hung] = []
 
-    def hang(motif: int, way: str, image: Image.Image) -> None:
+    def hang(motif: int, kind: str, way: str, image: Image.Image) -> None:
         name, options = next(formats)
         decoded = decode_picture(saved(image, name, **options), (), (), Limits())
-        hung.append(Hung(len(hung) + 1, motif, way, decoded.perceptual_hash))
+        hung.append(Hung(len(hung) + 1, motif, kind, way, decoded.perceptual_hash))
 
-    for motif, image in enumerate(_originals(rounds, random), 1):
-        hang(motif, "", image)
+    for motif, (kind, image) in enumerate(_originals(rounds, random), 1):
+        hang(motif, kind, "", image)
         for way, copy in transformed(image, random):
-            hang(motif, way, copy)
+            hang(motif, kind, way, copy)
     return hung
 
 
-def _originals(rounds: int, random: np.random.Generator) -> Iterator[Image.Image]:
+def _originals(rounds: int, random: np.random.Generator) -> Iterator[tuple[str, Image.Image]]:
     for path in sorted(SAMPLES.glob("*.jpg")):
-        yield Image.open(path).convert("RGB")
+        yield "sample", Image.open(path).convert("RGB").resize((320, 240))
     for _ in range(rounds):
         for draw in KINDS:
-            yield draw(random)
+            yield draw.__name__, draw(random, 320, 240)
 
 
 def stored(picture: Hung, namespace: str = "offers") -> StoredPicture:

@@ -1,0 +1,1 @@
+"""Speed of pictures: states, downloads, and what clients get."""

@@ -1,0 +1,181 @@
+"""`python -m bench.pictures.similar`: near-duplicates among a million stored pictures, beside a scan of all of them.
+
+BENCH_SIMILAR_PICTURES is how many, BENCH_SIMILAR_QUERIES how many are searched for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import psycopg
+
+from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_common.db import Database
+from classifeed_common.db.migrations import migrate
+from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE, HASH_BYTES, MAX_DISTANCE, is_plain, similarity_key
+from classifeed_pictures.store.similar import Likeness, list_similar
+
+_PICTURES: Final = int(os.environ.get("BENCH_SIMILAR_PICTURES", "1000000"))
+_QUERIES: Final = int(os.environ.get("BENCH_SIMILAR_QUERIES", "1000"))
+_SCANS: Final = 30
+_SHARE_OF_COPIES: Final = 0.25
+_PLACEHOLDERS: Final = 5000  # of one picture that says that there is none
+_PAGE: Final = 100
+_OF_SELLER: Final = 1000
+_SEED: Final = 20261125
+_SCHEMA: Final = "pictures"
+_SCAN: Final = """
+SELECT namespace, group_id, name, info, bit_count((similarity_key # %(key)s::bigint)::bit(64)) AS distance
+FROM stored_pictures
+WHERE bit_count((similarity_key # %(key)s::bigint)::bit(64)) <= %(distance)s AND url_hash <> %(url_hash)s
+ORDER BY distance, namespace, group_id, name
+LIMIT 100
+"""
+Search = Callable[[Likeness], Awaitable[int]]
+
+
+def make_hashes(count: int, source: random.Random) -> list[bytes]:
+    """Return hashes of which most are alone, a quarter are of copies of 2 to 30, and some of one placeholder."""
+    placeholder = source.getrandbits(64)
+    hashes = [placeholder] * min(_PLACEHOLDERS, count // 100)
+    copies = len(hashes) + int(count * _SHARE_OF_COPIES)
+    while len(hashes) < copies:
+        motif = source.getrandbits(64)
+        hashes += (_changed(motif, source) for _ in range(source.randint(2, 30)))
+    del hashes[copies:]
+    hashes += (source.getrandbits(64) for _ in range(count - len(hashes)))
+    source.shuffle(hashes)
+    return [each.to_bytes(HASH_BYTES, "big") for each in hashes]
+
+
+def _changed(motif: int, source: random.Random) -> int:
+    for bit in source.sample(range(64), source.randint(0, DEFAULT_DISTANCE // 2)):
+        motif ^= 1 << bit
+    return motif
+
+
+def fill(dsn: str, hashes: list[bytes]) -> float:
+    """Store a row for each hash, as large as a picture's with three sizes, and return how many seconds it took."""
+    began = time.perf_counter()
+    sizes = json.dumps([{"blob": "0" * 64, "sha256": "0" * 64, "rule": {"name": "small"}}] * 6)
+    with psycopg.connect(dsn, autocommit=True, options=f"-c search_path={_SCHEMA}") as connection:
+        with connection.cursor().copy(
+            "COPY stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes,"
+            " info, pieces, similarity_key) FROM STDIN"
+        ) as copy:
+            for row in _rows(hashes, sizes):
+                copy.write_row(row)
+        connection.execute("VACUUM ANALYZE stored_pictures")
+    return time.perf_counter() - began
+
+
+def _rows(hashes: list[bytes], sizes: str) -> Iterator[tuple[Any, ...]]:
+    for number, hashed in enumerate(hashes):
+        info = PictureInfo(namespace="offers", name=f"{number:032x}", perceptual_hash=hashed, blurhash="L" * 28)
+        row = info.SerializeToString()
+        url_hash = _url_hash(number)
+        yield "offers", number % 1024, info.name, url_hash, 1, bytes(32), 1, 1, row, sizes, similarity_key(hashed)
+
+
+def _url_hash(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+async def timed(search: Search, sought: list[Likeness]) -> tuple[list[float], float]:
+    """Return milliseconds of each search in ascending order, and how many pictures a search found on average."""
+    times, found = [], []
+    for each in sought:
+        began = time.perf_counter()
+        found.append(await search(each))
+        times.append((time.perf_counter() - began) * 1000)
+    return sorted(times), statistics.mean(found)
+
+
+async def measure(dsn: str, hashes: list[bytes], source: random.Random) -> dict[str, Any]:
+    """Search one after another, in one process, and print the table."""
+    database = Database(dsn, schema=_SCHEMA, application_name="bench")
+    await database.open()
+
+    async def by_pieces(sought: Likeness) -> int:
+        async with database.transaction() as tx:
+            return len(await list_similar(tx, sought, limit=_PAGE))
+
+    async def by_scan(sought: Likeness) -> int:
+        parameters = {"key": sought.key, "distance": sought.distance, "url_hash": sought.url_hash}
+        async with database.transaction() as tx:
+            return len(await (await tx.execute(_SCAN, parameters)).fetchall())
+
+    def choose(count: int, distance: int, among: int = 0) -> list[Likeness]:
+        numbers = source.sample([n for n, each in enumerate(hashes) if not is_plain(similarity_key(each))], count)
+        urls = [_url_hash(source.randrange(len(hashes))) for _ in range(among)] or None
+        return [Likeness(similarity_key(hashes[n]), _url_hash(n), distance, among=urls) for n in numbers]
+
+    first = choose(_QUERIES, DEFAULT_DISTANCE)
+    [(placeholder, _)] = Counter(hashes).most_common(1)
+    sides = {
+        f"distance {DEFAULT_DISTANCE}": (by_pieces, first),
+        f"distance {MAX_DISTANCE}": (by_pieces, choose(_QUERIES, MAX_DISTANCE)),
+        f"{_OF_SELLER} URLs of a seller": (by_pieces, choose(_QUERIES // 2, DEFAULT_DISTANCE, _OF_SELLER)),
+        "one with thousands of copies": (
+            by_pieces,
+            [Likeness(similarity_key(placeholder), bytes(16), DEFAULT_DISTANCE)] * 30,
+        ),
+        "full scan": (by_scan, first[:_SCANS]),
+    }
+    figures: dict[str, Any] = {}
+    print(f"{'ms a search':<32} {'p50':>8} {'p99':>8} {'found':>7}")
+    for name, (search, sought) in sides.items():
+        await timed(search, sought[:5])
+        times, found = await timed(search, sought)
+        middle, slowest = statistics.median(times), times[min(int(len(times) * 0.99), len(times) - 1)]
+        print(f"{name:<32} {middle:>8.1f} {slowest:>8.1f} {found:>7.1f}")
+        figures[name] = {"p50_ms": round(middle, 2), "p99_ms": round(slowest, 2), "found": round(found, 2)}
+    await database.close()
+    return figures
+
+
+def sizes_mb(dsn: str) -> dict[str, float]:
+    """Return megabytes of the table and of the indexes of pieces."""
+    with psycopg.connect(dsn, options=f"-c search_path={_SCHEMA}") as connection:
+        rows = connection.execute(
+            "SELECT relkind = 'r', sum(pg_relation_size(oid)) FROM pg_class "
+            "WHERE relname = 'stored_pictures' OR relname LIKE 'stored_pictures_piece_%' GROUP BY 1"
+        ).fetchall()
+    return {"table" if is_table else "pieces": round(float(size) / 1e6, 1) for is_table, size in rows}
+
+
+def main() -> int:
+    """Measure and print."""
+    source = random.Random(_SEED)
+    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
+    server = EmbeddedPostgres(folder / "postgres", password="bench")
+    server.start()
+    try:
+        migrate("classifeed_pictures", server.dsn, _SCHEMA)
+        hashes = make_hashes(_PICTURES, source)
+        fill_s = fill(server.dsn, hashes)
+        sizes = sizes_mb(server.dsn)
+        print(f"{len(hashes):,} pictures, stored in {fill_s:.0f} s; MB: {sizes}; load {os.getloadavg()[0]:.1f}")
+        figures = asyncio.run(measure(server.dsn, hashes, source))
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps({"bench": "pictures.similar", "pictures": len(hashes), "mb": sizes, **figures}))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
