@@ -84,6 +84,10 @@ EXAMPLES: Final = {
     "picture namespaces": ("classifeed picture namespaces",),
     "picture put": ("classifeed picture put 1.jpg --key https://shop.example/1.jpg",),
     "picture request": ("classifeed picture request https://shop.example/1.jpg --wait",),
+    "picture similar": (
+        "classifeed picture similar https://shop.example/1.jpg",
+        "classifeed picture similar https://shop.example/1.jpg --seller my-shop",
+    ),
     "picture state": ("classifeed picture state https://shop.example/1.jpg",),
     "point add": ('classifeed point add --at 55.75,37.62 --tag accident --text "Two cars"',),
     "point comment": ('classifeed point comment 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b "Gone by now"',),

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import ParseDict
 
+from classifeed.feeds.v1 import feed_service_pb2
+from classifeed.offers.v1 import offer_service_pb2
 from classifeed.pictures.v1 import picture_pb2, picture_service_pb2
 from classifeed_cli.exit_codes import ExitCode
 
@@ -211,6 +213,40 @@ def test_look_again_and_delete_name_urls(pictures: Any, terminal: Any) -> None:
     too_many = [f"u{number}" for number in range(1001)]
     for wrong in (("delete", ""), ("look-again", *too_many), ("state",)):
         assert terminal("picture", *wrong).exit_code == ExitCode.USAGE
+
+
+def alike(*found: tuple[int, str], token: str = "") -> picture_service_pb2.ListSimilarResponse:
+    pictures = [{"url": url, "distance": distance, "picture": PICTURE} for distance, url in found]
+    return ParseDict({"pictures": pictures, "next_page_token": token}, picture_service_pb2.ListSimilarResponse())
+
+
+def test_similar_pictures_are_listed_the_most_similar_first(api: Any, terminal: Any, snapshot: Any) -> None:
+    long = f"https://shop.example/{'very-' * 20}long.jpg"
+    api.respond("ListSimilar", alike((0, GONE), (7, long), (9, ""), token="next"))
+    snapshot("picture-similar", terminal("picture", "similar", URL, "--limit", "2", "--namespace", "offers"))
+    [request] = api.requests["ListSimilar"]
+    assert (request.url, request.namespace, request.max_distance, request.page_size) == (URL, "offers", 10, 3)
+    api.respond("ListSimilar", alike((0, GONE), (7, long), (9, "")))
+    document = terminal("picture", "similar", URL, "--json", "--distance", "0").document
+    assert [each["address"] for each in document["pictures"]] == [ADDRESS] * 3
+    assert api.requests["ListSimilar"][-1].HasField("max_distance")
+    api.respond("ListSimilar", alike())
+    assert "no other stored picture looks like" in terminal("picture", "similar", URL).out
+    assert terminal("picture", "similar", URL, "--distance", "13").exit_code == ExitCode.USAGE
+
+
+def test_similar_pictures_of_a_seller_are_sought_by_the_links_of_its_offers(api: Any, terminal: Any) -> None:
+    offers = [{"name": str(n), "content": {"picture_urls": [f"u{n}", "same"]}} for n in range(1200)]
+    api.respond(
+        "ListFeeds", ParseDict({"feeds": [{"name": "sellers/a/feeds/b"}]}, feed_service_pb2.ListFeedsResponse())
+    )
+    api.respond("ListOffers", ParseDict({"offers": offers}, offer_service_pb2.ListOffersResponse()))
+    api.respond("ListSimilar", alike((3, "u3"), (5, "u5")), alike((0, "u1001"), (4, "u1004")))
+    document = terminal("picture", "similar", URL, "--seller", "a", "--limit", "3", "--json").document
+    assert [each["url"] for each in document["pictures"]] == ["u1001", "u3", "u1004"]
+    assert document["has_more"]
+    assert [len(request.urls) for request in api.requests["ListSimilar"]] == [1000, 201]
+    assert [request.parent for request in api.requests["ListFeeds"]] == ["sellers/a"]
 
 
 def test_namespaces_are_listed_with_what_they_keep(pictures: Any, terminal: Any, snapshot: Any) -> None:

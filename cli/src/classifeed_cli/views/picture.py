@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureState
-from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, SizeRule
+from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, SimilarPicture, SizeRule
 from classifeed_cli.developer_hints import hint_of
 from classifeed_cli.terminal.output import Output
 from classifeed_cli.terminal.wrapping import one_line
@@ -68,6 +68,30 @@ def show_picture(out: Output, picture: PictureInfo) -> None:
         ("sizes", ", ".join([*sizes, ORIGINAL])),
     )
     _show_lines(out, lines)
+
+
+def show_similar(out: Output, url: str, pictures: Sequence[SimilarPicture], *, has_more: bool) -> None:
+    """Print the pictures that look like that of a URL, each with its address below."""
+    if not pictures:
+        out.say(f"no other stored picture looks like {one_line(url)}; --distance 12 finds some more")
+        return
+    out.entries(
+        ("distance", "namespace", "size", "picture"),
+        (
+            (
+                (
+                    str(each.distance),
+                    each.picture.namespace,
+                    f"{each.picture.width}x{each.picture.height} {each.picture.format}",
+                    each.url or "of a URL that is not known any more",
+                ),
+                [path_of(each.picture)],
+            )
+            for each in pictures
+        ),
+    )
+    if has_more:
+        out.say(f"… more than {len(pictures)}; increase --limit to see more")
 
 
 def show_namespaces(out: Output, namespaces: Sequence[PictureNamespace]) -> None:

@@ -1,17 +1,17 @@
-"""Calls about pictures: what is known of their URLs, requests, pictures that are put, namespaces; for operators."""
+"""Calls about pictures: states of URLs, requests, copies, pictures that are put, namespaces; for operators."""
 
 # Written from aio/pictures.py by `python -m tools.sync_client`: change it there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from classifeed.pictures.v1 import picture_pb2, picture_service_pb2
 from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
 from classifeed_client.connection import Caller
-from classifeed_client.requests import open_content, picture_pieces_of
+from classifeed_client.requests import next_page, open_content, picture_pieces_of
 
 PICTURE_SERVICES: Final = ("pictures",)
 """The services that these calls go to."""
@@ -38,6 +38,22 @@ class PictureClient(Caller):
         request = picture_service_pb2.BatchGetStatesRequest(urls=urls)
         batch = self._call(self._pictures.BatchGetStates, request, picture_pb2.PictureStateBatch)
         return list(batch.states)
+
+    def list_similar(self, request: picture_service_pb2.ListSimilarRequest) -> picture_service_pb2.ListSimilarResponse:
+        """Return a page of the stored pictures that look like the one of a URL, the most similar first.
+
+        Raises:
+            Refused: PICTURE_UNKNOWN, NO_PICTURE_TO_COMPARE or PICTURE_TOO_PLAIN.
+        """
+        return self._call(self._pictures.ListSimilar, request, picture_service_pb2.ListSimilarResponse)
+
+    def iter_similar(
+        self, request: picture_service_pb2.ListSimilarRequest
+    ) -> Iterator[picture_service_pb2.SimilarPicture]:
+        """Yield the same over all pages; the request's page token is not used."""
+        return self._items(
+            lambda token: self.list_similar(next_page(request, token)), "pictures", picture_service_pb2.SimilarPicture
+        )
 
     def request(self, urls: Sequence[str], namespace: str) -> None:
         """Request the pictures of 1 to 1000 URLs for a namespace. What becomes of them is in their states."""

@@ -56,6 +56,16 @@ class PictureService(PictureServiceServicer):
         self.requests.append(request)
         return picture_service_pb2.DeletePicturesResponse()
 
+    async def ListSimilar(self, request: Any, context: Any) -> picture_service_pb2.ListSimilarResponse:
+        if not request.url.startswith("known"):
+            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "It is not stored.")
+        self.requests.append(request)
+        number = int(request.page_token or 0)
+        return picture_service_pb2.ListSimilarResponse(
+            pictures=[picture_service_pb2.SimilarPicture(url=f"copy/{number}", distance=number)],
+            next_page_token="1" if number == 0 else "",
+        )
+
     async def PutNamespace(self, request: Any, context: Any) -> picture_service_pb2.PictureNamespace:
         self.requests.append(request)
         return request.namespace  # type: ignore[no-any-return]
@@ -174,3 +184,20 @@ async def test_backups_are_listed_and_restored(calls: Calls) -> None:
     assert [each.name for each in await calls("list_backups")] == ["20261125"]
     assert (await calls("restore_backup")).name == "newest"
     assert (await calls("restore_backup", "20261125")).name == "20261125"
+
+
+async def test_similar_pictures_are_listed_over_all_pages(service: tuple[PictureService, str]) -> None:
+    request = picture_service_pb2.ListSimilarRequest(url="known/1", urls=["a"], max_distance=0)
+    addresses = {"pictures": service[1]}
+    async with aio.PictureClient(addresses, lambda: "t", timeout_s=20) as client:
+        assert [each.url async for each in client.iter_similar(request)] == ["copy/0", "copy/1"]
+        assert [each.page_token for each in service[0].requests] == ["", "1"]
+        assert all(each.HasField("max_distance") and list(each.urls) == ["a"] for each in service[0].requests)
+        with pytest.raises(Refused, match="not stored"):
+            await client.list_similar(picture_service_pb2.ListSimilarRequest(url="other"))
+
+    def walk() -> list[str]:
+        with PictureClient(addresses, lambda: "t", timeout_s=20) as client:
+            return [each.url for each in client.iter_similar(request)]
+
+    assert await asyncio.to_thread(walk) == ["copy/0", "copy/1"]

@@ -11,7 +11,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import rows_handled, scanned_tables
-from classifeed_pictures.store import namespaces, requests, states, stored
+from classifeed_pictures.store import namespaces, requests, similar, states, stored
 from classifeed_pictures.store.tables import metadata
 
 ROWS = 20_000
@@ -31,8 +31,9 @@ FROM generate_series(%(first)s::integer, %(last)s::integer) n
 """
 STORED = """
 INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
-                             pieces)
-SELECT 'offers', n %% 100, n::text, decode(md5(n::text), 'hex'), 1, '', 1, 1, '', '[]'
+                             pieces, similarity_key)
+SELECT 'offers', n %% 100, n::text, decode(md5(n::text), 'hex'), 1, '', 1, 1, '', '[]',
+       ('x' || left(md5(n::text), 16))::bit(64)::bigint
 FROM generate_series(%(first)s::integer, %(last)s::integer) n
 """
 HASHES = [md5(str(n).encode(), usedforsecurity=False).digest() for n in range(101, 101 + BATCH)]
@@ -51,6 +52,11 @@ STATE = {
     "requests_at": [NOW] * BATCH,
     "holdings": [b""] * BATCH,
 }
+KEYS = [int.from_bytes(each[:8], "big", signed=True) for each in HASHES]
+PAGE = {
+    "key": KEYS[0], "url_hash": HASHES[0], "namespace": "", "after_distance": -1, "after_namespace": "",
+    "after_group": 0, "after_name": "", "limit": BATCH,
+}  # fmt: skip
 ADDRESS = {"namespace": "offers", "group_id": 1, "name": "1"}
 # Never prepared, so that they are planned for the length of their arrays each time.
 STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -67,9 +73,15 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "find_stored": (stored.SQL, ADDRESS),
     "lock_stored": (stored.SQL, ADDRESS),
     "delete_stored": (stored.SQL, ADDRESS | {"attempt": 1}),
+    "list_keys": (similar.SQL, similar.key_parameters(KEYS[0], 10)),
+    "list_similar": (similar.SQL, PAGE | {"keys": KEYS}),
+    "list_similar_of_urls": (similar.SQL, PAGE | {"url_hashes": HASHES, "distance": 10}),
+    "lock_without_key": (similar.SQL, {"namespace": "", "group_id": -1, "name": "", "limit": BATCH}),
     "find_namespace": (namespaces.SQL, {"name": "offers"}),
 }
-PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries is not stored.SQL} - {"list_due"}
+PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries not in (stored.SQL, similar.SQL)}
+PROCESSING -= {"list_due"}
+SIMILAR = {"list_keys", "list_similar", "list_similar_of_urls"}
 PREPARED = {"find_stored", "lock_stored", "delete_stored", "find_namespace"}
 
 
@@ -96,6 +108,8 @@ async def test_what_is_read_does_not_grow_with_the_table(
             await tx.execute(seed, {"first": 101, "last": ROWS})
         if name in PROCESSING:
             await states.forbid_scans(tx)
+        if name in SIMILAR:
+            await tx.execute(similar.SQL["forbid_scans"])
         handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
     assert handled <= _MOST
 

@@ -57,7 +57,7 @@ async def find_similar(
 
     Raises:
         NotFound: PICTURE_UNKNOWN.
-        FailedPrecondition: PICTURE_NOT_STORED or PICTURE_TOO_PLAIN.
+        FailedPrecondition: NO_PICTURE_TO_COMPARE or PICTURE_TOO_PLAIN.
     """
     [state] = await find_states(tx, [url], rules)
     compared = _choose(state, namespace)
@@ -79,7 +79,7 @@ def _choose(state: PictureState, namespace: str) -> PictureInfo:
         raise NotFound("PICTURE_UNKNOWN", f"Nothing is known of the picture {state.url[:_SHOWN]!r}. Request it first.")
     if not state.pictures:
         raise FailedPrecondition(
-            "PICTURE_NOT_STORED",
+            "NO_PICTURE_TO_COMPARE",
             f"The picture {state.url[:_SHOWN]!r} is not stored, so there is nothing to compare. "
             "`classifeed picture state` shows why.",
         )

@@ -7,7 +7,7 @@ Rows from before, and those that processes of the version before still write, ge
 from alembic import op
 
 revision = "20261209_1"
-down_revision = "20261206_1"
+down_revision = "20261208_1"
 PHASE = "pre"
 _SHIFTS = (48, 32, 16, 0)
 

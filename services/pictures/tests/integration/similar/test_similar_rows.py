@@ -1,0 +1,99 @@
+"""Keys are in the rows of their pictures: stored, deleted and filled with them, whoever does what at once."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+
+from classifeed_common.db import Database, Tx
+from classifeed_common.testing.recovery import until
+from classifeed_jobs import JobStore
+from classifeed_pictures.domain.similarity import similarity_key
+from classifeed_pictures.jobs.fill_similarity_keys import TASK, NoArgs
+from classifeed_pictures.store.similar import SQL, fill_keys, key_parameters, list_similar
+from classifeed_pictures.store.stored import delete_stored, put_stored
+
+from ..conftest import Service
+from .gallery import Hung, hang_all, stored
+
+MigratedDatabase = Callable[[str], Awaitable[Database]]
+HASH = bytes.fromhex("f0f1f2f3f4f5f6f7")
+# What processes of the version before write, until they are replaced.
+OLD = """
+INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
+                             pieces)
+VALUES (%(namespace)s, %(group_id)s, %(name)s, %(url_hash)s, 1, '', 1, 1, %(info)s, '[]')
+"""
+
+
+def pictures(count: int) -> list[Hung]:
+    """Return pictures of one motif."""
+    source = random.Random(7)
+    hashes = [int.from_bytes(HASH, "big") ^ 1 << source.randrange(64) for _ in range(count)]
+    return [Hung(number, 1, "", "", hashed.to_bytes(8, "big")) for number, hashed in enumerate(hashes, 1)]
+
+
+async def names_found(tx: Tx) -> set[str]:
+    sought = Hung(10**6, 1, "", "", HASH).likeness
+    return {row.info.name for row in await list_similar(tx, sought, limit=10_000)}
+
+
+async def test_what_is_found_is_what_is_stored_after_concurrent_changes(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures")
+    gallery = pictures(30)
+
+    async def change(seed: int) -> None:
+        source = random.Random(seed)
+        for _ in range(25):
+            picture = source.choice(gallery)
+            info = stored(picture).info
+            async with database.transaction() as tx:
+                if source.random() < 0.5:
+                    await put_stored(tx, stored(picture))
+                else:
+                    await delete_stored(tx, info.namespace, info.group_id, info.name, attempt=1)
+
+    await asyncio.gather(*(change(seed) for seed in range(4)))
+    async with database.transaction() as tx:
+        rows = await (await tx.execute("SELECT name FROM stored_pictures")).fetchall()
+        assert 0 < len(rows) < len(gallery)
+        assert await names_found(tx) == {name for (name,) in rows}
+        for picture in gallery:
+            info = stored(picture).info
+            await delete_stored(tx, info.namespace, info.group_id, info.name, attempt=1)
+        assert await names_found(tx) == set()
+        left = await tx.execute(SQL["list_keys"], key_parameters(similarity_key(HASH), 10))
+        assert await left.fetchall() == []
+
+
+async def test_rows_of_the_version_before_are_filled_slice_by_slice(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures")
+    gallery = pictures(7)
+    await hang_all(database, gallery[:2])
+    async with database.transaction() as tx:
+        for picture in gallery[2:]:
+            info = stored(picture).info
+            row = {"namespace": "offers", "group_id": info.group_id, "name": info.name, "url_hash": picture.url_hash}
+            await tx.execute(OLD, row | {"info": info.SerializeToString()})
+        assert await names_found(tx) == {picture.name for picture in gallery[:2]}
+        first = await fill_keys(tx, ("", -1, ""), 3)
+        assert len(first) == 3
+        assert len(await fill_keys(tx, first[-1], 3)) == 2
+        assert await names_found(tx) == {picture.name for picture in gallery}
+        assert await fill_keys(tx, ("", -1, ""), 3) == []
+
+
+async def test_the_job_fills_what_has_no_key(service: Service) -> None:
+    gallery = pictures(600)
+    await hang_all(service.database, gallery)
+    async with service.database.transaction() as tx:
+        await tx.execute("UPDATE stored_pictures SET similarity_key = NULL")
+        assert await names_found(tx) == set()
+        await JobStore().enqueue(tx, TASK, TASK, NoArgs(), lock_key=TASK)
+
+    async def is_filled() -> bool:
+        async with service.database.transaction() as tx:
+            return len(await names_found(tx)) == len(gallery)
+
+    await until(is_filled)
