@@ -15,6 +15,8 @@ _BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
 _METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
 _STEPS: Final = f"{PICTURES_TESTS}/integration/keys/test_rekeying_steps.py::test_nothing_is_lost_whatever_dies"
 _MOVING: Final = f"{PICTURES_TESTS}/unit/domain/test_moving.py"
+_SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
+_SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 
 MUTATIONS: Final = (
@@ -189,5 +191,35 @@ MUTATIONS: Final = (
         before="if not process.is_usable:",
         after="if process.is_usable:",
         tests=(f"{_METRICS}::test_pictures_and_processes_by_what_became_of_them",),
+    ),
+    Mutation(
+        "similar-by-one-piece",
+        "Pictures",
+        "Copies of a picture are found only where the first piece of their hash is nearly the same.",
+        f"{PICTURES}/domain/similarity.py",
+        before="for mask in _masks(share)]",
+        after="for mask in _masks(share) if piece == 0]",
+        tests=(
+            f"{_SIMILARITY}::test_however_the_bits_are_spread_one_piece_is_sought",
+            f"{_SIMILAR}/test_similar_pairs.py::test_copies_are_found_and_other_pictures_are_not",
+        ),
+    ),
+    Mutation(
+        "similar-a-bit-too-near",
+        "Pictures",
+        "Some pictures are not found whose hashes differ in as many bits as may be, or one less.",
+        f"{PICTURES}/domain/similarity.py",
+        before="max(distance - _PIECES + 1, 0)",
+        after="max(distance - _PIECES, 0)",
+        tests=(f"{_SIMILARITY}::test_however_the_bits_are_spread_one_piece_is_sought",),
+    ),
+    Mutation(
+        "stored-without-its-key",
+        "Pictures",
+        "A stored picture is not found until a job has filled its key.",
+        f"{PICTURES}/store/stored.py",
+        before="similarity_key(picture.info.perceptual_hash)",
+        after="None",
+        tests=(f"{_SIMILAR}/test_similar_rows.py::test_what_is_found_is_what_is_stored_after_concurrent_changes",),
     ),
 )

@@ -28,7 +28,7 @@ FROM (
 WHERE bit_count((similarity_key # %(key)s::bigint)::bit(64)) <= %(distance)s
 
 -- name: list_similar
--- Pictures with one of the keys, which are those of `list_keys`.
+-- Pictures with one of the keys, which are those of `list_keys`; each under its own address, not under those of older keys.
 SELECT s.namespace, s.group_id, s.name, s.info, coalesce(p.url, '') AS url, s.distance
 FROM (
     SELECT found.namespace, found.group_id, found.name, found.info, found.url_hash,
@@ -37,7 +37,7 @@ FROM (
     CROSS JOIN LATERAL (
         SELECT namespace, group_id, name, info, url_hash, similarity_key
         FROM stored_pictures
-        WHERE bit_count(stored_pictures.similarity_key::bit(64)) >= 8
+        WHERE NOT is_alias AND bit_count(stored_pictures.similarity_key::bit(64)) >= 8
           AND ((stored_pictures.similarity_key >> 48) & 65535)::integer
               = ((wanted.similarity_key >> 48) & 65535)::integer
           AND stored_pictures.similarity_key = wanted.similarity_key
@@ -58,7 +58,7 @@ FROM (
     SELECT namespace, group_id, name, info, url_hash,
            bit_count((similarity_key # %(key)s::bigint)::bit(64))::integer AS distance
     FROM stored_pictures
-    WHERE url_hash = ANY(%(url_hashes)s::bytea[])
+    WHERE url_hash = ANY(%(url_hashes)s::bytea[]) AND NOT is_alias
       AND bit_count(similarity_key::bit(64)) >= 8
       AND bit_count((similarity_key # %(key)s::bigint)::bit(64)) <= %(distance)s
       AND url_hash <> %(url_hash)s AND (%(namespace)s::text = '' OR namespace = %(namespace)s)

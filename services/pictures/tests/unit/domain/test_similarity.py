@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,6 +41,15 @@ def test_a_key_within_the_distance_has_a_piece_that_is_sought(hashed: bytes, bit
     other = similarity_key(flipped(hashed, bits[:most]))
     sought = pieces_near(similarity_key(hashed), most)
     assert any((other >> shift) & 0xFFFF in values for shift, values in zip(SHIFTS, sought, strict=True))
+
+
+def test_however_the_bits_are_spread_one_piece_is_sought() -> None:
+    for most in range(MAX_DISTANCE + 1):
+        sought = [set(values) for values in pieces_near(0, most)]
+        spreads = (counts for counts in product(range(most + 1), repeat=4) if sum(counts) <= most)
+        assert all(
+            any((1 << count) - 1 in values for count, values in zip(counts, sought, strict=True)) for counts in spreads
+        )
 
 
 def test_no_more_pieces_are_sought_than_needed() -> None:
