@@ -196,8 +196,8 @@ async def test_similar_pictures_are_listed_over_all_pages(service: tuple[Picture
         with pytest.raises(Refused, match="not stored"):
             await client.list_similar(picture_service_pb2.ListSimilarRequest(url="other"))
 
-    def walk() -> list[str]:
+    def list_all() -> list[str]:
         with PictureClient(addresses, lambda: "t", timeout_s=20) as client:
             return [each.url for each in client.iter_similar(request)]
 
-    assert await asyncio.to_thread(walk) == ["copy/0", "copy/1"]
+    assert await asyncio.to_thread(list_all) == ["copy/0", "copy/1"]
