@@ -67,6 +67,18 @@ async def test_what_is_found_is_what_is_stored_after_concurrent_changes(migrated
         assert await left.fetchall() == []
 
 
+async def test_a_search_is_neither_a_scan_nor_compiled(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        await names_found(tx)
+        settings = (
+            "SELECT current_setting('jit'), current_setting('enable_seqscan'), current_setting('enable_hashjoin')"
+        )
+        assert await (await tx.execute(settings)).fetchone() == ("off", "off", "off")
+    async with database.transaction() as tx:
+        assert await (await tx.execute("SELECT current_setting('enable_seqscan')")).fetchone() == ("on",)
+
+
 async def test_rows_of_the_version_before_are_filled_slice_by_slice(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_pictures")
     gallery = pictures(7)
