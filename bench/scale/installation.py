@@ -1,0 +1,185 @@
+"""The servers of the suite with migrated databases, and as many processes of a role as a measurement needs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import psycopg
+from confluent_kafka.admin import AdminClient
+
+from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
+from classifeed_cli.platform.plan import Plan, make_plan
+from classifeed_cli.platform.probe import is_ready
+from classifeed_cli.platform.units import embedded_servers, prepare_server
+from classifeed_common.auth import KeyStore
+from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.embedded.process import children_of, spawn_bound, stop_process, tail
+from classifeed_common.embedded.server import EmbeddedServer
+
+SERVICES: Final = ("processor", "offers", "receiver", "indexer", "searcher", "moderation", "pictures")
+_TICKS: Final = os.sysconf("SC_CLK_TCK")
+_READY_LIMIT_S: Final = 120.0
+# Texts and pictures are roles of their own; nothing is trimmed, so that each measurement finds the same queue.
+_SETTINGS: Final = {
+    "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
+    "CLASSIFEED_OFFERS_PICTURES": "false",
+    "CLASSIFEED_RECEIVER_TRIM_INTERVAL_S": "3600",
+    "CLASSIFEED_INDEXER_CLIENTS": "offers",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One process of a role, and where it serves."""
+
+    process: subprocess.Popen[bytes]
+    grpc: str
+    log: Path
+    http: str = ""
+
+
+class Installation:
+    """Running servers; processes are started and stopped by whoever measures."""
+
+    def __init__(self, plan: Plan, servers: Sequence[EmbeddedServer]) -> None:
+        self.plan = plan
+        self.keys = KeyStore(plan.layout.keys)
+        self.folder = plan.layout.root
+        self._servers = {server.name: server for server in servers}
+        self.admin = AdminClient({"bootstrap.servers": self.kafka})
+        self._started = 0
+        self._connections: dict[str, psycopg.Connection[tuple[object, ...]]] = {}
+
+    @property
+    def kafka(self) -> str:
+        """Address of the broker."""
+        return self.plan.address("kafka")
+
+    def connection(self, service: str) -> psycopg.Connection[tuple[object, ...]]:
+        """Return the connection of the bench to a service's tables, in autocommit; one for each service."""
+        if service not in self._connections:
+            self._connections[service] = psycopg.connect(
+                self.plan.dsn(service), options=f"-c search_path={service}", autocommit=True
+            )
+        return self._connections[service]
+
+    def number(self, service: str, query: str, *parameters: object) -> int:
+        """Return the one number that a query has."""
+        row = self.connection(service).execute(query.encode(), parameters).fetchone()
+        assert row is not None
+        return int(str(row[0] or 0))
+
+    @contextmanager
+    def workers(self, service: str, count: int, *arguments: str, **settings: object) -> Iterator[list[Worker]]:
+        """Give `count` ready processes of a service, started with arguments such as `work`."""
+        started = [self._spawn(service, arguments, settings) for _ in range(count)]
+        try:
+            asyncio.run(_all_ready(started))
+            yield started
+        finally:
+            for worker in started:
+                worker.process.send_signal(signal.SIGTERM)
+            for worker in started:
+                stop_process(worker.process, signal.SIGTERM, 30)
+
+    @contextmanager
+    def module(self, module: str, *arguments: str) -> Iterator[Worker]:
+        """Give a module of the bench as a process of its own."""
+        log = self.plan.layout.log(module)
+        process = spawn_bound([sys.executable, "-m", module, *arguments], log=log)
+        try:
+            yield Worker(process, "", log)
+        finally:
+            stop_process(process, signal.SIGTERM, 30)
+
+    def cpu_s(self, part: str) -> float:
+        """Return the CPU seconds of a server with all that it has started, ended processes included."""
+        pid = self._servers[part].pid
+        assert pid is not None
+        return _cpu_of(pid, ended=True) + sum(_cpu_of(child.pid, ended=False) for child in children_of(pid))
+
+    def _spawn(self, service: str, arguments: Sequence[str], settings: dict[str, object]) -> Worker:
+        self._started += 1
+        spec = self.plan.table.services[service]
+        name = f"{service}-{self._started}"
+        listeners = [f"127.0.0.1:{pick_free_port()}" for _ in range(2)]
+        own = {
+            "GRPC_LISTEN": listeners[0],
+            "HTTP_LISTEN": listeners[1],
+            "RUN_FILE": self.plan.layout.run / f"{name}.json",
+            "DATA_DIR": self.plan.layout.service_data(name),
+            "SPOOL_DIR": self.plan.layout.service_data(name),
+            **settings,
+        }
+        environment = self.plan.environment(spec) | _SETTINGS | {spec.prefix + key: str(own[key]) for key in own}
+        log = self.plan.layout.log(name)
+        process = spawn_bound([sys.executable, "-m", spec.package, *arguments], log=log, env=environment)
+        return Worker(process, listeners[0], log, listeners[1])
+
+    def close(self) -> None:
+        """Stop the servers."""
+        for connection in self._connections.values():
+            connection.close()
+        for server in self._servers.values():
+            server.stop()
+
+
+@contextmanager
+def installation() -> Iterator[Installation]:
+    """Give running servers with the databases and topics of the suite; nothing of them is left at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
+    plan = make_plan(Layout(folder), [*SERVICES])
+    servers = embedded_servers(plan)
+    try:
+        for server in servers:
+            prepare_server(server)
+            server.start()
+        step = {**os.environ, PLAN_VARIABLE: describe_step(plan)}
+        subprocess.run([sys.executable, "-m", "classifeed_cli.platform.migrate"], env=step, check=True,
+                       stdout=subprocess.DEVNULL)  # fmt: skip
+        running = Installation(plan, servers)
+        try:
+            yield running
+        finally:
+            running.close()
+    finally:
+        for server in servers:
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def cpu_of(workers: Sequence[Worker]) -> float:
+    """Return the CPU seconds that some processes have used together."""
+    return sum(_cpu_of(worker.process.pid, ended=True) for worker in workers)
+
+
+async def _all_ready(workers: Sequence[Worker]) -> None:
+    ends_at = time.monotonic() + _READY_LIMIT_S
+    for worker in workers:
+        while not await is_ready(worker.http):
+            if worker.process.poll() is not None or time.monotonic() > ends_at:
+                raise RuntimeError(f"not ready: {json.dumps(tail(worker.log, 5))}")
+            await asyncio.sleep(0.05)
+
+
+def _cpu_of(pid: int, *, ended: bool) -> float:
+    """Return a process's CPU seconds; `ended`: with those of its children that have ended. 0: it has ended itself."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:
+        return 0.0
+    return sum(map(int, fields[11 : 15 if ended else 13])) / _TICKS
