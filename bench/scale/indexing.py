@@ -27,11 +27,11 @@ from classifeed_searcher.store.state_file import UnusableIndex, read_state
 
 _PUSHERS: Final = 8
 _PUSHED_AT_ONCE: Final = 500
-# What a push does, for documents that are there: the next element of each, in the order of their shard's keys.
+# What a push does, for documents that are there: the next element of each, the last one at the end of its queue.
 _APPEND: Final = b"""
 WITH chosen AS (
     SELECT hash, pk, epoch, version, modify_timestamp, (hash >> 58 & 63)::smallint AS shard,
-           row_number() OVER (PARTITION BY hash >> 58 & 63 ORDER BY hash, pk) AS place
+           row_number() OVER (PARTITION BY hash >> 58 & 63 ORDER BY hash DESC, pk DESC) AS place
     FROM documents
     WHERE client = 'offers'
 ), counted AS (
@@ -42,7 +42,7 @@ WITH chosen AS (
     RETURNING shard, last_idx
 )
 INSERT INTO elements (client, queue, shard, idx, hash, pk, epoch, version, modify_timestamp)
-SELECT 'offers', 1, shard, last_idx - (SELECT count(*) FROM chosen) + place, hash, pk, epoch, version, modify_timestamp
+SELECT 'offers', 1, shard, last_idx + 1 - place, hash, pk, epoch, version, modify_timestamp
 FROM chosen JOIN counted USING (shard)
 """
 

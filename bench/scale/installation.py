@@ -60,7 +60,7 @@ class Installation:
         self.keys = KeyStore(plan.layout.keys)
         self.folder = plan.layout.root
         self._servers = {server.name: server for server in servers}
-        self.admin = AdminClient({"bootstrap.servers": self.kafka})
+        self.admin = AdminClient({"bootstrap.servers": self.kafka, "log_level": 0})
         self._started = 0
         self._connections: dict[str, psycopg.Connection[tuple[object, ...]]] = {}
 
