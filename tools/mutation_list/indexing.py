@@ -69,6 +69,26 @@ MUTATIONS: Final = (
         tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_offsets_of_a_lost_lease_stay",),
     ),
     Mutation(
+        "digests-in-one-sum",
+        "Registry and index",
+        "Digests of a shard are added up in one double: beyond 2 million documents an equal index seems to differ.",
+        f"{_SEARCHER}/engine/index.py",
+        before='"interval": slice_width',
+        after='"interval": slice_width << 16',
+        tests=(f"{_SEARCHER_TESTS}/unit/test_index.py::test_sums_are_exact_beyond_what_a_double_holds",),
+    ),
+    Mutation(
+        "whole-registry-in-a-call",
+        "Registry and index",
+        "The registry adds up all of its documents in one call, which a large one does not finish in time.",
+        f"{_SEARCHER}/app/verify_index.py",
+        before="at_once = max(1, SHARDS * self._documents_at_once // max(1, generation.index.documents))",
+        after="at_once = SHARDS",
+        tests=(
+            f"{_SEARCHER_TESTS}/integration/test_verify.py::test_registry_adds_up_only_so_many_documents_in_a_call",
+        ),
+    ),
+    Mutation(
         "state-before-the-index",
         "Registry and index",
         "The searcher's file says that documents were taken in before the index is committed: a crash loses them.",

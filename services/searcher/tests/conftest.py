@@ -176,6 +176,7 @@ class Searcher:
         self, folder: Path, client: str, channel: grpc.aio.Channel, kafka: EmbeddedKafka, producer: KafkaProducer
     ) -> None:
         self.live = LiveIndex(client)
+        self.channel = channel
         self.receiver = ReceiverClient(channel, client)
         self.topic = TopicLog(Cluster(kafka.bootstrap, client_id="searcher"), client)
         self.generations = Generations(folder, client)

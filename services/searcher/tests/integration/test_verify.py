@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
-from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN, ShardDigest
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.testing.databases import TableBackup
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_domain.topics import index_documents
+from classifeed_searcher.app.verify_index import IndexVerifier
+from classifeed_searcher.clients.receiver import ReceiverClient
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -150,3 +152,33 @@ async def test_shard_on_the_move_is_compared_later(upstream: Any, build: Any, se
         await asyncio.sleep(0.7)
     assert not searcher.live.differing
     assert searcher.live.generation is first
+
+
+async def test_registry_adds_up_only_so_many_documents_in_a_call(searcher: Any) -> None:
+    """A call that adds up all documents of a large registry would exceed its time, and nothing would be compared."""
+    calls: list[int] = []
+
+    class Counted(ReceiverClient):
+        async def digests(self, shards: Sequence[int]) -> dict[int, ShardDigest]:
+            found = await super().digests(shards)
+            calls.append(sum(digest.documents for digest in found.values()))
+            return found
+
+    counted = Counted(searcher.channel, searcher.live.client)
+    verifier = IndexVerifier(
+        searcher.live,
+        counted,
+        searcher.topic,
+        searcher.keeper.request_rebuild,
+        interval_s=3600,
+        repair_interval_s=3600,
+        documents_at_once=20,
+    )
+    stop = asyncio.Event()
+    running = asyncio.create_task(verifier.run(stop))
+    await searcher.until(lambda: sum(calls) >= 300)
+    stop.set()
+    await running
+    assert sum(calls) == 300
+    assert len(calls) == SHARDS // 4, "300 documents in 64 shards: 20 of them in four"
+    assert searcher.live.equal == SHARDS

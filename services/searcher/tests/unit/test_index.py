@@ -8,14 +8,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import tantivy
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed_domain.document_bodies import BodyCodec, native_value
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
-from classifeed_searcher.engine.fields import WrongValue
-from classifeed_searcher.engine.index import LockedIndex, TantivyIndex
+from classifeed_searcher.engine.fields import DIGEST_A, DIGEST_B, SHARD, WrongValue
+from classifeed_searcher.engine.index import LockedIndex, Snapshot, Sums, TantivyIndex
 
 
 def schema() -> schema_pb2.Schema:
@@ -330,3 +331,26 @@ def test_index_outlives_its_process(tmp_path: Path) -> None:
     again = TantivyIndex(tmp_path / "1", schema())
     assert find(again, "диван") == ["A-1"]
     again.close()
+
+
+def test_sums_are_exact_beyond_what_a_double_holds(tmp_path: Path) -> None:
+    """Numbers of 52 bits stand for millions of documents with numbers of 32."""
+    builder = tantivy.SchemaBuilder()
+    for name in (SHARD, DIGEST_A, DIGEST_B):
+        builder.add_unsigned_field(name, fast=True)
+    columns = builder.build()
+    engine = tantivy.Index(columns, path=str(tmp_path))
+    writer = engine.writer(num_threads=1)
+    digests = [(shard, (number << 47) + 1, (1 << 52) - number) for shard in (0, 3, 63) for number in range(31)]
+    for shard, a, b in digests:
+        writer.add_document(tantivy.Document.from_dict({SHARD: shard, DIGEST_A: a, DIGEST_B: b}, columns))
+    writer.commit()
+    engine.reload()
+    snapshot = Snapshot(engine.searcher(), columns, slice_width=1 << 47)
+    wanted = {
+        shard: Sums(31, sum(a for at, a, _ in digests if at == shard), sum(b for at, _, b in digests if at == shard))
+        for shard in (0, 3, 63)
+    }
+    assert int(float(wanted[0].sum_b)) != wanted[0].sum_b, "a double does not hold it"
+    assert snapshot.sums() == wanted
+    assert snapshot.sums(1, 62) == {3: wanted[3]}

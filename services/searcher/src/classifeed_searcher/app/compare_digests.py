@@ -45,7 +45,7 @@ class Verdict:
 async def compare_digests(
     receiver: ReceiverClient, topic: TopicLog, generation: IndexGeneration, shards: Sequence[int]
 ) -> dict[int, Verdict]:
-    """Return a verdict for each of some shards.
+    """Return a verdict for each of some shards, one at least.
 
     The registry's sums come with the ends of its queues, of one snapshot. Where all up to these ends was delivered, it
     lies before the present end of the topic; once the index has come there and has no later element of the shard, both
@@ -57,7 +57,7 @@ async def compare_digests(
     before = generation.state
     theirs = await receiver.digests(shards)
     is_there = await _reach(generation, await topic.ends())
-    digest = await asyncio.to_thread(generation.digest)
+    digest = await asyncio.to_thread(generation.digest, min(shards), max(shards))
     verdicts: dict[int, Verdict] = {}
     for shard in shards:
         it = theirs[shard]

@@ -23,6 +23,8 @@ from classifeed_searcher.store.live_index import LiveIndex
 _log = structlog.get_logger(__name__)
 
 _PAUSE_S: Final = 0.5
+# The registry adds up 200,000 documents a second in one call, which has two minutes for that.
+_DOCUMENTS_AT_ONCE: Final = 4_000_000
 # Shards on the move are tried again after this share of the interval: their digests cost a scan of their documents.
 _RETRY_SHARE: Final = 0.1
 
@@ -43,6 +45,7 @@ class IndexVerifier:
         *,
         interval_s: float,
         repair_interval_s: float,
+        documents_at_once: int = _DOCUMENTS_AT_ONCE,
     ) -> None:
         self._live = live
         self._receiver = receiver
@@ -50,6 +53,7 @@ class IndexVerifier:
         self._request_rebuild = request_rebuild
         self._interval_s = interval_s
         self._repair_interval_s = repair_interval_s
+        self._documents_at_once = documents_at_once
         self._verified: dict[int, tuple[int, int]] = {}  # ends of the shard's queues, as of when it was equal
         self._suspected: dict[int, Verdict] = {}
         self._differing: dict[int, Verdict] = {}
@@ -94,7 +98,11 @@ class IndexVerifier:
             return
         is_full = time.monotonic() >= self._next_full_s
         shards = list(range(SHARDS)) if is_full else self._moved_since(await self._receiver.queue_ends())
-        verdicts = await compare_digests(self._receiver, self._topic, generation, shards) if shards else {}
+        at_once = max(1, SHARDS * self._documents_at_once // max(1, generation.index.documents))
+        verdicts: dict[int, Verdict] = {}
+        for first in range(0, len(shards), at_once):
+            part = shards[first : first + at_once]
+            verdicts |= await compare_digests(self._receiver, self._topic, generation, part)
         self._judge(verdicts)
         now_s = time.monotonic()
         if is_full:

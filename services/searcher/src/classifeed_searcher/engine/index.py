@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import tantivy
 
@@ -27,12 +28,9 @@ from classifeed_searcher.engine.fields import (
 from classifeed_searcher.engine.translation import Translator
 
 _WRITER_HEAP_BYTES = 64_000_000
-_SUMS = {
-    "shards": {
-        "terms": {"field": SHARD, "size": SHARDS},
-        "aggs": {"a": {"sum": {"field": DIGEST_A}}, "b": {"sum": {"field": DIGEST_B}}},
-    }
-}
+# The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64 slices,
+# by the range of their first digest.
+_SLICE_WIDTH = 1 << 26
 
 
 class LockedIndex(Exception):
@@ -61,21 +59,30 @@ class Sums:
 
 
 class Snapshot:
-    """What could be found at one moment."""
+    """What could be found at one moment.
 
-    def __init__(self, searcher: tantivy.Searcher) -> None:
+    Args:
+        searcher: sees that moment.
+        schema: of the index.
+        slice_width: range of the first digests of documents that are added up together.
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, schema: tantivy.Schema, slice_width: int = _SLICE_WIDTH) -> None:
         self._searcher = searcher
+        self._schema = schema
+        self._slices = {"field": DIGEST_A, "interval": slice_width, "min_doc_count": 1}
 
-    def sums(self) -> dict[int, Sums]:
-        """Return the sums of each shard that has documents. Blocks, about 0.1 µs a document.
+    def sums(self, first: int = 0, last: int = SHARDS - 1) -> dict[int, Sums]:
+        """Return the sums of each shard from `first` to `last` that has documents. Blocks, about 0.1 µs a document.
 
-        They are exact: the engine adds doubles, and 2^21 numbers of 32 bits fit one.
+        They are exact for up to 134 million documents of a shard.
         """
-        found = self._searcher.aggregate(tantivy.Query.all_query(), _SUMS)
-        return {
-            int(bucket["key"]): Sums(bucket["doc_count"], int(bucket["a"]["value"]), int(bucket["b"]["value"]))
-            for bucket in found["shards"]["buckets"]
-        }
+        added = {"a": {"sum": {"field": DIGEST_A}}, "b": {"sum": {"field": DIGEST_B}}}
+        slices = {"slices": {"histogram": self._slices, "aggs": added}}
+        shards = {"shards": {"terms": {"field": SHARD, "size": SHARDS}, "aggs": slices}}
+        query = tantivy.Query.range_query(self._schema, SHARD, tantivy.FieldType.Unsigned, first, last)
+        found = self._searcher.aggregate(query, shards)
+        return {int(shard["key"]): _added_up(shard) for shard in found["shards"]["buckets"]}
 
 
 class TantivyIndex:
@@ -158,7 +165,7 @@ class TantivyIndex:
 
     def snapshot(self) -> Snapshot:
         """Return what can be found now."""
-        return Snapshot(self._index.searcher())
+        return Snapshot(self._index.searcher(), self._index.schema)
 
     def search(
         self,
@@ -230,6 +237,12 @@ class TantivyIndex:
         with self._write_lock:
             self._writer.rollback()
             del self._writer
+
+
+def _added_up(shard: Mapping[str, Any]) -> Sums:
+    slices = shard["slices"]["buckets"]
+    sums = (sum(int(each[digest]["value"]) for each in slices) for digest in ("a", "b"))
+    return Sums(shard["doc_count"], *sums)
 
 
 def _stored_hit(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> search_service_pb2.Hit:
