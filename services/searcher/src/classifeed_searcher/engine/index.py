@@ -28,8 +28,8 @@ from classifeed_searcher.engine.fields import (
 from classifeed_searcher.engine.translation import Translator
 
 _WRITER_HEAP_BYTES = 64_000_000
-# The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64 slices,
-# by the range of their first digest.
+# The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64
+# slices, by the range of their first digest.
 _SLICE_WIDTH = 1 << 26
 
 
