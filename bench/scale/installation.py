@@ -32,7 +32,7 @@ from classifeed_common.embedded.server import EmbeddedServer
 
 SERVICES: Final = ("processor", "offers", "receiver", "indexer", "searcher", "moderation", "pictures")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-_READY_LIMIT_S: Final = 120.0
+_READY_LIMIT_S: Final = 300.0
 # Texts and pictures are roles of their own; nothing is trimmed, so that each measurement finds the same queue.
 _SETTINGS: Final = {
     "CLASSIFEED_OFFERS_TEXTS_APPROVED_BY_SETTING": "true",
@@ -147,7 +147,7 @@ def installation() -> Iterator[Installation]:
     try:
         for server in servers:
             prepare_server(server)
-            server.start()
+            server.start(_READY_LIMIT_S)
         step = {**os.environ, PLAN_VARIABLE: describe_step(plan)}
         subprocess.run([sys.executable, "-m", "classifeed_cli.platform.migrate"], env=step, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
