@@ -1,0 +1,44 @@
+"""How long searches take, one after the other."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+from bench.search.queries import Query
+from bench.search.sides import Side
+
+_LIMIT_S: Final = 2.0
+_LEAST: Final = 10
+
+
+class Times(NamedTuple):
+    """Milliseconds of searches, and the median of what they found."""
+
+    p50: float
+    p99: float
+    found: float
+
+
+def times_of(seconds: Sequence[float], found: Sequence[int] = (0,)) -> Times:
+    """Return the median and the 99th percentile."""
+    cuts = statistics.quantiles(seconds, n=100, method="inclusive")
+    return Times(cuts[49] * 1000, cuts[98] * 1000, statistics.median(found))
+
+
+def measure_side(side: Side, queries: Sequence[Query]) -> Times:
+    """Run the searches once each, for at most two seconds; the first ones once before, uncounted."""
+    for query in queries[:_LEAST]:
+        side.search(query)
+    taken: list[float] = []
+    found: list[int] = []
+    ends_at = time.perf_counter() + _LIMIT_S
+    for query in queries:
+        started = time.perf_counter()
+        found.append(side.search(query))
+        taken.append(time.perf_counter() - started)
+        if taken[_LEAST:] and time.perf_counter() > ends_at:
+            break
+    return times_of(taken, found)
