@@ -80,10 +80,10 @@ def offer_words(number: int) -> OfferWords:
     )
 
 
-def generate_documents(count: int, *, version: int = 1) -> Iterator[RawDocument]:
-    """Yield documents of about 1.4 KB, as offers compose them."""
+def generate_documents(count: int, *, first: int = 0, version: int = 1) -> Iterator[RawDocument]:
+    """Yield documents of about 1.4 KB, as offers compose them, from number `first` on."""
     known = words()
-    for number in range(count):
+    for number in range(first, first + count):
         offer = offer_words(number)
         rng = random.Random(-number - 1)
         text = rng.choices(known.texts, cum_weights=known.weights, k=_DESCRIPTION_WORDS)

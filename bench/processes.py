@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -11,9 +11,25 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 def cpu_of(pids: Iterable[int]) -> float:
     """Return the seconds of CPU that processes have used, in all their threads."""
-    return sum(map(_cpu_of_one, pids))
+    return sum(sum(_times(pid)[:2]) for pid in pids)
 
 
-def _cpu_of_one(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+def cpu_of_tree(pid: int) -> float:
+    """Return the seconds of CPU of a process and all that it has started, ended ones too."""
+    return sum(sum(_times(each)) for each in _tree(pid))
+
+
+def _tree(pid: int) -> Iterator[int]:
+    yield pid
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            yield from _tree(int(child))
+
+
+def _times(pid: int) -> list[float]:
+    """Return user and system time of a process, and the same of its children that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    except FileNotFoundError:  # it has just ended, and is counted with its parent
+        return [0.0]
+    return [int(field) / _TICKS for field in fields[11:15]]

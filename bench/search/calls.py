@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from itertools import cycle
+from functools import partial
+from itertools import cycle, repeat
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, NamedTuple, Self, cast
@@ -146,10 +147,10 @@ async def measure_calls(
     requests = cycle([request_of(query) for query in mixed])
 
     def searches() -> Iterator[Call]:
-        return (lambda: search.Search(request) for request in requests)
+        return (partial(search.Search, request) for request in requests)
 
     def empties() -> Iterator[Call]:
-        return (lambda: health.Check(_EMPTY) for _ in requests)
+        return repeat(partial(health.Check, _EMPTY))
 
     found: dict[str, list[Rate]] = {}
     for _ in range(_ROUNDS):
