@@ -354,3 +354,16 @@ def test_sums_are_exact_beyond_what_a_double_holds(tmp_path: Path) -> None:
     assert int(float(wanted[0].sum_b)) != wanted[0].sum_b, "a double does not hold it"
     assert snapshot.sums() == wanted
     assert snapshot.sums(1, 62) == {3: wanted[3]}
+
+
+def test_stored_documents_are_in_small_blocks_after_every_commit_and_opening(tmp_path: Path) -> None:
+    def block_bytes() -> int:
+        return int(json.loads((tmp_path / "1" / "meta.json").read_text())["index_settings"]["docstore_blocksize"])
+
+    for number in range(2):
+        index = TantivyIndex(tmp_path / "1", schema())
+        index.apply(document(f"A-{number}", "Диван", 100))
+        index.commit()
+        assert block_bytes() == 4096
+        assert len(find(index, "диван")) == number + 1
+        index.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ _WRITER_HEAP_BYTES = 64_000_000
 # The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64
 # slices, by the range of their first digest.
 _SLICE_WIDTH = 1 << 26
+# The engine decompresses a whole block for each hit: of 16 KB, as it makes them by itself, in 17 µs, of 4 KB in 10. The
+# index is a tenth larger for it.
+_STORE_BLOCK_BYTES = 4096
 
 
 class LockedIndex(Exception):
@@ -96,7 +100,7 @@ class TantivyIndex:
     def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         analyzers = build_analyzers()
-        self._index = tantivy.Index(build_index_schema(schema), path=str(folder))
+        self._index = _open_files(folder, build_index_schema(schema))
         for name, analyzer in analyzers.items():
             self._index.register_tokenizer(name, analyzer)
         # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
@@ -243,6 +247,18 @@ def _added_up(shard: Mapping[str, Any]) -> Sums:
     slices = shard["slices"]["buckets"]
     sums = (sum(int(each[digest]["value"]) for each in slices) for digest in ("a", "b"))
     return Sums(shard["doc_count"], *sums)
+
+
+def _open_files(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
+    """Open an index, or make one: its settings can be given in its file only, before anything is in it."""
+    made = tantivy.Index(schema, path=str(folder))
+    file = folder / "meta.json"
+    meta = json.loads(file.read_text())
+    if meta["segments"] or meta["index_settings"]["docstore_blocksize"] == _STORE_BLOCK_BYTES:
+        return made
+    meta["index_settings"]["docstore_blocksize"] = _STORE_BLOCK_BYTES
+    file.write_text(json.dumps(meta))
+    return tantivy.Index.open(str(folder))
 
 
 def _stored_hit(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> search_service_pb2.Hit:
