@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 _TICKS = os.sysconf("SC_CLK_TCK")
@@ -21,15 +22,16 @@ def cpu_of_tree(pid: int) -> float:
 
 def _tree(pid: int) -> Iterator[int]:
     yield pid
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        for child in (task / "children").read_text().split():
-            yield from _tree(int(child))
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            for child in task.read_text().split():
+                yield from _tree(int(child))
 
 
 def _times(pid: int) -> list[float]:
     """Return user and system time of a process, and the same of its children that have ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except FileNotFoundError:  # it has just ended, and is counted with its parent
+    except (FileNotFoundError, ProcessLookupError):  # it has just ended, and is counted with its parent
         return [0.0]
     return [int(field) / _TICKS for field in fields[11:15]]

@@ -79,7 +79,7 @@ class Writing:
             found = {name: await self._measure(name, push) for name, push in pushes.items()}
         dsn = self._installation.dsn("receiver")
         for name, write in (("same statement", _write_by_statement), ("COPY", _write_by_copy)):
-            found[name] = await self._measure(name, partial(asyncio.to_thread, write, dsn))
+            found[name] = await self._measure(name, partial(_in_thread, write, dsn))
         return found
 
     async def _measure(self, name: str, write: Callable[[list[Any]], Any]) -> Written:
@@ -100,6 +100,12 @@ class Writing:
         return Written(
             self._documents / took, {"sender": sender, "receiver": used["receiver"], "postgres": used["postgres"]}
         )
+
+
+async def _in_thread(
+    write: Callable[[str, Sequence[list[_Row]]], None], dsn: str, batches: Sequence[list[_Row]]
+) -> None:
+    await asyncio.to_thread(write, dsn, batches)
 
 
 async def _push_batches(channel: grpc.aio.Channel, requests: Sequence[PushBatchRequest]) -> None:
@@ -176,7 +182,7 @@ def _write_by_statement(dsn: str, batches: Sequence[list[_Row]]) -> None:
 
 def _write_by_copy(dsn: str, batches: Sequence[list[_Row]]) -> None:
     """Write the same rows with two COPYs a batch: nobody else may write, and no key may be there."""
-    idx = 0
+    idx = time.time_ns()
     with _connect(dsn) as connection:
         for rows in batches:
             with connection.transaction(), connection.cursor() as cursor:

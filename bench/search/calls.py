@@ -74,7 +74,7 @@ class Caller:
         self._runner = asyncio.Runner()
         self._channel = self._run(_open(target, keys))
         self._search = SearchServiceStub(self._channel)
-        self._health = HealthStub(self._channel)  # type: ignore[no-untyped-call]
+        self._health = HealthStub(self._channel)
 
     def __enter__(self) -> Self:
         return self
@@ -90,7 +90,7 @@ class Caller:
     @property
     def empty(self) -> EmptyCall:
         """The same channel, with a call that has nothing to do."""
-        return EmptyCall(lambda: self._run(_await(self._health.Check(_EMPTY))))
+        return EmptyCall(lambda: self._run(_await(self._health.Check(_EMPTY))))  # type: ignore[attr-defined]
 
     def _run(self, call: Any) -> Any:
         return self._runner.run(call)
@@ -143,14 +143,14 @@ async def measure_calls(
     random.Random(4).shuffle(mixed)
     channel = await _open(searcher.target, keys)
     search = SearchServiceStub(channel)
-    health = HealthStub(channel)  # type: ignore[no-untyped-call]
+    health = HealthStub(channel)
     requests = cycle([request_of(query) for query in mixed])
 
     def searches() -> Iterator[Call]:
         return (partial(search.Search, request) for request in requests)
 
     def empties() -> Iterator[Call]:
-        return repeat(partial(health.Check, _EMPTY))
+        return repeat(partial(health.Check, _EMPTY))  # type: ignore[attr-defined]
 
     found: dict[str, list[Rate]] = {}
     for _ in range(_ROUNDS):

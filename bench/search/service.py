@@ -30,6 +30,7 @@ from classifeed_domain.policy import POLICY
 from classifeed_indexer.domain.conversion import Converter
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.bootstrap import SWITCH_S
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
 from classifeed_searcher.settings import SearcherSettings
@@ -98,6 +99,7 @@ def fill(folder: Path, documents: int) -> tuple[IndexGeneration, float]:
 
 async def serve(folder: Path, keys: Path, documents: int) -> None:
     """Serve until stdin ends."""
+    sys.setswitchinterval(SWITCH_S)
     generation, filled_s = await asyncio.to_thread(fill, folder, documents)
     changes = Changes(generation, documents)
     live = LiveIndex(CLIENT)
@@ -109,7 +111,7 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
     )
     health = Health([])
     health.set_serving(True)
-    add_HealthServicer_to_server(health, server)  # type: ignore[no-untyped-call]
+    add_HealthServicer_to_server(health, server)
     port = server.add_insecure_port("127.0.0.1:0")
     await server.start()
     print(json.dumps({"port": port, "filled_s": filled_s}), flush=True)

@@ -54,7 +54,7 @@ class Engine:
             found = self._searcher.search(parsed, PAGE)
         for _, address in found.hits:
             self._searcher.doc(address).get_first(SOURCE)
-        return int(found.count or 0)
+        return int(getattr(found, "count", 0) or 0)
 
 
 class Sqlite:
