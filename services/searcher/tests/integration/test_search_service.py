@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -95,6 +98,33 @@ async def test_conditions_narrow_and_cannot_be_left_by_a_bracket(search: SearchS
     ):
         assert "nothing opened" in await refusal(search, request(query, conditions=[condition]))
     assert await found(search, request("диван OR диван", conditions=["seller:north"])) == {"a", "b"}
+
+
+class CountingExecutor(ThreadPoolExecutor):
+    """Counts what it is given."""
+
+    handed_over = 0
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        self.handed_over += 1
+        return super().submit(fn, *args, **kwargs)
+
+
+async def test_short_searches_stay_in_the_event_loop_and_others_leave_it(search: SearchServiceStub) -> None:
+    executor = CountingExecutor(2)
+    asyncio.get_running_loop().set_default_executor(executor)
+    for query in (request("диваны"), request('"угловой диван"', page_size=50), request("диван OR кресло")):
+        assert await found(search, query) == set(SELLERS)
+    assert executor.handed_over == 0
+    for query in (
+        request(""),
+        request("див*"),
+        request("диван", page_size=51),
+        request("диван", conditions=["price:[1 TO *]"]),
+    ):
+        before = executor.handed_over
+        assert await found(search, query) == set(SELLERS)
+        assert executor.handed_over == before + 1, query
 
 
 async def test_fault_is_placed_in_what_the_user_wrote(search: SearchServiceStub) -> None:

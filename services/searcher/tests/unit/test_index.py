@@ -367,3 +367,22 @@ def test_stored_documents_are_in_small_blocks_after_every_commit_and_opening(tmp
         assert block_bytes() == 4096
         assert len(find(index, "диван")) == number + 1
         index.close()
+
+
+def test_postings_are_the_entries_of_all_words_where_words_alone_decide(tmp_path: Path) -> None:
+    described = schema()
+    described.fields[1].boost = 0
+    index = TantivyIndex(tmp_path / "1", described)
+    for number in range(5):
+        index.apply(document(f"A-{number}", f"Диван угловой {'кожаный' if number else 'серый'}", 100))
+    index.commit()
+
+    def postings(text: str) -> int | None:
+        return index.postings(parse_query(text, frozenset(index.fields)))
+
+    assert [postings(text) for text in ("диваны", "кожаный", "серый", "кресло")] == [5, 4, 1, 0]
+    both_stems_of_the_noun = 2 * 5 + 5
+    assert postings('title:диван (кожаный OR серый) "угловой диван"') == 5 + 4 + 1 + both_stems_of_the_noun
+    for unbounded in ("", "див*", "price:[1 TO 2]", "диван -серый", "диван price:[1 TO 2]", "vendor:HP"):
+        assert postings(unbounded) is None, unbounded
+    index.close()

@@ -7,6 +7,7 @@ import base64
 import binascii
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import tantivy
@@ -16,7 +17,7 @@ from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_domain.document_bodies import native_value
 from classifeed_searcher.app.suggest_query import suggest_query
-from classifeed_searcher.domain.query import QueryError
+from classifeed_searcher.domain.query import Node, QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import TantivyIndex
@@ -26,6 +27,10 @@ _DEFAULT_PAGE = 20
 # The engine keeps this many best hits for a deep page; beyond, a filter serves the user better than more pages.
 _DEEPEST_HIT = 10_000
 _POLL_S = 0.02
+# A search of so few entries for so few hits takes a millisecond at most, much of it with the interpreter's lock; to
+# hand it to a thread costs half as much again, for two changes of threads.
+_SHORT_POSTINGS = 20_000
+_SHORT_PAGE = 50
 
 
 class SearchDocuments:
@@ -56,7 +61,7 @@ class SearchDocuments:
         sort_field = _sort_field(index, request.sort.field)
         try:
             node = parse_query(request.query, frozenset(index.fields))
-            found = await asyncio.to_thread(
+            search = partial(
                 index.search,
                 node,
                 filters,
@@ -65,6 +70,8 @@ class SearchDocuments:
                 offset=offset,
                 limit=limit,
             )
+            is_short = limit <= _SHORT_PAGE and not filters and _is_short(index, node)
+            found = search() if is_short else await asyncio.to_thread(search)
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
         hits = [index.show(hit, is_body=request.bodies) for hit in found.hits]
@@ -101,6 +108,11 @@ class SearchDocuments:
                     retry_after_s=1,
                 )
             await asyncio.sleep(_POLL_S)
+
+
+def _is_short(index: TantivyIndex, node: Node) -> bool:
+    postings = index.postings(node)
+    return postings is not None and postings <= _SHORT_POSTINGS
 
 
 def _condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:

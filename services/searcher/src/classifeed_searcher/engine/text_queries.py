@@ -43,18 +43,18 @@ class TextQueries:
     Args:
         index_schema: of the index.
         analyzers: by name.
-        has_term: whether a field of the index has a word, as it is now.
+        frequency: how many documents have a word in a field of the index, as it is now.
     """
 
     def __init__(
         self,
         index_schema: tantivy.Schema,
         analyzers: Mapping[str, tantivy.TextAnalyzer],
-        has_term: Callable[[str, str], bool],
+        frequency: Callable[[str, str], int],
     ) -> None:
         self._index_schema = index_schema
         self._analyzers = analyzers
-        self._has_term = has_term
+        self._frequency = frequency
         self._spell = lru_cache(maxsize=_REMEMBERED)(self._read_spellings)
         self._join = lru_cache(maxsize=_REMEMBERED)(self._read_joined)
 
@@ -70,11 +70,16 @@ class TextQueries:
         found = [
             self._all_of(field.name, spelling)
             for spelling in self._spell(analyzer, text)
-            if all(self._has_term(field.name, word) for word in (*spelling.pairs, *spelling.phrase))
+            if all(self._frequency(field.name, word) for word in (*spelling.pairs, *spelling.phrase))
         ]
         joined = self._join(analyzer, text, beside)
-        found += [self._term(field.name, pair) for pair in joined if self._has_term(field.name, pair)]
+        found += [self._term(field.name, pair) for pair in joined if self._frequency(field.name, pair)]
         return either(found) if found else None
+
+    def postings(self, field: schema_pb2.FieldSchema, text: str) -> int:
+        """Return how many documents have the words of a text in a field, added up over words and spellings."""
+        spellings = self._spell(_analyzer_of(field), text)
+        return sum(self._frequency(field.name, word) for each in spellings for word in (*each.pairs, *each.phrase))
 
     def beginning(self, field: schema_pb2.FieldSchema, text: str) -> tantivy.Query | None:
         """Return the query for words of which the last one begins so; None where the text has no words."""

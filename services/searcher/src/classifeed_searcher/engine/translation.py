@@ -45,10 +45,10 @@ class Translator:
         schema: schema_pb2.Schema,
         index_schema: tantivy.Schema,
         analyzers: dict[str, tantivy.TextAnalyzer],
-        has_term: Callable[[str, str], bool],
+        frequency: Callable[[str, str], int],
     ) -> None:
         self._index_schema = index_schema
-        self._texts = TextQueries(index_schema, analyzers, has_term)
+        self._texts = TextQueries(index_schema, analyzers, frequency)
         self.fields = {field.name: field for field in schema.fields if field.indexed}
         # A TEXT field is searched by default, a STRING field only where its weight says so.
         self._default = [
@@ -94,6 +94,23 @@ class Translator:
                 return self._over_fields(node, self._text)
             case Prefix():
                 return self._over_fields(node, self._prefix)
+
+    def postings(self, node: Node) -> int | None:
+        """Return how many documents the words of a query have, added up over words and fields; None where other parts
+        than words of texts decide what is read.
+        """
+        match node:
+            case AllOf(parts) | AnyOf(parts):
+                counts = [self.postings(part) for part in parts]
+                known = [count for count in counts if count is not None]
+                return sum(known) if len(known) == len(counts) else None
+            case Word() | Phrase():
+                fields = self._default if node.field is None else [self._field(node.field, node.position)]
+                if any(field.type != schema_pb2.FIELD_TYPE_TEXT for field in fields):
+                    return None
+                return sum(self._texts.postings(field, node.text) for field in fields)
+            case _:
+                return None
 
     def term(self, name: str, value: Any) -> tantivy.Query:
         """Return the query for an exact value of a field."""
