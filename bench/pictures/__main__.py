@@ -1,0 +1,40 @@
+"""`make bench-pictures`: states, downloads beside img2dataset, and what clients get beside nginx.
+
+`python -m bench.pictures [--smoke | --full] [states] [downloads] [serving]`; without names, all of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+from typing import Final
+
+from bench.jobs.report import Report
+from bench.pictures.installation import installed
+from bench.pictures.sizes import DEFAULT, FULL, SMOKE
+
+_PARTS: Final = {name: f"bench.pictures.{name}" for name in ("states", "downloads", "serving")}
+"""Modules with a function `measure(installation, sizes, report)`; each has an installation of its own."""
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="bench.pictures", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", choices=[[], *_PARTS], default=[])
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument("--smoke", action="store_const", const=SMOKE, dest="sizes", help="whether it runs at all")
+    size.add_argument("--full", action="store_const", const=FULL, dest="sizes", help="for a quiet machine")
+    parser.set_defaults(sizes=DEFAULT)
+    arguments = parser.parse_args()
+    report = Report()
+    for name in arguments.parts or _PARTS:
+        print(f"\n{name}, load {os.getloadavg()[0]:.1f}, {arguments.sizes.rounds} rounds", flush=True)
+        with installed() as installation:
+            importlib.import_module(_PARTS[name]).measure(installation, arguments.sizes, report)
+    print(json.dumps({"bench": "pictures", "sizes": vars(arguments.sizes), "rows": report.rows}))
+
+
+if __name__ == "__main__":
+    main()
