@@ -27,8 +27,9 @@ from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import stop_process
 from classifeed_common.embedded.s3 import EmbeddedS3
 
-RESHARD: Final = ("work", "--role", "consume-requests")
+RESHARD: Final = ("work", "--role", "consume-requests", "--role", "watch")
 PROCESS: Final = ("work", "--role", "consume-events")
+PROCESS_AND_RELAY: Final = (*PROCESS, "--role", "relay")
 RELAY: Final = ("work", "--role", "relay")
 DOWNLOAD: Final = ("work", "--role", "consume-downloads", "--role", "work", "--role", "reap")
 SERVE: Final = ("serve",)

@@ -112,14 +112,14 @@ def _measure_relay(installation: Installation, report: Report) -> None:
     report.show("relay, orders and results/s, from its start", f"{shown([rate])}; CPU µs each: {cpu.show(cost)}")
 
 
-def requests_of(urls: Sequence[str]) -> list[Message]:
-    """Return requests of pictures for the namespace of offers."""
+def requests_of(urls: Sequence[str], namespace: str = "offers") -> list[Message]:
+    """Return requests of pictures for a namespace."""
     messages = []
     for begin in range(0, len(urls), _A_MESSAGE):
         recipient = f"seller-{begin // _A_MESSAGE % _RECIPIENTS}"
         message = PictureRequests(recipient=recipient)
         for number, url in enumerate(urls[begin : begin + _A_MESSAGE], begin):
-            request = message.requests.add(url=url, namespace="offers", reference=f"offer-{number}")
+            request = message.requests.add(url=url, namespace=namespace, reference=f"offer-{number}")
             request.request_time.GetCurrentTime()
         messages.append(message_of(PICTURES_REQUESTS, recipient.encode(), message))
     return messages

