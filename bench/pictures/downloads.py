@@ -36,7 +36,7 @@ _LIMIT_S: Final = 900.0
 
 def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
     """Measure each side in each round, with other pictures, and show the figures."""
-    peers = environment(install=sizes.peers)
+    peers = environment() if sizes.peers else None
     one_size = [{"name": "card", "width": _SIDE, "height": _SIDE, "crop": False}]
     with installation.connect() as connection:
         connection.execute(_NAMESPACE, [_ONE, Jsonb(one_size), Jsonb(["jpeg"])])

