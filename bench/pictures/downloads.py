@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Sequence
@@ -27,6 +26,7 @@ _GOAL: Final = 1.5
 _SIDE: Final = 320
 _ONE: Final = "bench"
 _SHIPPED: Final = "offers"
+_PEER: Final = "img2dataset"
 _NAMESPACE: Final = "INSERT INTO namespaces (name, sizes, formats) VALUES (%s, %s, %s)"
 _LEFT: Final = """
 SELECT %s - (SELECT count(*) FROM stored_pictures) + (SELECT count(*) FROM requests_in_flight)
@@ -42,15 +42,14 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
         connection.execute(_NAMESPACE, [_ONE, Jsonb(one_size), Jsonb(["jpeg"])])
     with hosts(sizes.hosts) as addresses, tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
         bench = _Downloads(installation, addresses)
-        peer = Img2dataset(peers, installation, Path(folder) / "peer", _SIDE) if peers is not None else None
+        peer = Img2dataset(peers, Path(folder) / "peer", _SIDE) if peers is not None else None
         with installation.running(RESHARD, PROCESS_AND_RELAY, DOWNLOAD) as processes:
             bench.run(processes, sizes.hosts, _ONE)  # until each host is known
             for _ in range(sizes.rounds):
                 bench.run(processes, sizes.pictures, _ONE)
                 bench.run(processes, sizes.pictures, _SHIPPED)
                 if peer is not None:
-                    bench.run_peer(peer, sizes.pictures, into_s3=True)
-                    bench.run_peer(peer, sizes.pictures, into_s3=False)
+                    bench.run_peer(peer, sizes.pictures)
         bench.show(report)
         stages.measure(installation, bench.take(min(sizes.pictures, 500)), report)
 
@@ -95,12 +94,10 @@ class _Downloads:
         if self._requested > len(self._addresses):
             self._note(namespace, count / seconds, cpu.spent(before, spent_s(), count))
 
-    def run_peer(self, peer: Img2dataset, count: int, *, into_s3: bool) -> None:
+    def run_peer(self, peer: Img2dataset, count: int) -> None:
         """Have img2dataset download as many."""
-        servers = self._installation.cpu()
-        ran = peer.run(self.take(count), into_s3=into_s3)
-        cost = {"img2dataset": ran.cpu_us, **cpu.spent(servers, self._installation.cpu(), count)}
-        self._note(f"img2dataset, {'S3' if into_s3 else 'a folder'}", ran.rate, cost)
+        ran = peer.run(self.take(count))
+        self._note(_PEER, ran.rate, {"all of it": ran.cpu_us})
 
     def show(self, report: Report) -> None:
         """Show all figures."""
@@ -110,14 +107,8 @@ class _Downloads:
             name = names.get(side, side)
             report.show(f"downloads/s, {name}", shown(rates))
             report.show(f"  CPU µs a picture, {name}", cpu.show(cpu.medians(self._costs[side])))
-        for side, goal in (("img2dataset, S3", _GOAL), ("img2dataset, a folder", None)):
-            if side in self._rates:
-                report.ratio(f"downloads, {names[_ONE]} / {side}", self._rates[_ONE], self._rates[side], goal)
-                total, other = (
-                    [sum(each.values()) - each.get("S3", 0) for each in self._costs[name]] for name in (_ONE, side)
-                )
-                ratio = statistics.median(b / a for a, b in zip(total, other, strict=True))
-                report.at_least("  pictures for a second of CPU, S3 left out, as a ratio", ratio, None)
+        if _PEER in self._rates:
+            report.ratio(f"downloads, {names[_ONE]} / {_PEER}", self._rates[_ONE], self._rates[_PEER], _GOAL)
 
     def _note(self, side: str, rate: float, cost: dict[str, float]) -> None:
         self._rates.setdefault(side, []).append(rate)

