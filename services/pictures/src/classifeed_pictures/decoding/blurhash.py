@@ -11,6 +11,7 @@ from PIL import Image
 _LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
 _SIDE: Final = 32
 _MOST, _FEWEST = 4, 3
+_COSINES: Final = np.cos(np.pi * np.outer(np.arange(_MOST), np.arange(_SIDE) / _SIDE))
 
 
 def encode_blurhash(image: Image.Image, *, is_wide: bool) -> str:
@@ -24,18 +25,17 @@ def encode_blurhash(image: Image.Image, *, is_wide: bool) -> str:
     average = [round(float(value) * 255) for value in _from_linear(factors[0])]
     digits = [_base83(across - 1 + (down - 1) * 9, 1), _base83(scale, 1)]
     digits.append(_base83(average[0] << 16 | average[1] << 8 | average[2], 4))
-    for factor in rest / ((scale + 1) / 166):
-        steps = np.clip(np.floor(np.sign(factor) * np.sqrt(np.abs(factor)) * 9 + 9.5), 0, 18)
-        digits.append(_base83(int(steps[0]) * 361 + int(steps[1]) * 19 + int(steps[2]), 2))
+    scaled = rest / ((scale + 1) / 166)
+    steps = np.clip(np.floor(np.sign(scaled) * np.sqrt(np.abs(scaled)) * 9 + 9.5), 0, 18).astype(int)
+    digits += [_base83(red * 361 + green * 19 + blue, 2) for red, green, blue in steps.tolist()]
     return "".join(digits)
 
 
 def _measure(pixels: NDArray[np.float64], across: int, down: int) -> NDArray[np.float64]:
     """Return the components, row by row, three colours each."""
-    places = np.arange(_SIDE) / _SIDE
-    rows = np.cos(np.pi * np.outer(np.arange(down), places))
-    columns = np.cos(np.pi * np.outer(np.arange(across), places))
-    factors = np.einsum("jy,yxc,ix->jic", rows, pixels, columns, optimize=True).reshape(-1, 3) / _SIDE**2
+    rows, columns = _COSINES[:down], _COSINES[:across]
+    by_colour = rows @ pixels.transpose(2, 0, 1) @ columns.T
+    factors = by_colour.transpose(1, 2, 0).reshape(-1, 3) / _SIDE**2
     factors[1:] *= 2
     return np.asarray(factors, np.float64)
 
