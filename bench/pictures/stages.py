@@ -8,26 +8,37 @@ import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 from unittest.mock import patch
 
 from bench.jobs.report import Report
 from bench.pictures import cpu
+from bench.pictures.hosts import SIZE_BYTES, drawing, encoded
 from bench.pictures.installation import Installation
 from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_pictures.app.decoder import size_specs
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.base import Base
+from classifeed_pictures.decoding.measuring import measure_stages
+from classifeed_pictures.decoding.model import SizeSpec
 from classifeed_pictures.decoding.pool import DecodePool
 from classifeed_pictures.domain.canonical import url_hash
 from classifeed_pictures.settings import PicturesSettings
 from classifeed_pictures.store.namespaces import find_namespace
+
+_CARD: Final = SizeSpec("card", 320, 320, crop=False)
+_SHIPPED: Final = [SizeSpec("small", 160, 160, crop=False), _CARD, SizeSpec("large", 1024, 1024, crop=False)]
 
 
 def measure(installation: Installation, urls: Sequence[str], report: Report) -> None:
     """Fetch, decode and store pictures, and show the CPU of each stage, with that of the servers meanwhile."""
     with patch.dict(os.environ, installation.environment):
         settings = PicturesSettings()
+    content = encoded(drawing(), SIZE_BYTES)
+    for name, found_sizes, formats in (("one size", [_CARD], ["jpeg"]), ("3 sizes", _SHIPPED, ["jpeg", "webp"])):
+        spent = {stage: spent_ms * 1e3 for stage, spent_ms in measure_stages(content, found_sizes, formats).items()}
+        report.show(f"  CPU µs of decoding a picture, {name}", cpu.show(spent))
     found = asyncio.run(_measure(settings, urls, installation))
     for stage, cost in found.items():
         report.show(f"  CPU µs a picture, {stage} alone", cpu.show(cost))
