@@ -28,8 +28,9 @@ _ONE: Final = "bench"
 _SHIPPED: Final = "offers"
 _PEER: Final = "img2dataset"
 _NAMESPACE: Final = "INSERT INTO namespaces (name, sizes, formats) VALUES (%s, %s, %s)"
-_LEFT: Final = """
-SELECT %s - (SELECT count(*) FROM stored_pictures) + (SELECT count(*) FROM requests_in_flight)
+_SO_FAR: Final = """
+SELECT (SELECT count(*) FROM stored_pictures), (SELECT count(*) FROM requests_in_flight),
+       (SELECT count(*) FROM requests_in_flight JOIN pictures USING (url_hash) WHERE failed_attempts > 0)
 """
 _LIMIT_S: Final = 900.0
 
@@ -85,14 +86,23 @@ class _Downloads:
         self._requested += count
         before, began_s = spent_s(), time.perf_counter()
         asyncio.run(self._send(messages))
-        with self._installation.connect() as connection:
-            while connection.execute(_LEFT, [self._requested]).fetchone() != (0,):
-                if time.perf_counter() > began_s + _LIMIT_S:
-                    raise RuntimeError(f"pictures are missing after {_LIMIT_S:.0f} s")
-                time.sleep(0.05)
+        self._wait(began_s + _LIMIT_S)
         seconds = time.perf_counter() - began_s
         if self._requested > len(self._addresses):
             self._note(namespace, count / seconds, cpu.spent(before, spent_s(), count))
+
+    def _wait(self, until_s: float) -> None:
+        """Return once each request has its result."""
+        with self._installation.connect() as connection:
+            while True:
+                stored, waiting, failed = connection.execute(_SO_FAR).fetchone() or (0, 0, 0)
+                if failed:
+                    raise RuntimeError(f"{failed} pictures failed: is the machine so busy that decoding takes 5 s?")
+                if stored == self._requested and not waiting:
+                    return
+                if time.perf_counter() > until_s:
+                    raise RuntimeError(f"pictures are missing after {_LIMIT_S:.0f} s; {waiting} wait, {stored} stored")
+                time.sleep(0.05)
 
     def run_peer(self, peer: Img2dataset, count: int) -> None:
         """Have img2dataset download as many."""

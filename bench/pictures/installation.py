@@ -24,7 +24,7 @@ import psycopg
 from bench.pictures import cpu
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
-from classifeed_common.embedded.process import stop_process
+from classifeed_common.embedded.process import spawn_bound, stop_process, tail
 from classifeed_common.embedded.s3 import EmbeddedS3
 
 RESHARD: Final = ("work", "--role", "consume-requests", "--role", "watch")
@@ -107,7 +107,7 @@ class Installation:
             for arguments, file in zip(groups, files, strict=True):
                 environment = self.environment | {"CLASSIFEED_PICTURES_RUN_FILE": str(file)}
                 command = [sys.executable, "-m", "classifeed_pictures", *arguments]
-                started.append(subprocess.Popen(command, env=environment))
+                started.append(spawn_bound(command, log=file.with_suffix(".log"), env=environment))
             yield [_wait_ready(process, file) for process, file in zip(started, files, strict=True)]
         finally:
             for process in started:
@@ -146,7 +146,9 @@ def _wait_ready(process: subprocess.Popen[bytes], file: Path) -> Running:
     ends_at = time.monotonic() + _START_S
     while time.monotonic() < ends_at:
         if process.poll() is not None:
-            raise RuntimeError(f"the process ended with {process.returncode}: {process.args!r}")
+            raise RuntimeError(
+                f"it ended with {process.returncode}: {process.args!r}\n{tail(file.with_suffix('.log'))}"
+            )
         if file.exists() and (text := file.read_text()):
             address = str(json.loads(text)["http"])
             if _is_ready(address):
