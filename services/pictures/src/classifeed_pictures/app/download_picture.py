@@ -60,8 +60,8 @@ class PictureDownloader:
         Raises:
             Unavailable: the object store or the database does not answer; download it again.
         """
-        async with self._database.transaction() as tx:
-            namespace = await find_namespace(tx, order.namespace)
+        async with self._database.connection() as connection:
+            namespace = await find_namespace(connection, order.namespace)
         if namespace is None:
             return unknown_namespace(order.namespace)
         with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:

@@ -8,7 +8,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from classifeed.pictures.v1.picture_pb2 import PictureStateBatch
+from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.http.api.bodies import Body
@@ -36,8 +36,7 @@ class StateEndpoint:
         """Respond with one state; 404 when nothing is known."""
         fields, format_ = check_query(request)
         url = request.query_params.get("url", "")
-        async with self._database.transaction() as tx:
-            [state] = await find_states(tx, _checked([url]), self._canonical_rules())
+        [state] = await self._find([url])
         if not state.known:
             raise NotFound("PICTURE_UNKNOWN", f"Nothing is known of the picture {state.url[:200]!r}. Request it first.")
         return written(picked(state, fields), format_)
@@ -52,9 +51,13 @@ class StateEndpoint:
             raise _invalid(f"The body is no JSON: {error}.") from error
         if not isinstance(urls, list):
             raise _invalid("The body must be a JSON array of URLs.")
-        async with self._database.transaction() as tx:
-            states = await find_states(tx, _checked(urls), self._canonical_rules())
+        states = await self._find(urls)
         return written(PictureStateBatch(states=[picked(state, fields) for state in states]), format_)
+
+    async def _find(self, urls: list[object]) -> list[PictureState]:
+        # Outside of a transaction: each statement would see what was committed before it all the same.
+        async with self._database.connection() as connection:
+            return await find_states(connection, _checked(urls), self._canonical_rules())
 
 
 def _checked(urls: list[object]) -> list[str]:
