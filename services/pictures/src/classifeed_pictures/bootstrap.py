@@ -46,7 +46,7 @@ from classifeed_pictures.app.take_event_file import EventFileTaker
 from classifeed_pictures.base import Base
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.consumers import copies, downloads, events, resharder
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
@@ -91,7 +91,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     relay = Relay(
         database, base.producer, Leases(database, process_holder(SERVICE), settings.lease_ttl_s), outbox=outbox
     )
-    rules = LifecycleRules(timedelta(seconds=settings.order_timeout_s), timedelta(seconds=settings.delete_after_s))
+    rules = lifecycle_rules(settings)
     store = PictureStorer(database, base.blobs, clock)
     jobs = jobs_of(base, tasks_of(base, PictureDownloader(database, base.fetcher, base.decoder, store, clock)))
     put = PicturePutter(database, outbox, base.decoder, store, canonical_rules=base.canonical_rules, rules=rules)
@@ -141,6 +141,15 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         on_start=base.start,
         on_stop=base.stop,
         policy=POLICY,
+    )
+
+
+def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
+    """Return the times of the life of a picture."""
+    return LifecycleRules(
+        order_timeout=timedelta(seconds=settings.order_timeout_s),
+        delete_after=timedelta(seconds=settings.delete_after_s),
+        refresh_after=timedelta(days=settings.refresh_days) if settings.refresh_days else None,
     )
 
 

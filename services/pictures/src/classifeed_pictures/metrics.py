@@ -23,7 +23,7 @@ ORDERS: Final = METRICS.counter(
     "Orders that followed from events. Those that wait are in `classifeed_jobs_live`, queues `pictures.download` and "
     "`pictures.resize`, and in `classifeed_consumer_partition_lag_records` of the topics of orders.",
     unit="orders",
-    labels={"kind": ("download", "copy", "delete")},
+    labels={"kind": ("download", "refresh", "copy", "delete")},
 )
 RESULTS: Final = METRICS.counter(
     "classifeed_pictures_results_total",
@@ -40,9 +40,10 @@ COPIES: Final = METRICS.counter(
 )
 LOADS: Final = METRICS.counter(
     "classifeed_pictures_loads_total",
-    "Downloads and copies with new sizes by their result: OK, or the code of the failure.",
+    "Downloads and copies with new sizes by their result: OK, UNCHANGED (a refresh found the same picture), or the "
+    "code of the failure.",
     unit="loads",
-    labels={"code": "OK, or the code of the failure"},
+    labels={"code": "OK, UNCHANGED, or the code of the failure"},
 )
 EVENTS: Final = METRICS.counter(
     "classifeed_pictures_events_total",

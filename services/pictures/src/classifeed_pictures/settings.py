@@ -57,6 +57,12 @@ class PicturesSettings(ServiceJobSettings):
         ge=0,
         description="How long after the first finding that a picture is unused a second one deletes it, in seconds.",
     )
+    refresh_days: float = Field(
+        default=30,
+        ge=0,
+        description="How long a held picture is not requested of its host again, at least, in days; 0: it never is. "
+        "A host that promises a longer time is believed, up to four times this one; up to half is added by chance.",
+    )
     waiting_days: int = Field(
         default=90, ge=1, description="How long requests are kept whose pictures could not be had, in days."
     )

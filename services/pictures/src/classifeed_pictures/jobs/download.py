@@ -17,6 +17,8 @@ from classifeed_pictures.jobs.orders import OrderArgs
 QUEUE: Final = "pictures.download"
 TASK: Final = "pictures.download"
 _LONGEST_S: Final = 300.0
+_PRIORITY: Final = 100
+_REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes first
 _SHORTEST_PAUSE_S: Final = 0.5
 
 
@@ -29,6 +31,7 @@ async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOr
             args=OrderArgs.of(order).model_dump(),
             idempotency_key=key,
             partition_key=_host_of(order.url),
+            priority=_REFRESH_PRIORITY if order.HasField("held") else _PRIORITY,
         )
         for order in orders
         if (key := f"download/{order.url_hash.hex()}/{order.attempt}")
@@ -53,11 +56,11 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
         """Download it, store it, and report what came of it."""
         order = DownloadOrder.FromString(args.message)
         try:
-            outcome = await download(order, begin=ctx.guarded_transaction)
+            loading = await download(order, begin=ctx.guarded_transaction)
         except HostPaused as paused:
             raise Snooze(max(paused.wait_s, _SHORTEST_PAUSE_S)) from paused
         async with ctx.guarded_transaction() as tx:
-            await reporter.report(tx, order, outcome)
+            await reporter.report(tx, order, loading.outcome, fresh_for_s=loading.fresh_for_s)
 
 
 def _host_of(url: str) -> str:

@@ -45,6 +45,8 @@ pictures = Table(
     Column("retry_at", DateTime(timezone=True)),
     Column("delete_mark_at", DateTime(timezone=True)),
     Column("requested_at", DateTime(timezone=True)),
+    # When its host is requested again whether it has changed; next_attempt_at is no later.
+    Column("refresh_at", DateTime(timezone=True)),
     # HoldingRecords: what each namespace keeps.
     Column("holdings", LargeBinary, nullable=False),
 )
@@ -70,6 +72,19 @@ requests_in_flight = Table(
 )
 Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt = 0"))
 Index("requests_in_flight_failed", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt > 0"))
+
+# Requests that a picture has settled: they hear of the picture that takes its place.
+settled_requests = Table(
+    "settled_requests",
+    metadata,
+    Column("url_hash", LargeBinary, primary_key=True),
+    # 16 bytes of BLAKE2b over the rest: the key is short, whatever recipients write.
+    Column("request_hash", LargeBinary, primary_key=True),
+    Column("namespace", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("requested_url", Text, nullable=False),
+)
 
 namespaces = Table(
     "namespaces",
