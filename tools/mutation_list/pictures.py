@@ -13,6 +13,9 @@ _COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
 _PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
 _BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
 _METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
+_REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
+_ORDERING: Final = f"{PICTURES}/domain/ordering.py"
+_ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 
 MUTATIONS: Final = (
@@ -30,8 +33,8 @@ MUTATIONS: Final = (
         "download-for-each-request",
         "Pictures",
         "A URL that is being downloaded is downloaded once more for each request.",
-        _LIFE,
-        before="        if holding.info is not None or self._is_under_way(holding):\n            return\n"
+        _ORDERING,
+        before="        if holding.info is not None or self.is_under_way(holding):\n            return\n"
         "        if holding.retry_at",
         after="        if holding.info is not None:\n            return\n"
         "        holding.ordered_at = None\n"
@@ -142,5 +145,72 @@ MUTATIONS: Final = (
         before="if not process.is_usable:",
         after="if process.is_usable:",
         tests=(f"{_METRICS}::test_pictures_and_processes_by_what_became_of_them",),
+    ),
+    Mutation(
+        "refresh-before-its-time",
+        "Pictures",
+        "Each pass requests every stored picture of its host.",
+        _ORDERING,
+        before="if state.refresh_at is None or self._now < state.refresh_at:",
+        after="if state.refresh_at is None:",
+        tests=(f"{_REFRESHING}::test_a_held_picture_is_refreshed_once_its_time_has_come",),
+    ),
+    Mutation(
+        "change-not-reported",
+        "Pictures",
+        "A picture changes at its host, and offers show the address of the old one, which is deleted.",
+        _LIFE,
+        before="        if held is not None and is_news(held, info):",
+        after="        if held is None:",
+        tests=(
+            f"{_REFRESHING}::test_a_change_goes_to_those_who_know_the_old_one_once",
+            f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",
+        ),
+    ),
+    Mutation(
+        "same-bytes-are-news",
+        "Pictures",
+        "All offers are published again whenever a host sends another entity tag with the same picture.",
+        f"{PICTURES}/domain/refreshing.py",
+        before="return is_other(held, info) or list(held.sizes) != list(info.sizes)",
+        after="return held != info",
+        tests=(f"{_REFRESHING}::test_the_same_bytes_again_are_no_news",),
+    ),
+    Mutation(
+        "settled-requests-forgotten",
+        "Pictures",
+        "Whoever waited for a picture never hears of its change.",
+        f"{PICTURES}/app/process_events.py",
+        before="[*((place[0], request) for place, request in taken), *known]",
+        after="known",
+        tests=(f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",),
+    ),
+    Mutation(
+        "held-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes pictures that offers show.",
+        f"{PICTURES}/app/check_stored.py",
+        before="return held is None or (held.group_id, held.name) != (row.address.group_id, row.address.name)",
+        after="return True",
+        tests=(f"{_ORPHANS}::test_orphans_go_and_held_and_young_ones_stay",),
+    ),
+    Mutation(
+        "young-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes what a download has just stored, before its result arrives.",
+        f"{PICTURES}/store/orphans.sql",
+        before="       s.stored_at < statement_timestamp() - %(grace_s)s * interval '1 second' AS is_old\n"
+        "FROM stored_pictures s\n",
+        after="       true AS is_old\nFROM stored_pictures s\n",
+        tests=(f"{_ORPHANS}::test_orphans_go_and_held_and_young_ones_stay",),
+    ),
+    Mutation(
+        "awaited-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes a picture whose result waits in a queue for longer than a day.",
+        f"{PICTURES}/app/check_stored.py",
+        before="    if holding.ordered_at is not None:\n        return False\n",
+        after="",
+        tests=(f"{_ORPHANS}::test_what_a_result_may_be_about_stays_until_it_is_there",),
     ),
 )

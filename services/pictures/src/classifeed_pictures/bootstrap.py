@@ -52,6 +52,7 @@ from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
 from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import download, event_files, resize
+from classifeed_pictures.jobs.check_stored import CheckStoredJob
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
 from classifeed_pictures.rpc.picture_service import picture_servicer
@@ -223,6 +224,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),
             CompareJob(comparer_of(base), settings.compare_s),
+            CheckStoredJob(),
             *blob_upkeep(SERVICE, base.database, base.blobs, on_damaged=partial(refetch_damaged, outbox=base.outbox)),
         ],
         own_schedules=[event_files.event_files_schedule(settings.event_files_s)],

@@ -75,6 +75,12 @@ MARKS: Final = METRICS.counter(
     unit="marks",
     labels={"change": ("set", "cleared", "deleted")},
 )
+ORPHANS: Final = METRICS.counter(
+    "classifeed_pictures_orphans_total",
+    "Stored pictures that no state held, and that were removed: a downloader was killed before it reported them, and "
+    "the next download brought others. The log names them.",
+    unit="pictures",
+)
 STORED_PICTURES: Final = METRICS.gauge(
     "classifeed_pictures_stored_pictures", "Stored pictures, by namespace.", unit="pictures", labels=_NAMESPACE
 )

@@ -11,7 +11,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import rows_handled, scanned_tables
-from classifeed_pictures.store import namespaces, requests, settled, states, stored
+from classifeed_pictures.store import namespaces, orphans, requests, settled, states, stored
 from classifeed_pictures.store.tables import metadata
 
 ROWS = 20_000
@@ -81,12 +81,25 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "forget_settled_namespaces": (settled.SQL, PLACES),
     "forget_all_settled": (settled.SQL, {"url_hashes": HASHES}),
     "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),
+    "list_after": (orphans.SQL, ADDRESS | {"grace_s": 86400, "limit": BATCH}),
+    "share_states": (orphans.SQL, {"url_hashes": HASHES}),
+    "lock_orphans": (
+        orphans.SQL,
+        {
+            "namespaces": ["offers"] * BATCH,
+            "group_ids": [n % 100 for n in range(101, 101 + BATCH)],
+            "names": [str(n) for n in range(101, 101 + BATCH)],
+            "attempts": [1] * BATCH,
+            "grace_s": 86400,
+        },
+    ),
     "find_stored": (stored.SQL, ADDRESS),
     "lock_stored": (stored.SQL, ADDRESS),
     "delete_stored": (stored.SQL, ADDRESS | {"attempt": 1}),
     "find_namespace": (namespaces.SQL, {"name": "offers"}),
 }
-PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries is not stored.SQL} - {"list_due"}
+_OF_JOBS = (stored.SQL, orphans.SQL)
+PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries not in _OF_JOBS} - {"list_due"}
 PREPARED = {"find_stored", "lock_stored", "delete_stored", "find_namespace"}
 
 

@@ -19,7 +19,7 @@ VALUES (%(namespace)s, %(group_id)s, %(name)s, %(url_hash)s, %(attempt)s, %(cont
         %(total_bytes)s, %(info)s, %(pieces)s)
 ON CONFLICT (namespace, group_id, name) DO UPDATE
 SET attempt = greatest(stored_pictures.attempt, EXCLUDED.attempt), info = EXCLUDED.info, pieces = EXCLUDED.pieces,
-    total_bytes = EXCLUDED.total_bytes
+    total_bytes = EXCLUDED.total_bytes, stored_at = clock_timestamp()
 
 -- name: delete_stored
 DELETE FROM stored_pictures
