@@ -160,8 +160,8 @@ MUTATIONS: Final = (
         "Pictures",
         "A picture changes at its host, and offers show the address of the old one, which is deleted.",
         _LIFE,
-        before="        if held is not None and is_news(held, info):",
-        after="        if held is None:",
+        before="        if was_withdrawn or (held is not None and is_news(held, info)):",
+        after="        if was_withdrawn:",
         tests=(
             f"{_REFRESHING}::test_a_change_goes_to_those_who_know_the_old_one_once",
             f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",
@@ -198,10 +198,9 @@ MUTATIONS: Final = (
         "young-picture-removed-as-orphan",
         "Pictures",
         "The daily pass removes what a download has just stored, before its result arrives.",
-        f"{PICTURES}/store/orphans.sql",
-        before="       s.stored_at < statement_timestamp() - %(grace_s)s * interval '1 second' AS is_old\n"
-        "FROM stored_pictures s\n",
-        after="       true AS is_old\nFROM stored_pictures s\n",
+        f"{PICTURES}/app/check_stored.py",
+        before="GRACE_S: Final = 86400.0",
+        after="GRACE_S: Final = 0.0",
         tests=(f"{_ORPHANS}::test_orphans_go_and_held_and_young_ones_stay",),
     ),
     Mutation(

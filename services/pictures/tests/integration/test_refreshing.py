@@ -104,6 +104,25 @@ async def test_a_picture_that_its_host_lost_stays(service: Service, host: Pictur
     assert host.count("/1.jpg") == 2
 
 
+async def test_a_picture_that_may_not_be_shown_is_not_kept(service: Service, host: PictureHost) -> None:
+    url = host.put("/1.jpg", jpeg())
+    await service.request([url])
+    [old] = await service.results(1)
+    host.headers["X-Robots-Tag"] = "noimageindex"
+    await service.rows(_DUE)
+    [withdrawn] = await service.results(1)
+    assert (withdrawn.reference, withdrawn.failure.code) == ("0", "PICTURE_NOINDEX")
+    assert withdrawn.attempt > old.attempt
+
+    async def is_gone() -> bool:
+        return await service.rows("SELECT count(*) FROM stored_pictures") == [(0,)]
+
+    await until(is_gone)
+    await service.request([host.put("/2.jpg", jpeg(2))], prefix="other-")
+    [refused] = await service.results(1)
+    assert (refused.reference, refused.failure.code) == ("other-0", "PICTURE_NOINDEX")
+
+
 class TestWithoutRefreshes:
     @pytest.fixture
     def options(self) -> dict[str, Any]:

@@ -81,7 +81,7 @@ class Fetched:
         http_status: Of the response.
         content_type: As the server wrote it; empty when it sent none. Servers lie.
         cache_control: As the server wrote it, several joined by commas; empty when it sent none.
-        robots_tag: What `X-Robots-Tag` said, likewise.
+        robots_tag: What `X-Robots-Tag` said, a line for each; what a line says of one robot ends with it.
     """
 
     sha256: str

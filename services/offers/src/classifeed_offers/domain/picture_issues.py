@@ -41,6 +41,10 @@ WORDS: Final = {
         "The server of the picture keeps us out",
         "Make the picture public, and let our downloads through the protection of the site.",
     ),
+    "PICTURE_NOINDEX": _Words(
+        "The server of the picture forbids that searches show it",
+        "Remove noimageindex, noindex and none from the header X-Robots-Tag of the picture, or give another link.",
+    ),
     FAILED: _Words(
         "The picture could not be loaded", "Check that a browser shows the picture at the link without a password."
     ),
@@ -65,9 +69,9 @@ CODES: Final = _by_failure(
     ),
     PICTURE_REFUSED_ADDRESS="ADDRESS_REFUSED URL_INVALID URL_SCHEME URL_PORT URL_HAS_CREDENTIALS",
     PICTURE_BLOCKED=(
-        "HTTP_UNAUTHORIZED HTTP_FORBIDDEN HTTP_TOO_MANY_REQUESTS HTTP_CLIENT_ERROR PICTURE_ROBOTS_DISALLOWED "
-        "PICTURE_NOINDEX"
+        "HTTP_UNAUTHORIZED HTTP_FORBIDDEN HTTP_TOO_MANY_REQUESTS HTTP_CLIENT_ERROR PICTURE_ROBOTS_DISALLOWED"
     ),
+    PICTURE_NOINDEX="PICTURE_NOINDEX",
 )
 
 

@@ -6,6 +6,7 @@ import tempfile
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder, Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
@@ -20,6 +21,7 @@ from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.namespaces import Namespace
 from classifeed_pictures.domain.refreshing import promised_s
+from classifeed_pictures.domain.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.store.namespaces import find_namespace
 
 
@@ -88,6 +90,8 @@ class PictureDownloader:
                 fetched = await self._fetcher.fetch(request, path)
             except FetchFailed as failed:
                 return Loading(self._failure(failed))
+            if forbids_showing(fetched.robots_tag):
+                return Loading(_not_to_be_shown(fetched.final_url))
             fresh_for_s = promised_s(fetched.cache_control)
             if isinstance(fetched, NotModified) or (order.HasField("held") and _is_same(fetched, order.held)):
                 unchanged = Unchanged(source_etag=fetched.etag, source_last_modified=fetched.last_modified)
@@ -111,6 +115,15 @@ class PictureDownloader:
         if failed.retry_after_s is not None:
             failure.retry_time.FromDatetime(self._clock.now() + timedelta(seconds=failed.retry_after_s))
         return failure
+
+
+def _not_to_be_shown(url: str) -> LoadFailure:
+    host = urlsplit(url).hostname
+    return LoadFailure(
+        code=NOINDEX,
+        message=f"{host} forbids by X-Robots-Tag that searches show the picture. Remove noimageindex, noindex and none "
+        "from that header of the picture.",
+    )
 
 
 def _is_same(fetched: Fetched, held: PictureInfo) -> bool:

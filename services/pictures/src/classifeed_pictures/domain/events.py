@@ -155,8 +155,8 @@ class Effects:
         remembered: Requests to store, with the attempt whose failure was reported; 0: none was.
         forgotten: Namespaces whose stored requests nobody needs any more; "" means all of them. They go before
             `remembered` is stored.
-        changed: What namespaces keep in place of another picture, by namespace: for all whose stored requests were
-            settled with that one. Read before `forgotten` takes them.
+        changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
+            whose stored requests were settled with that one. Read before `forgotten` takes them.
         settled: Requests that were settled with a picture: they are stored, to hear when it changes.
     """
 

@@ -26,6 +26,7 @@ from classifeed_pictures.domain.ordering import Ordering
 from classifeed_pictures.domain.refreshing import is_news, is_other
 from classifeed_pictures.domain.reporting import forget, report, report_change
 from classifeed_pictures.domain.retries import OF_THE_NAMESPACE, SOURCE_GONE, earliest_attempt, is_lasting, is_repeated
+from classifeed_pictures.domain.robots_tags import NOINDEX
 from classifeed_pictures.domain.states import Holding, State
 
 
@@ -147,6 +148,7 @@ class Lifecycle:
             return
         if held is not None and is_other(held, info):
             self.effects.orders.append(Delete(held, holding.info_attempt))
+        was_withdrawn = held is None and holding.info_attempt > 0
         holding.info, holding.info_attempt = info, attempt
         holding.failure, holding.retry_at = None, None
         if attempt >= holding.attempt:
@@ -154,7 +156,7 @@ class Lifecycle:
         state.attempt = max(state.attempt, attempt)
         state.failure, state.failed_attempts, state.retry_at = None, 0, None
         self._is_changed = True
-        if held is not None and is_news(held, info):
+        if was_withdrawn or (held is not None and is_news(held, info)):
             report_change(self.effects, info.namespace, attempt, info)
         report(self.effects, info.namespace, attempt, info)
         if not holding.is_copy or state.refresh_at is None:
@@ -178,6 +180,8 @@ class Lifecycle:
         holding.ordered_at = None
         state.attempt = max(state.attempt, event.attempt)
         self._is_changed = True
+        if failure.code == NOINDEX:
+            self._withdraw(state, failure, event.attempt)
         if holding.info is not None:
             if not holding.is_copy:
                 self._not_refreshed(state, failure)
@@ -194,6 +198,16 @@ class Lifecycle:
                     if other.info is None:
                         report(self.effects, namespace, event.attempt, failure)
         self._ordering.schedule(state)
+
+    def _withdraw(self, state: State, failure: LoadFailure, attempt: int) -> None:
+        """Delete what is held, and tell those who show it: its host forbids that now."""
+        for namespace, holding in state.holdings.items():
+            if holding.info is None:
+                continue
+            self.effects.orders.append(Delete(holding.info, max(holding.attempt, holding.info_attempt)))
+            holding.info, holding.first_attempt = None, self._ordering.lowest_attempt(state)
+            report_change(self.effects, namespace, attempt, failure)
+        self._ordering.plan_refresh(state)
 
     def _note_failure(self, state: State, failure: LoadFailure) -> None:
         state.failure, state.failed_attempts = failure, state.failed_attempts + 1

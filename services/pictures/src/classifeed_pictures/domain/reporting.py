@@ -23,13 +23,13 @@ def report(effects: Effects, namespace: str, attempt: int, result: PictureInfo |
             effects.remembered[key] = (request, attempt)
 
 
-def report_change(effects: Effects, namespace: str, attempt: int, info: PictureInfo) -> None:
-    """Give another picture to all whose requests a namespace has settled, the stored ones too."""
+def report_change(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
+    """Give what takes the place of a picture to all whose requests a namespace has settled, the stored ones too."""
     if namespace not in effects.forgotten:
-        effects.changed[namespace] = WaitingResult(attempt, info)
+        effects.changed[namespace] = WaitingResult(attempt, result)
     for request in effects.settled:
         if request.namespace == namespace:
-            effects.results.append(RequestResult(request, attempt, info))
+            effects.results.append(RequestResult(request, attempt, result))
 
 
 def forget(effects: Effects, namespace: str) -> None:

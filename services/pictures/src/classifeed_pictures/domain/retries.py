@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
+from classifeed_pictures.domain.robots_tags import NOINDEX
 
 SOURCE_GONE: Final = "PICTURE_SOURCE_GONE"
 """A copy found that its source is not stored any more: the picture is downloaded instead."""
@@ -74,7 +75,6 @@ _NEVER: Final = frozenset(
         "PICTURE_TOO_MUCH_MEMORY",
         "PICTURE_DECODE_TIMEOUT",
         "PICTURE_UNSUPPORTED",
-        "PICTURE_NOINDEX",
     }
 )
 _RARE: Final = frozenset(
@@ -94,6 +94,7 @@ _RARE: Final = frozenset(
         "ENCODING_UNKNOWN",
         "ENCODING_BROKEN",
         "PICTURE_ROBOTS_DISALLOWED",
+        NOINDEX,
         *OF_THE_NAMESPACE,
     }
 )

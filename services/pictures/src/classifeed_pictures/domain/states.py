@@ -24,7 +24,7 @@ class Holding:
         ordered_at: When it was given; None: nothing is on its way.
         is_copy: Whether it is a copy from another namespace.
         info: The picture; None: not kept yet.
-        info_attempt: Attempt that brought it.
+        info_attempt: Attempt that brought it, or the one that its host has forbidden since; 0: there was none.
         failure: Why this namespace alone does not get it, such as its quota.
         retry_at: When that may be tried again.
     """

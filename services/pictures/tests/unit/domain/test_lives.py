@@ -12,12 +12,20 @@ from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import Copy, Delete, Download, Event
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
+from classifeed_pictures.domain.robots_tags import NOINDEX
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, Life, info
 
 LIVES = 2_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
 NAMESPACES = ("offers", "shops", "maps")
-FAILURES = (NOT_FOUND, HOST_DOWN, GONE, LoadFailure(code=QUOTA_EXCEEDED), LoadFailure(code=SOURCE_GONE))
+FAILURES = (
+    NOT_FOUND,
+    HOST_DOWN,
+    GONE,
+    LoadFailure(code=NOINDEX),
+    LoadFailure(code=QUOTA_EXCEEDED),
+    LoadFailure(code=SOURCE_GONE),
+)
 
 
 class World:

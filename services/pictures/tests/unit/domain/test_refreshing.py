@@ -11,6 +11,7 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Put, Request
 from classifeed_pictures.domain.refreshing import promised_s, refresh_time
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
+from classifeed_pictures.domain.robots_tags import NOINDEX
 
 from .lives import GONE, HASH, HOST_DOWN, NOT_FOUND, START, URL, Life, info
 
@@ -109,6 +110,21 @@ def test_another_namespace_gets_the_picture_though_its_refresh_failed(life: Life
     effects = life.happen(life.request("shops"))
     assert effects.results == []
     assert [type(order) for order in effects.orders] == [Copy]
+
+
+def test_what_its_host_forbids_to_show_is_deleted_and_comes_back_once_it_may(life: Life) -> None:
+    order = _refresh(life)
+    forbidden = LoadFailure(code=NOINDEX)
+    effects = life.happen(life.loaded(forbidden, order.attempt))
+    assert [type(order) for order in effects.orders] == [Delete]
+    assert effects.changed["offers"].result == forbidden
+    assert [found.result for found in life.happen(life.request(reference="2")).results] == [forbidden]
+    life.pass_time(days=1)
+    [again] = life.happen(life.look()).orders
+    assert isinstance(again, Download)
+    assert again.held is None
+    effects = life.happen(life.loaded(info(), again.attempt))
+    assert effects.changed["offers"].result == effects.waiting["offers"].result == info()
 
 
 def test_other_namespaces_get_the_change_by_a_copy(life: Life) -> None:

@@ -407,6 +407,16 @@ ISSUES: Final = _issues(
         "The server requires a password, limits how often it is read, or keeps programs or countries out.",
     ),
     IssueCode(
+        "PICTURE_NOINDEX",
+        WARNING,
+        PICTURE,
+        "The server of the picture forbids that searches show it",
+        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
+        "a picture whose response has no X-Robots-Tag with noimageindex, noindex or none",
+        "Remove noimageindex, noindex and none from the header X-Robots-Tag of the picture, or give another link.",
+        "The site, or the network that delivers its pictures, sends X-Robots-Tag with noimageindex, noindex or none.",
+    ),
+    IssueCode(
         "PICTURE_FAILED",
         WARNING,
         PICTURE,
