@@ -212,4 +212,25 @@ MUTATIONS: Final = (
         after="",
         tests=(f"{_ORPHANS}::test_what_a_result_may_be_about_stays_until_it_is_there",),
     ),
+    Mutation(
+        "forbidden-picture-shown",
+        "Pictures",
+        "A host forbids by X-Robots-Tag that searches show a picture, and it stays.",
+        _LIFE,
+        before="        if failure.code == NOINDEX:\n",
+        after="        if failure.code == '':\n",
+        tests=(f"{_REFRESHING}::test_what_its_host_forbids_to_show_is_deleted_and_comes_back_once_it_may",),
+    ),
+    Mutation(
+        "rules-of-a-host-read-by-all",
+        "Pictures",
+        "Each process and each download fetches the robots.txt of a host.",
+        f"{PICTURES}/store/robots.sql",
+        before="      AND (r.claimed_until IS NULL OR r.claimed_until <= clock_timestamp())\n",
+        after="",
+        tests=(
+            f"{PICTURES_TESTS}/integration/test_clean_up.py"
+            "::test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_it_alone",
+        ),
+    ),
 )

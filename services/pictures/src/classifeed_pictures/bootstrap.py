@@ -31,6 +31,7 @@ from classifeed_domain.topics import (
 from classifeed_jobs import Registry
 from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
+from classifeed_pictures.app.check_robots import RobotsChecker
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
@@ -94,7 +95,9 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     )
     rules = lifecycle_rules(settings)
     store = PictureStorer(database, base.blobs, clock)
-    jobs = jobs_of(base, tasks_of(base, PictureDownloader(database, base.fetcher, base.decoder, store, clock)))
+    robots = RobotsChecker(database, base.fetcher) if settings.obey_robots else None
+    downloader = PictureDownloader(database, base.fetcher, base.decoder, store, clock, check_robots=robots)
+    jobs = jobs_of(base, tasks_of(base, downloader))
     put = PicturePutter(database, outbox, base.decoder, store, canonical_rules=base.canonical_rules, rules=rules)
     sharder = resharder.Resharder(base.producer, base.letters, current_rules=base.canonical_rules)
     sharding = consumer_of(base, resharder.GROUP, resharder.TOPICS, sharder.handle)

@@ -97,6 +97,10 @@ class PicturesSettings(ServiceJobSettings):
     host_highest_rate: float = Field(
         default=20, gt=0, description="Requests a second to a host that responds well, over all processes, at most."
     )
+    obey_robots: bool = Field(
+        default=False,
+        description="Whether only those pictures are downloaded that the robots.txt of their host allows to programs.",
+    )
     allow_loopback: bool = Field(
         default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."
     )

@@ -15,6 +15,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_pictures.app.check_robots import RobotsChecker
 from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source
@@ -47,6 +48,7 @@ class PictureDownloader:
         decode: decodes what came.
         store: stores it.
         clock: says when hosts may be requested again.
+        check_robots: says what hosts allow programs to fetch; None: that is not obeyed.
         folder: for files on their way.
     """
 
@@ -59,6 +61,7 @@ class PictureDownloader:
         clock: Clock,
         *,
         folder: Path | None = None,
+        check_robots: RobotsChecker | None = None,
     ) -> None:
         self._database = database
         self._fetcher = fetcher
@@ -66,6 +69,7 @@ class PictureDownloader:
         self._store = store
         self._clock = clock
         self._folder = folder
+        self._check_robots = check_robots
 
     async def __call__(self, order: DownloadOrder, *, begin: Begin | None = None) -> Loading:
         """Return the stored picture, why there is none, or that the host still has the one that is held.
@@ -77,12 +81,16 @@ class PictureDownloader:
             begin: begins the transaction that notes the picture; None: one of the database.
 
         Raises:
+            RulesPending: the robots.txt of the host is being fetched; download it soon.
+            HostPaused: the host is not to be requested for a while.
             Unavailable: the object store or the database does not answer; download it again.
         """
         async with self._database.transaction() as tx:
             namespace = await find_namespace(tx, order.namespace)
         if namespace is None:
             return Loading(unknown_namespace(order.namespace))
+        if self._check_robots is not None and (refusal := await self._check_robots(order.url)) is not None:
+            return Loading(refusal)
         request = FetchRequest(order.url, etag=order.held.source_etag, last_modified=order.held.source_last_modified)
         with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:
             path = Path(folder) / "picture"

@@ -16,6 +16,10 @@ QUOTA_EXCEEDED: Final = "PICTURE_QUOTA_EXCEEDED"
 """The namespace may keep no more."""
 NAMESPACE_UNKNOWN: Final = "PICTURE_NAMESPACE_UNKNOWN"
 """There is no such namespace."""
+ROBOTS_DISALLOWED: Final = "PICTURE_ROBOTS_DISALLOWED"
+"""The host keeps programs from the picture by its robots.txt."""
+ROBOTS_UNREACHABLE: Final = "PICTURE_ROBOTS_UNREACHABLE"
+"""The robots.txt of the host cannot be read for now."""
 OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
 """Failures of a namespace alone: others may get the picture."""
 
@@ -93,7 +97,7 @@ _RARE: Final = frozenset(
         "REDIRECT_LIMIT",
         "ENCODING_UNKNOWN",
         "ENCODING_BROKEN",
-        "PICTURE_ROBOTS_DISALLOWED",
+        ROBOTS_DISALLOWED,
         NOINDEX,
         *OF_THE_NAMESPACE,
     }

@@ -10,6 +10,7 @@ from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
 from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
+from classifeed_pictures.app.check_robots import RulesPending
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.jobs.orders import OrderArgs
@@ -20,6 +21,7 @@ _LONGEST_S: Final = 300.0
 _PRIORITY: Final = 100
 _REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes first
 _SHORTEST_PAUSE_S: Final = 0.5
+_PENDING_S: Final = 1.0
 
 
 async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOrder]) -> None:
@@ -59,6 +61,8 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
             loading = await download(order, begin=ctx.guarded_transaction)
         except HostPaused as paused:
             raise Snooze(max(paused.wait_s, _SHORTEST_PAUSE_S)) from paused
+        except RulesPending as pending:
+            raise Snooze(_PENDING_S) from pending
         async with ctx.guarded_transaction() as tx:
             await reporter.report(tx, order, loading.outcome, fresh_for_s=loading.fresh_for_s)
 

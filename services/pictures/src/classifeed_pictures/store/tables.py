@@ -129,6 +129,20 @@ stored_pictures = Table(
 )
 Index("stored_pictures_url", stored_pictures.c.url_hash)
 
+# What hosts allow programs to fetch (robots.txt), where that is obeyed.
+robots_rules = Table(
+    "robots_rules",
+    metadata,
+    # <scheme>://<host>:<port>
+    Column("origin", Text, primary_key=True),
+    Column("rules", Text),
+    Column("is_reachable", Boolean, nullable=False, server_default=text("true")),
+    Column("fresh_until", DateTime(timezone=True)),
+    # One process fetches them until then.
+    Column("claimed_until", DateTime(timezone=True)),
+)
+Index("robots_rules_age", robots_rules.c.fresh_until)
+
 comparisons = Table(
     "comparisons",
     metadata,

@@ -417,6 +417,16 @@ ISSUES: Final = _issues(
         "The site, or the network that delivers its pictures, sends X-Robots-Tag with noimageindex, noindex or none.",
     ),
     IssueCode(
+        "PICTURE_ROBOTS_DISALLOWED",
+        WARNING,
+        PICTURE,
+        "The robots.txt of the server keeps us from the picture",
+        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
+        "a picture that the robots.txt of its server allows to programs",
+        "Allow the path of the picture for Classifeed in the robots.txt of its server, or give another link.",
+        "A rule of robots.txt for all programs, or for Classifeed, disallows the path of the picture.",
+    ),
+    IssueCode(
         "PICTURE_FAILED",
         WARNING,
         PICTURE,

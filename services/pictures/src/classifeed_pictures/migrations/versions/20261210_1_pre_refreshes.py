@@ -1,4 +1,4 @@
-"""Refreshes of held pictures, and who hears of their changes."""
+"""Refreshes of held pictures, who hears of their changes, and what hosts allow programs to fetch."""
 
 from alembic import op
 
@@ -22,3 +22,15 @@ def upgrade() -> None:
         )
         """
     )
+    op.execute(
+        """
+        CREATE TABLE robots_rules (
+            origin text PRIMARY KEY,
+            rules text,
+            is_reachable boolean NOT NULL DEFAULT true,
+            fresh_until timestamptz,
+            claimed_until timestamptz
+        )
+        """
+    )
+    op.execute("CREATE INDEX robots_rules_age ON robots_rules (fresh_until)")
