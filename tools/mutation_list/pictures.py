@@ -17,6 +17,9 @@ _STEPS: Final = f"{PICTURES_TESTS}/integration/keys/test_rekeying_steps.py::test
 _MOVING: Final = f"{PICTURES_TESTS}/unit/domain/test_moving.py"
 _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
+_REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
+_ORDERING: Final = f"{PICTURES}/domain/ordering.py"
+_ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 
 MUTATIONS: Final = (
@@ -34,8 +37,8 @@ MUTATIONS: Final = (
         "download-for-each-request",
         "Pictures",
         "A URL that is being downloaded is downloaded once more for each request.",
-        _LIFE,
-        before="        if holding.info is not None or self._is_under_way(holding):\n            return\n"
+        _ORDERING,
+        before="        if holding.info is not None or self.is_under_way(holding):\n            return\n"
         "        if holding.retry_at",
         after="        if holding.info is not None:\n            return\n"
         "        holding.ordered_at = None\n"
@@ -221,5 +224,90 @@ MUTATIONS: Final = (
         before="similarity_key(picture.info.perceptual_hash)",
         after="None",
         tests=(f"{_SIMILAR}/test_similar_rows.py::test_what_is_found_is_what_is_stored_after_concurrent_changes",),
+        "refresh-before-its-time",
+        "Pictures",
+        "Each pass requests every stored picture of its host.",
+        _ORDERING,
+        before="if state.refresh_at is None or self._now < state.refresh_at:",
+        after="if state.refresh_at is None:",
+        tests=(f"{_REFRESHING}::test_a_held_picture_is_refreshed_once_its_time_has_come",),
+    ),
+    Mutation(
+        "change-not-reported",
+        "Pictures",
+        "A picture changes at its host, and offers show the address of the old one, which is deleted.",
+        _LIFE,
+        before="        if was_withdrawn or (held is not None and is_news(held, info)):",
+        after="        if was_withdrawn:",
+        tests=(
+            f"{_REFRESHING}::test_a_change_goes_to_those_who_know_the_old_one_once",
+            f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",
+        ),
+    ),
+    Mutation(
+        "same-bytes-are-news",
+        "Pictures",
+        "All offers are published again whenever a host sends another entity tag with the same picture.",
+        f"{PICTURES}/domain/refreshing.py",
+        before="return is_other(held, info) or list(held.sizes) != list(info.sizes)",
+        after="return held != info",
+        tests=(f"{_REFRESHING}::test_the_same_bytes_again_are_no_news",),
+    ),
+    Mutation(
+        "settled-requests-forgotten",
+        "Pictures",
+        "Whoever waited for a picture never hears of its change.",
+        f"{PICTURES}/app/process_events.py",
+        before="[*((place[0], request) for place, request in taken), *known]",
+        after="known",
+        tests=(f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",),
+    ),
+    Mutation(
+        "held-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes pictures that offers show.",
+        f"{PICTURES}/app/check_stored.py",
+        before="return held is None or (held.group_id, held.name) != (row.address.group_id, row.address.name)",
+        after="return True",
+        tests=(f"{_ORPHANS}::test_orphans_go_and_held_and_young_ones_stay",),
+    ),
+    Mutation(
+        "young-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes what a download has just stored, before its result arrives.",
+        f"{PICTURES}/app/check_stored.py",
+        before="GRACE_S: Final = 86400.0",
+        after="GRACE_S: Final = 0.0",
+        tests=(f"{_ORPHANS}::test_orphans_go_and_held_and_young_ones_stay",),
+    ),
+    Mutation(
+        "awaited-picture-removed-as-orphan",
+        "Pictures",
+        "The daily pass removes a picture whose result waits in a queue for longer than a day.",
+        f"{PICTURES}/app/check_stored.py",
+        before="    if holding.ordered_at is not None:\n        return False\n",
+        after="",
+        tests=(f"{_ORPHANS}::test_what_a_result_may_be_about_stays_until_it_is_there",),
+    ),
+    Mutation(
+        "forbidden-picture-shown",
+        "Pictures",
+        "A host forbids by X-Robots-Tag that searches show a picture, and it stays.",
+        _LIFE,
+        before="        if failure.code == NOINDEX:\n",
+        after="        if failure.code == '':\n",
+        tests=(f"{_REFRESHING}::test_what_its_host_forbids_to_show_is_deleted_and_comes_back_once_it_may",),
+    ),
+    Mutation(
+        "rules-of-a-host-read-by-all",
+        "Pictures",
+        "Each process and each download fetches the robots.txt of a host.",
+        f"{PICTURES}/store/robots.sql",
+        before="      AND (r.claimed_until IS NULL OR r.claimed_until <= clock_timestamp())\n",
+        after="",
+        tests=(
+            f"{PICTURES_TESTS}/integration/test_clean_up.py"
+            "::test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_it_alone",
+        ),
     ),
 )

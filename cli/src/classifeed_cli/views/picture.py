@@ -129,6 +129,8 @@ def status_words(state: PictureState) -> str:
 
 
 def _next_words(state: PictureState) -> str:
+    if state.HasField("refresh_time") and state.next_attempt_time == state.refresh_time:
+        return f"refresh at {time_words(state.refresh_time)} at the earliest"
     if state.HasField("next_attempt_time"):
         return f"attempt at {time_words(state.next_attempt_time)} at the earliest"
     if state.HasField("last_failure") and not state.pictures:

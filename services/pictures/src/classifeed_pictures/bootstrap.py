@@ -31,6 +31,7 @@ from classifeed_domain.topics import (
 from classifeed_jobs import Registry
 from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
+from classifeed_pictures.app.check_robots import RobotsChecker
 from classifeed_pictures.app.clean_up import pictures_clean_up
 from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
@@ -49,13 +50,14 @@ from classifeed_pictures.app.take_event_file import EventFileTaker
 from classifeed_pictures.base import Base
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.consumers import copies, downloads, events, resharder
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
 from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import backup, download, event_files, resize
 from classifeed_pictures.jobs.backup import BackupJob
+from classifeed_pictures.jobs.check_stored import CheckStoredJob
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.fill_similarity_keys import FillSimilarityKeysJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
@@ -97,9 +99,11 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     relay = Relay(
         database, base.producer, Leases(database, process_holder(SERVICE), settings.lease_ttl_s), outbox=outbox
     )
-    rules = LifecycleRules(timedelta(seconds=settings.order_timeout_s), timedelta(seconds=settings.delete_after_s))
+    rules = lifecycle_rules(settings)
     store = PictureStorer(database, base.blobs, clock)
-    jobs = jobs_of(base, tasks_of(base, PictureDownloader(database, base.fetcher, base.decoder, store, clock)))
+    robots = RobotsChecker(database, base.fetcher) if settings.obey_robots else None
+    downloader = PictureDownloader(database, base.fetcher, base.decoder, store, clock, check_robots=robots)
+    jobs = jobs_of(base, tasks_of(base, downloader))
     put = PicturePutter(database, outbox, base.decoder, store, canonical_rules=base.canonical_rules, rules=rules)
     sharder = resharder.Resharder(base.producer, base.letters, current_rules=base.canonical_rules)
     sharding = consumer_of(base, resharder.GROUP, resharder.TOPICS, sharder.handle)
@@ -158,6 +162,15 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         on_start=base.start,
         on_stop=base.stop,
         policy=POLICY,
+    )
+
+
+def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
+    """Return the times of the life of a picture."""
+    return LifecycleRules(
+        order_timeout=timedelta(seconds=settings.order_timeout_s),
+        delete_after=timedelta(seconds=settings.delete_after_s),
+        refresh_after=timedelta(days=settings.refresh_days) if settings.refresh_days else None,
     )
 
 
@@ -260,6 +273,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
                 order_timeout_s=settings.order_timeout_s,
             ),
             BackupJob(backup_maker_of(base), settings.backup_s),
+            CheckStoredJob(),
             FillSimilarityKeysJob(),
             *blob_upkeep(
                 SERVICE,

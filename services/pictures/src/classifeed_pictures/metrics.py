@@ -23,7 +23,7 @@ ORDERS: Final = METRICS.counter(
     "Orders that followed from events. Those that wait are in `classifeed_jobs_live`, queues `pictures.download` and "
     "`pictures.resize`, and in `classifeed_consumer_partition_lag_records` of the topics of orders.",
     unit="orders",
-    labels={"kind": ("download", "copy", "delete")},
+    labels={"kind": ("download", "refresh", "copy", "delete")},
 )
 RESULTS: Final = METRICS.counter(
     "classifeed_pictures_results_total",
@@ -40,9 +40,10 @@ COPIES: Final = METRICS.counter(
 )
 LOADS: Final = METRICS.counter(
     "classifeed_pictures_loads_total",
-    "Downloads and copies with new sizes by their result: OK, or the code of the failure.",
+    "Downloads and copies with new sizes by their result: OK, UNCHANGED (a refresh found the same picture), or the "
+    "code of the failure.",
     unit="loads",
-    labels={"code": "OK, or the code of the failure"},
+    labels={"code": "OK, UNCHANGED, or the code of the failure"},
 )
 EVENTS: Final = METRICS.counter(
     "classifeed_pictures_events_total",
@@ -73,6 +74,12 @@ MARKS: Final = METRICS.counter(
     "deleted. Files that were deleted are `classifeed_blobs_deleted_total`.",
     unit="marks",
     labels={"change": ("set", "cleared", "deleted")},
+)
+ORPHANS: Final = METRICS.counter(
+    "classifeed_pictures_orphans_total",
+    "Stored pictures that no state held, and that were removed: a downloader was killed before it reported them, and "
+    "the next download brought others. The log names them.",
+    unit="pictures",
 )
 STORED_PICTURES: Final = METRICS.gauge(
     "classifeed_pictures_stored_pictures", "Stored pictures, by namespace.", unit="pictures", labels=_NAMESPACE

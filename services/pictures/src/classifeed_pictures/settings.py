@@ -57,6 +57,12 @@ class PicturesSettings(ServiceJobSettings):
         ge=0,
         description="How long after the first finding that a picture is unused a second one deletes it, in seconds.",
     )
+    refresh_days: float = Field(
+        default=30,
+        ge=0,
+        description="How long a held picture is not requested of its host again, at least, in days; 0: it never is. "
+        "A host that promises a longer time is believed, up to four times this one; up to half is added by chance.",
+    )
     waiting_days: int = Field(
         default=90, ge=1, description="How long requests are kept whose pictures could not be had, in days."
     )
@@ -101,6 +107,10 @@ class PicturesSettings(ServiceJobSettings):
     )
     host_highest_rate: float = Field(
         default=20, gt=0, description="Requests a second to a host that responds well, over all processes, at most."
+    )
+    obey_robots: bool = Field(
+        default=False,
+        description="Whether only those pictures are downloaded that the robots.txt of their host allows to programs.",
     )
     allow_loopback: bool = Field(
         default=False, description="Whether pictures may be downloaded from this machine; for tests and demos."

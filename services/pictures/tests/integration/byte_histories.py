@@ -23,7 +23,8 @@ from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
-from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.domain.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.domain.states import State
 from classifeed_pictures.store.namespaces import put_namespace

@@ -28,7 +28,7 @@ from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.events import Request
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.records import unpack_holdings
 

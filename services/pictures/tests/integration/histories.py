@@ -16,7 +16,7 @@ from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.process_events import PictureEvents, process_events
 from classifeed_pictures.domain.events import Event, Loaded, Request
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.states import read_states
 

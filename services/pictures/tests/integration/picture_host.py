@@ -1,9 +1,11 @@
-"""A host of pictures on the loopback, which records every request with its time."""
+"""A host of pictures on the loopback, which records every request with its time, and heeds conditions."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
+import re
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -11,6 +13,7 @@ from dataclasses import dataclass, field
 
 from PIL import Image, ImageDraw
 
+_CONDITION = re.compile(rb"(?im)^If-None-Match: *([^\r]+)")
 Respond = Callable[[asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -36,6 +39,9 @@ class PictureHost:
     pictures: dict[str, bytes] = field(default_factory=dict)
     responses: dict[str, Respond] = field(default_factory=dict)
     requests: list[tuple[float, str]] = field(default_factory=list)
+    conditional: list[str] = field(default_factory=list)
+    has_etags: bool = True
+    headers: dict[str, str] = field(default_factory=dict)
     connections: set[asyncio.Task[None]] = field(default_factory=set)
 
     def url(self, path: str, host: str = "127.0.0.1") -> str:
@@ -61,18 +67,26 @@ class PictureHost:
                 if path in self.responses:
                     await self.responses[path](writer)
                     break
-                await self._respond(writer, self.pictures.get(path))
+                condition = _CONDITION.search(head)
+                if condition is not None:
+                    self.conditional.append(path)
+                await self._respond(writer, self.pictures.get(path), condition[1] if condition is not None else b"")
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         finally:
             writer.close()
 
-    async def _respond(self, writer: asyncio.StreamWriter, content: bytes | None) -> None:
-        status = b"200 OK" if content is not None else b"404 Not Found"
-        body = content or b"nothing here"
-        writer.write(
-            b"HTTP/1.1 %s\r\nContent-Length: %d\r\nContent-Type: image/jpeg\r\n\r\n" % (status, len(body)) + body
-        )
+    async def _respond(self, writer: asyncio.StreamWriter, content: bytes | None, condition: bytes) -> None:
+        status, body = (b"200 OK", content) if content is not None else (b"404 Not Found", b"nothing here")
+        etag = b'"%s"' % hashlib.sha256(body).hexdigest().encode()
+        headers = "".join(f"{name}: {value}\r\n" for name, value in self.headers.items()).encode()
+        if self.has_etags:
+            headers += b"ETag: %s\r\n" % etag
+        if condition == etag:
+            status, body = b"304 Not Modified", b""
+        else:
+            headers += b"Content-Type: image/jpeg\r\nContent-Length: %d\r\n" % len(body)
+        writer.write(b"HTTP/1.1 %s\r\n%s\r\n" % (status, headers) + body)
         await writer.drain()
 
 

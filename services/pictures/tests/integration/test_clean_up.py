@@ -11,6 +11,7 @@ from classifeed_pictures.domain.events import Request
 from classifeed_pictures.store import comparisons
 from classifeed_pictures.store.canonical_rules import list_rules, note_rekeyed, note_rules
 from classifeed_pictures.store.requests import delete_reported, remember
+from classifeed_pictures.store.robots import claim_rules, delete_old_rules, save_rules
 
 _NOW = datetime.now(UTC)
 _OLD = _NOW - timedelta(days=100)
@@ -71,3 +72,23 @@ async def test_rules_go_that_were_in_force_before_the_last_16(
         [(count,)] = await (await tx.execute("SELECT count(*) FROM canonical_rules")).fetchall()
         assert (count, await list_rules(tx)) == (16, changes[4:])
         assert not (await note_rules(tx, changes[0], settle_s=60)).is_rekeyed, "rules that come back are a change"
+
+
+async def test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_it_alone(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        for origin, fresh_s in (("https://old.example", -100 * 86400), ("https://new.example", 86400)):
+            assert (await claim_rules(tx, origin, claim_s=60)).is_claimed
+            assert not (await claim_rules(tx, origin, claim_s=60)).is_claimed
+            await save_rules(tx, origin, "rules", fresh_s=fresh_s)
+        fresh = await claim_rules(tx, "https://new.example", claim_s=60)
+        assert (fresh.is_claimed, fresh.is_fresh, fresh.rules) == (False, True, "rules")
+        await claim_rules(tx, "https://old.example", claim_s=60)
+        await save_rules(tx, "https://old.example", None, fresh_s=-100 * 86400)
+        old = await claim_rules(tx, "https://old.example", claim_s=60)
+        assert (old.is_claimed, old.is_reachable, old.rules) == (True, False, "rules")
+        assert await delete_old_rules(tx, before=_BEFORE, limit=10) == 1
+        left = await (await tx.execute("SELECT origin FROM robots_rules")).fetchall()
+    assert left == [("https://new.example",)]

@@ -10,7 +10,7 @@ import pytest
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
-from classifeed_pictures.domain.events import Deletion, Unused
+from classifeed_pictures.domain.events import Deletion, Look, Unused
 from classifeed_pictures.domain.states import State
 from classifeed_pictures.store.states import StateChanged, read_states, write_states
 
@@ -57,6 +57,37 @@ async def test_a_known_picture_is_settled_and_no_state_is_written(processor: Pro
     assert {(result.reference, result.info.name) for result in await processor.results()} == {("again", info(1).name)}
     assert await _writes(processor.database) == before
     assert await processor.orders() == []
+
+
+async def test_a_change_is_sent_once_to_each_who_knows_the_old_one(processor: Processor) -> None:
+    await processor.store(1)
+    await processor.process({1: [request("2"), request("2"), request("3", recipient="other")]})
+    await processor.results()
+    await processor.process({1: [request("later", namespace="shops")]})
+    [copy] = await processor.orders()
+    await processor.process({1: [loaded(info(1, "shops"), copy.attempt, "shops")]})
+    await processor.results()
+    await processor.rows("UPDATE pictures SET refresh_at = now() RETURNING 1")
+    await processor.process({1: [Look(is_forced=False, at=hours_ago(0))]})
+    [order] = await processor.take(DownloadOrder)
+    assert order.held == info(1, order.namespace)
+    changed = loaded(info(1, order.namespace, b"2"), order.attempt, order.namespace)
+    await processor.process({1: [changed]})
+    await processor.process({1: [changed]})
+    [copy] = await processor.take(CopyOrder)
+    await processor.process({1: [loaded(info(1, copy.namespace, b"2"), copy.attempt, copy.namespace)]})
+    results = await processor.results()
+    assert sorted((result.namespace, result.reference) for result in results) == [
+        ("offers", "1"),
+        ("offers", "2"),
+        ("offers", "3"),
+        ("shops", "later"),
+    ]
+    assert {result.info.name for result in results} == {info(1, content=b"2").name}
+    await processor.process({1: [Deletion("shops", hours_ago(-0.001))]})
+    assert await processor.rows("SELECT DISTINCT namespace FROM settled_requests") == [("offers",)]
+    await processor.process({1: [Deletion("", hours_ago(-0.001))]})
+    assert await processor.rows("SELECT count(*) FROM settled_requests") == [(0,)]
 
 
 async def test_a_known_request_clears_the_mark(processor: Processor) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.plans import rows_handled, scanned_tables
-from classifeed_pictures.store import namespaces, requests, similar, states, stored
+from classifeed_pictures.store import namespaces, orphans, requests, settled, similar, states, stored
 from classifeed_pictures.store.tables import metadata
 
 ROWS = 20_000
@@ -36,9 +36,21 @@ SELECT 'offers', n %% 100, n::text, decode(md5(n::text), 'hex'), 1, '', 1, 1, ''
        ('x' || left(md5(n::text), 16))::bit(64)::bigint
 FROM generate_series(%(first)s::integer, %(last)s::integer) n
 """
+SETTLED = """
+INSERT INTO settled_requests (url_hash, request_hash, namespace, recipient, reference, requested_url)
+SELECT decode(md5(n::text), 'hex'), decode(md5(n::text), 'hex'), 'offers', 'seller', n::text, 'u'
+FROM generate_series(%(first)s::integer, %(last)s::integer) n
+"""
+SEEDS = (SEED, REQUESTS, STORED, SETTLED)
 HASHES = [md5(str(n).encode(), usedforsecurity=False).digest() for n in range(101, 101 + BATCH)]
 NOW = datetime.now(UTC)
 PLACES = {"url_hashes": HASHES, "namespaces": ["offers"] * BATCH}
+SETTLED_REQUESTS = PLACES | {
+    "request_hashes": HASHES,
+    "recipients": ["seller"] * BATCH,
+    "references": ["1"] * BATCH,
+    "requested_urls": ["u"] * BATCH,
+}
 STATE = {
     "url_hashes": HASHES,
     "are_put": [False] * BATCH,
@@ -50,6 +62,7 @@ STATE = {
     "retries_at": [NOW] * BATCH,
     "delete_marks_at": [NOW] * BATCH,
     "requests_at": [NOW] * BATCH,
+    "refreshes_at": [NOW] * BATCH,
     "holdings": [b""] * BATCH,
 }
 KEYS = [int.from_bytes(each[:8], "big", signed=True) for each in HASHES]
@@ -69,7 +82,23 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "report_failed": (requests.SQL, PLACES | {"attempts": [1] * BATCH}),
     "forget_namespaces": (requests.SQL, PLACES),
     "forget_all": (requests.SQL, {"url_hashes": HASHES}),
+    "add_settled": (settled.SQL, SETTLED_REQUESTS),
+    "list_settled": (settled.SQL, PLACES),
+    "forget_settled_namespaces": (settled.SQL, PLACES),
+    "forget_all_settled": (settled.SQL, {"url_hashes": HASHES}),
     "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),
+    "list_after": (orphans.SQL, ADDRESS | {"grace_s": 86400, "limit": BATCH}),
+    "share_states": (orphans.SQL, {"url_hashes": HASHES}),
+    "lock_orphans": (
+        orphans.SQL,
+        {
+            "namespaces": ["offers"] * BATCH,
+            "group_ids": [n % 100 for n in range(101, 101 + BATCH)],
+            "names": [str(n) for n in range(101, 101 + BATCH)],
+            "attempts": [1] * BATCH,
+            "grace_s": 86400,
+        },
+    ),
     "find_stored": (stored.SQL, ADDRESS),
     "lock_stored": (stored.SQL, ADDRESS),
     "delete_stored": (stored.SQL, ADDRESS | {"attempt": 1}),
@@ -79,8 +108,8 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "lock_without_key": (similar.SQL, {"namespace": "", "group_id": -1, "name": "", "limit": BATCH}),
     "find_namespace": (namespaces.SQL, {"name": "offers"}),
 }
-PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries not in (stored.SQL, similar.SQL)}
-PROCESSING -= {"list_due"}
+_OF_JOBS = (stored.SQL, orphans.SQL, similar.SQL)
+PROCESSING = {name for name, (queries, _) in STATEMENTS.items() if queries not in _OF_JOBS} - {"list_due"}
 SIMILAR = {"list_keys", "list_similar", "list_similar_of_urls"}
 PREPARED = {"find_stored", "lock_stored", "delete_stored", "find_namespace"}
 
@@ -101,10 +130,10 @@ async def test_what_is_read_does_not_grow_with_the_table(
     queries, given = STATEMENTS[name]
     async with database.transaction() as tx:
         # In one transaction, so that autovacuum sees nothing of it.
-        for seed in (SEED, REQUESTS, STORED):
+        for seed in SEEDS:
             await tx.execute(seed, {"first": 1, "last": 100})
-        await tx.execute("ANALYZE pictures, requests_in_flight, stored_pictures")
-        for seed in (SEED, REQUESTS, STORED):
+        await tx.execute("ANALYZE pictures, requests_in_flight, stored_pictures, settled_requests")
+        for seed in SEEDS:
             await tx.execute(seed, {"first": 101, "last": ROWS})
         if name in PROCESSING:
             await states.forbid_scans(tx)

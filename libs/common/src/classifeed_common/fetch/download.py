@@ -150,16 +150,20 @@ class Download:
         way, request = self.way, self._request
         link = way.link
         etag, last_modified = sendable(head.headers.get("etag", "")), sendable(head.headers.get("last-modified", ""))
+        cache_control, robots_tag = head.headers.get("cache-control", ""), head.headers.get("x-robots-tag", "")
         if head.is_redirect:
             way.follow(head, self._means.guard)
             return None
         if head.status == 304 and is_conditional(request):
-            return NotModified(304, etag or request.etag, last_modified or request.last_modified, str(link))
+            etag, last_modified = etag or request.etag, last_modified or request.last_modified
+            return NotModified(304, etag, last_modified, str(link), cache_control, robots_tag)
         if not head.is_whole_file:
             raise refusal(head, link, secrets_left_behind=way.secrets_left_behind, now=permit.now())
         sha256, size_bytes = await exchange.store(head, self._to, self.progress)
         content_type = head.headers.get("content-type", "")
-        return Fetched(sha256, size_bytes, str(link), etag, last_modified, head.status, content_type)
+        return Fetched(
+            sha256, size_bytes, str(link), etag, last_modified, head.status, content_type, cache_control, robots_tag
+        )
 
     async def _resolve(self) -> list[Address]:
         link, connect_s = self.way.link, self._limits.connect_s

@@ -80,6 +80,8 @@ class Fetched:
         last_modified: For the next request; empty when the server sent none.
         http_status: Of the response.
         content_type: As the server wrote it; empty when it sent none. Servers lie.
+        cache_control: As the server wrote it, several joined by commas; empty when it sent none.
+        robots_tag: What `X-Robots-Tag` said, a line for each; what a line says of one robot ends with it.
     """
 
     sha256: str
@@ -89,6 +91,8 @@ class Fetched:
     last_modified: str
     http_status: int
     content_type: str
+    cache_control: str = ""
+    robots_tag: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +104,13 @@ class NotModified:
         etag: For the next request.
         last_modified: For the next request.
         final_url: Which address said so after redirects.
+        cache_control: As of `Fetched`.
+        robots_tag: As of `Fetched`.
     """
 
     http_status: int
     etag: str
     last_modified: str
     final_url: str
+    cache_control: str = ""
+    robots_tag: str = ""

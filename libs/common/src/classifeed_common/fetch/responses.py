@@ -12,6 +12,7 @@ from classifeed_common.fetch.urls import Link
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _WHOLE: Final = frozenset({200, 203})
+_JOINED_BY: Final = {"content-encoding": ", ", "cache-control": ", ", "x-robots-tag": "\n"}
 _CODES: Final = {
     401: "HTTP_UNAUTHORIZED",
     403: "HTTP_FORBIDDEN",
@@ -24,7 +25,7 @@ _CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status and headers of a response; names in lower case, the first of several wins (encodings add up)."""
+    """Status and headers of a response; names in lower case, the first of several wins (lists add up)."""
 
     status: int
     headers: dict[str, str]
@@ -35,8 +36,8 @@ class Head:
         headers: dict[str, str] = {}
         for name, value in raw:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
-            if key == "content-encoding" and key in headers:
-                text = f"{headers.pop(key)}, {text}"
+            if key in _JOINED_BY and key in headers:
+                text = f"{headers.pop(key)}{_JOINED_BY[key]}{text}"
             headers.setdefault(key, text)
         return cls(status, headers)
 

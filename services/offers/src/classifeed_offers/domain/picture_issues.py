@@ -41,6 +41,14 @@ WORDS: Final = {
         "The server of the picture keeps us out",
         "Make the picture public, and let our downloads through the protection of the site.",
     ),
+    "PICTURE_NOINDEX": _Words(
+        "The server of the picture forbids that searches show it",
+        "Remove noimageindex, noindex and none from the header X-Robots-Tag of the picture, or give another link.",
+    ),
+    "PICTURE_ROBOTS_DISALLOWED": _Words(
+        "The robots.txt of the server keeps us from the picture",
+        "Allow the path of the picture for Classifeed in the robots.txt of its server, or give another link.",
+    ),
     FAILED: _Words(
         "The picture could not be loaded", "Check that a browser shows the picture at the link without a password."
     ),
@@ -61,13 +69,12 @@ CODES: Final = _by_failure(
     PICTURE_HOST_DOWN=(
         "DNS_NOT_FOUND DNS_FAILED CONNECT_REFUSED CONNECT_TIMEOUT CONNECT_FAILED TLS_EXPIRED TLS_WRONG_NAME "
         "TLS_UNTRUSTED TLS_FAILED HTTP_UNAVAILABLE HTTP_SERVER_ERROR PROTOCOL_ERROR READ_TIMEOUT TOO_SLOW "
-        "TOTAL_TIMEOUT CONNECTION_LOST TRUNCATED"
+        "TOTAL_TIMEOUT CONNECTION_LOST TRUNCATED PICTURE_ROBOTS_UNREACHABLE"
     ),
     PICTURE_REFUSED_ADDRESS="ADDRESS_REFUSED URL_INVALID URL_SCHEME URL_PORT URL_HAS_CREDENTIALS",
-    PICTURE_BLOCKED=(
-        "HTTP_UNAUTHORIZED HTTP_FORBIDDEN HTTP_TOO_MANY_REQUESTS HTTP_CLIENT_ERROR PICTURE_ROBOTS_DISALLOWED "
-        "PICTURE_NOINDEX"
-    ),
+    PICTURE_BLOCKED=("HTTP_UNAUTHORIZED HTTP_FORBIDDEN HTTP_TOO_MANY_REQUESTS HTTP_CLIENT_ERROR"),
+    PICTURE_NOINDEX="PICTURE_NOINDEX",
+    PICTURE_ROBOTS_DISALLOWED="PICTURE_ROBOTS_DISALLOWED",
 )
 
 

@@ -13,10 +13,12 @@ from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.store.comparisons import delete_comparisons
 from classifeed_pictures.store.requests import delete_reported
+from classifeed_pictures.store.robots import delete_old_rules
 
 CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000
 _COMPARISONS: Final = timedelta(days=90)
+_RULES: Final = timedelta(days=30)
 _HOSTS_S: Final = 30 * 86400.0
 
 
@@ -37,6 +39,7 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
             partial(remove_event_files, bucket=bucket, kept_days=event_files_days),
             partial(_forget_hosts, hosts=hosts),
             until_nothing_is_left(_remove_comparisons, limit=_ROWS),
+            until_nothing_is_left(_remove_rules, limit=_ROWS),
         ],
     )
 
@@ -47,6 +50,10 @@ async def _remove_reported(tx: Tx, at: datetime, limit: int, *, age: timedelta) 
 
 async def _forget_hosts(_begin: Begin, _at: datetime, _cursor: Cursor | None, *, hosts: HostLimits) -> Slice:
     return Slice(next=None, processed=await hosts.forget(_HOSTS_S))
+
+
+async def _remove_rules(tx: Tx, at: datetime, limit: int) -> int:
+    return await delete_old_rules(tx, before=at - _RULES, limit=limit)
 
 
 async def _remove_comparisons(tx: Tx, at: datetime, limit: int) -> int:

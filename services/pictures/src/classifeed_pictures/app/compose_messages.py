@@ -33,6 +33,8 @@ def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trac
         case Download():
             download = DownloadOrder(url=url, url_hash=url_hash, namespace=order.namespace, attempt=order.attempt)
             download.order_time.FromDatetime(at)
+            if order.held is not None:
+                download.held.CopyFrom(order.held)
             return message_of(PICTURES_DOWNLOADS, url_hash, download, trace=trace)
         case Copy():
             copy = CopyOrder(

@@ -3,22 +3,40 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import urlsplit
 
-from classifeed.pictures.v1.orders_pb2 import DownloadOrder
+from classifeed.pictures.v1.orders_pb2 import DownloadOrder, Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
-from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest
+from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_pictures.app.check_robots import RobotsChecker
 from classifeed_pictures.app.copy_picture import unknown_namespace
 from classifeed_pictures.app.decoder import Decoder, size_specs
 from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.namespaces import Namespace
+from classifeed_pictures.domain.refreshing import promised_s
+from classifeed_pictures.domain.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.store.namespaces import find_namespace
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """What came of an order.
+
+    Attributes:
+        outcome: The stored picture, why there is none, or that the host still has the one that is held.
+        fresh_for_s: How long the host promises that it stays the same, in seconds; 0: it promises nothing.
+    """
+
+    outcome: PictureInfo | LoadFailure | Unchanged
+    fresh_for_s: int = 0
 
 
 class PictureDownloader:
@@ -30,6 +48,7 @@ class PictureDownloader:
         decode: decodes what came.
         store: stores it.
         clock: says when hosts may be requested again.
+        check_robots: says what hosts allow programs to fetch; None: that is not obeyed.
         folder: for files on their way.
     """
 
@@ -42,6 +61,7 @@ class PictureDownloader:
         clock: Clock,
         *,
         folder: Path | None = None,
+        check_robots: RobotsChecker | None = None,
     ) -> None:
         self._database = database
         self._fetcher = fetcher
@@ -49,30 +69,43 @@ class PictureDownloader:
         self._store = store
         self._clock = clock
         self._folder = folder
+        self._check_robots = check_robots
 
-    async def __call__(self, order: DownloadOrder, *, begin: Begin | None = None) -> PictureInfo | LoadFailure:
-        """Return the stored picture, or why there is none; the same picture again is the same one.
+    async def __call__(self, order: DownloadOrder, *, begin: Begin | None = None) -> Loading:
+        """Return the stored picture, why there is none, or that the host still has the one that is held.
+
+        The same picture again is the same one.
 
         Args:
             order: what to download.
             begin: begins the transaction that notes the picture; None: one of the database.
 
         Raises:
+            RulesPending: the robots.txt of the host is being fetched; download it soon.
+            HostPaused: the host is not to be requested for a while.
             Unavailable: the object store or the database does not answer; download it again.
         """
         async with self._database.connection() as connection:
             namespace = await find_namespace(connection, order.namespace)
         if namespace is None:
-            return unknown_namespace(order.namespace)
+            return Loading(unknown_namespace(order.namespace))
+        if self._check_robots is not None and (refusal := await self._check_robots(order.url)) is not None:
+            return Loading(refusal)
+        request = FetchRequest(order.url, etag=order.held.source_etag, last_modified=order.held.source_last_modified)
         with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:
             path = Path(folder) / "picture"
             try:
-                fetched = await self._fetcher.fetch(FetchRequest(order.url), path)
+                fetched = await self._fetcher.fetch(request, path)
             except FetchFailed as failed:
-                return self._failure(failed)
-            assert isinstance(fetched, Fetched), "no condition was sent"
-            source = Source(order.url_hash, fetched.etag, fetched.last_modified)
-            return await self._keep(order, namespace, path, source, begin)
+                return Loading(self._failure(failed))
+            if forbids_showing(fetched.robots_tag):
+                return Loading(_not_to_be_shown(fetched.final_url))
+            fresh_for_s = promised_s(fetched.cache_control)
+            if isinstance(fetched, NotModified) or (order.HasField("held") and _is_same(fetched, order.held)):
+                unchanged = Unchanged(source_etag=fetched.etag, source_last_modified=fetched.last_modified)
+                return Loading(unchanged, fresh_for_s)
+            source = Source(order.url_hash, fetched.etag, fetched.last_modified, bytes.fromhex(fetched.sha256))
+            return Loading(await self._keep(order, namespace, path, source, begin), fresh_for_s)
 
     async def _keep(
         self, order: DownloadOrder, namespace: Namespace, path: Path, source: Source, begin: Begin | None
@@ -90,3 +123,16 @@ class PictureDownloader:
         if failed.retry_after_s is not None:
             failure.retry_time.FromDatetime(self._clock.now() + timedelta(seconds=failed.retry_after_s))
         return failure
+
+
+def _not_to_be_shown(url: str) -> LoadFailure:
+    host = urlsplit(url).hostname
+    return LoadFailure(
+        code=NOINDEX,
+        message=f"{host} forbids by X-Robots-Tag that searches show the picture. Remove noimageindex, noindex and none "
+        "from that header of the picture.",
+    )
+
+
+def _is_same(fetched: Fetched, held: PictureInfo) -> bool:
+    return bytes.fromhex(fetched.sha256) == held.source_hash

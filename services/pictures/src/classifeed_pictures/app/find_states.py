@@ -43,6 +43,7 @@ def _message(state: State, in_flight: int) -> PictureState:
         "next_attempt_time": state.next_attempt_at,
         "delete_mark_time": state.delete_mark_at,
         "request_time": state.requested_at,
+        "refresh_time": state.refresh_at,
     }
     for field, at in times.items():
         if at is not None:

@@ -19,10 +19,11 @@ from classifeed_pictures.app.compose_messages import (
     request_messages,
     result_messages,
 )
-from classifeed_pictures.domain.events import Event, Request, RequestResult
-from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.domain.events import Download, Event, Request, RequestResult
+from classifeed_pictures.domain.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
-from classifeed_pictures.store import requests
+from classifeed_pictures.store import requests, settled
 from classifeed_pictures.store.requests import Place
 from classifeed_pictures.store.states import (
     StoredState,
@@ -73,7 +74,9 @@ async def process_events(
             life.apply(event)
         lives.append(life)
     await _write(tx, read, pictures, lives)
-    results, repeated = await _settle_requests(tx, pictures, lives)
+    results, repeated = await _settle_requests(
+        tx, pictures, lives, now=now, are_refreshed=rules.refresh_after is not None
+    )
     orders = [
         order_message(picture.url, picture.url_hash, order, at=now, trace=picture.trace)
         for picture, life in zip(pictures, lives, strict=True)
@@ -101,7 +104,7 @@ async def _write(
 
 
 async def _settle_requests(
-    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
+    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], *, now: datetime, are_refreshed: bool
 ) -> tuple[list[RequestResult], list[Request]]:
     """Settle the requests that wait, forget and store others; return the results of all, and what is made again."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
@@ -110,14 +113,28 @@ async def _settle_requests(
         for url_hash, each in effects.items()
         for namespace, result in each.waiting.items()
     }
+    changed = {
+        (url_hash, namespace): result
+        for url_hash, each in effects.items()
+        for namespace, result in each.changed.items()
+    }
     stored = [place for place, result in waiting.items() if isinstance(result.result, PictureInfo)]
     failed = {place: result.attempt for place, result in waiting.items() if place not in set(stored)}
-    settled: list[tuple[Place, Request]] = await requests.take_stored(tx, stored)
-    settled += await requests.report_failed(tx, failed)
-    results = [RequestResult(request, waiting[place].attempt, waiting[place].result) for place, request in settled]
+    informed = await settled.list_settled(tx, changed, at=now)
+    results = [RequestResult(request, changed[place].attempt, changed[place].result) for place, request in informed]
+    taken: list[tuple[Place, Request]] = await requests.take_stored(tx, stored)
+    reported = await requests.report_failed(tx, failed)
+    results += [
+        RequestResult(request, waiting[place].attempt, waiting[place].result) for place, request in [*taken, *reported]
+    ]
     forgotten = [(url_hash, namespace) for url_hash, each in effects.items() for namespace in each.forgotten]
     await requests.forget(tx, forgotten)
-    repeated = await requests.take_all(tx, [url_hash for url_hash, each in effects.items() if each.is_moved])
+    moved = [url_hash for url_hash, each in effects.items() if each.is_moved]
+    repeated = [*await requests.take_all(tx, moved), *await settled.take_all(tx, moved, at=now)]
+    await settled.forget_settled(tx, forgotten)
+    if are_refreshed:
+        known = [(url_hash, request) for url_hash, each in effects.items() for request in each.settled]
+        await settled.add_settled(tx, [*((place[0], request) for place, request in taken), *known])
     await requests.remember(
         tx,
         [
@@ -139,7 +156,8 @@ def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], result
                 is_known = any(result.request is event for result in life.effects.results)
                 REQUESTS.labels("known" if is_known else outcome).inc()
         for order in life.effects.orders:
-            ORDERS.labels(type(order).__name__.lower()).inc()
+            is_refresh = isinstance(order, Download) and order.held is not None
+            ORDERS.labels("refresh" if is_refresh else type(order).__name__.lower()).inc()
     for result in results:
         RESULTS.labels("stored" if isinstance(result.result, PictureInfo) else "failed").inc()
 

@@ -17,7 +17,7 @@ from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.pool import PoolFull
 from classifeed_pictures.domain.canonical import canonical_url, url_hash
 from classifeed_pictures.domain.events import Put
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN
 from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.states import StateChanged, read_now

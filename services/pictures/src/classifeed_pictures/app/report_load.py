@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
-from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder, LoadResult
+from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder, LoadResult, Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.kafka import Message, message_of
@@ -17,6 +17,7 @@ from classifeed_pictures.metrics import LOADS
 from classifeed_pictures.store.states import read_now
 
 FAULT: Final = "PICTURE_INTERNAL_ERROR"
+Outcome: TypeAlias = PictureInfo | LoadFailure | Unchanged
 
 
 class LoadReporter:
@@ -29,11 +30,11 @@ class LoadReporter:
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
 
-    async def report(self, tx: Tx, order: CopyOrder | DownloadOrder, outcome: PictureInfo | LoadFailure) -> None:
+    async def report(self, tx: Tx, order: CopyOrder | DownloadOrder, outcome: Outcome, *, fresh_for_s: int = 0) -> None:
         """Report a result; several for one order do no harm."""
-        await self._outbox.put(tx, [load_message(order, outcome, at=await read_now(tx))])
-        code = "OK" if isinstance(outcome, PictureInfo) else outcome.code
-        after_commit(tx, partial(_count, code))
+        message = load_message(order, outcome, at=await read_now(tx), fresh_for_s=fresh_for_s)
+        await self._outbox.put(tx, [message])
+        after_commit(tx, partial(_count, _code_of(outcome)))
 
     async def report_fault(self, tx: Tx, order: CopyOrder | DownloadOrder, job: FailedJob) -> None:
         """Report that a job was given up, so that nobody waits for it."""
@@ -41,15 +42,30 @@ class LoadReporter:
         await self.report(tx, order, failure)
 
 
-def load_message(order: CopyOrder | DownloadOrder, outcome: PictureInfo | LoadFailure, *, at: datetime) -> Message:
+def load_message(order: CopyOrder | DownloadOrder, outcome: Outcome, *, at: datetime, fresh_for_s: int = 0) -> Message:
     """Return the result of an order as a message."""
-    result = LoadResult(url=order.url, url_hash=order.url_hash, namespace=order.namespace, attempt=order.attempt)
+    result = LoadResult(
+        url=order.url,
+        url_hash=order.url_hash,
+        namespace=order.namespace,
+        attempt=order.attempt,
+        fresh_for_s=fresh_for_s,
+    )
     result.load_time.FromDatetime(at)
-    if isinstance(outcome, PictureInfo):
-        result.info.CopyFrom(outcome)
-    else:
-        result.failure.CopyFrom(outcome)
+    match outcome:
+        case PictureInfo():
+            result.info.CopyFrom(outcome)
+        case LoadFailure():
+            result.failure.CopyFrom(outcome)
+        case Unchanged():
+            result.unchanged.CopyFrom(outcome)
     return message_of(PICTURES_LOADS, order.url_hash, result)
+
+
+def _code_of(outcome: Outcome) -> str:
+    if isinstance(outcome, LoadFailure):
+        return outcome.code
+    return "OK" if isinstance(outcome, PictureInfo) else "UNCHANGED"
 
 
 def _count(code: str) -> None:

@@ -29,7 +29,7 @@ from classifeed_pictures.store.canonical_rules import note_not_rekeyed
 from classifeed_pictures.store.states import read_now
 
 _FILES: Final = 1000
-_STATES, _REQUESTS, _STORED = SHARDED
+_STATES, _, _STORED, _ = SHARDED
 _log = structlog.get_logger(__name__)
 
 

@@ -33,11 +33,13 @@ class Source:
         url_hash: Of its URL or key.
         etag: As its host gave it.
         last_modified: As its host gave it.
+        sha256: 32 bytes over the file as its host sent it; empty: it was put.
     """
 
     url_hash: bytes
     etag: str = ""
     last_modified: str = ""
+    sha256: bytes = b""
 
 
 class PictureStorer:
@@ -100,6 +102,7 @@ class PictureStorer:
             frames=decoded.frames,
             source_etag=source.etag,
             source_last_modified=source.last_modified,
+            source_hash=source.sha256,
         )
         info.store_time.FromDatetime(self._clock.now())
         add_sizes(info, pieces)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from google.protobuf.message import DecodeError
@@ -14,6 +14,7 @@ from classifeed_pictures.domain.canonical import url_hash
 from classifeed_pictures.domain.events import Adopt, Deletion, Event, Loaded, Look, Move, Request, Unused
 
 _TYPE: Final = PictureEvent.DESCRIPTOR.full_name
+_LONGEST_S: Final = 1 << 31  # a longer promise is no other, and would not fit into a timedelta
 
 
 def decode_event(record: Record) -> tuple[str, bytes, Event]:
@@ -77,4 +78,5 @@ def _loaded(message: PictureEvent, at: datetime) -> Loaded | None:
     kind = loaded.WhichOneof("outcome")
     if kind is None:
         return None
-    return Loaded(loaded.namespace, loaded.attempt, loaded.info if kind == "info" else loaded.failure, at)
+    fresh_for = timedelta(seconds=min(loaded.fresh_for_s, _LONGEST_S)) if loaded.fresh_for_s > 0 else None
+    return Loaded(loaded.namespace, loaded.attempt, getattr(loaded, kind), at, fresh_for)

@@ -63,7 +63,7 @@ def _fault_of_load(message: LoadResult, key: bytes | None) -> str | None:
     if key != message.url_hash:
         return "url_hash is not the key of the message"
     if message.WhichOneof("outcome") is None:
-        return "neither info nor failure is set"
+        return "none of info, failure and unchanged is set"
     if message.HasField("load_time") and not is_time(message.load_time):
         return "load_time is outside of the years 1 to 9999"
     return None

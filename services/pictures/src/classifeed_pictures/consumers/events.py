@@ -13,7 +13,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.process_events import PictureEvents, process_events
 from classifeed_pictures.consumers.decode_events import decode_event
 from classifeed_pictures.domain.events import Event
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 
 GROUP: Final = "pictures"
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
+from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 
 NOBODY: Final = "-"
@@ -33,12 +34,21 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """An order was carried out, or failed."""
+    """An order was carried out, or failed.
+
+    Attributes:
+        namespace: As in the order.
+        attempt: As in the order.
+        outcome: The stored picture, why there is none, or that the host still has the one that is held.
+        at: When that was found out.
+        fresh_for: How long its host promises that it stays the same; None: it promises nothing.
+    """
 
     namespace: str
     attempt: int
-    outcome: PictureInfo | LoadFailure
+    outcome: PictureInfo | LoadFailure | Unchanged
     at: datetime
+    fresh_for: timedelta | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +122,17 @@ Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | Put | Move | Ad
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """Order: download it into a namespace."""
+    """Order: download it into a namespace.
+
+    Attributes:
+        namespace: That is to keep it.
+        attempt: Number of the order.
+        held: What the namespace keeps, where it is downloaded only if it has changed; None: in any case.
+    """
 
     namespace: str
     attempt: int
+    held: PictureInfo | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +193,9 @@ class Effects:
         adoptions: What other keys are to adopt, by these.
         repeated: Requests that are made again, under the key that the rules make now.
         is_moved: Whether the stored requests are made again, too. They go before `remembered` is stored.
+        changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
+            whose stored requests were settled with that one. Read before `forgotten` takes them.
+        settled: Requests that were settled with a picture: they are stored, to hear when it changes.
     """
 
     orders: list[Order] = field(default_factory=list)
@@ -186,3 +206,5 @@ class Effects:
     adoptions: dict[str, Adopt] = field(default_factory=dict)
     repeated: list[Request] = field(default_factory=list)
     is_moved: bool = False
+    changed: dict[str, WaitingResult] = field(default_factory=dict)
+    settled: list[Request] = field(default_factory=list)

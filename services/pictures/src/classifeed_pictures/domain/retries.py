@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
+from classifeed_pictures.domain.robots_tags import NOINDEX
 
 SOURCE_GONE: Final = "PICTURE_SOURCE_GONE"
 """A copy found that its source is not stored any more: the picture is downloaded instead."""
@@ -15,6 +16,10 @@ QUOTA_EXCEEDED: Final = "PICTURE_QUOTA_EXCEEDED"
 """The namespace may keep no more."""
 NAMESPACE_UNKNOWN: Final = "PICTURE_NAMESPACE_UNKNOWN"
 """There is no such namespace."""
+ROBOTS_DISALLOWED: Final = "PICTURE_ROBOTS_DISALLOWED"
+"""The host keeps programs from the picture by its robots.txt."""
+ROBOTS_UNREACHABLE: Final = "PICTURE_ROBOTS_UNREACHABLE"
+"""The robots.txt of the host cannot be read for now."""
 OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
 """Failures of a namespace alone: others may get the picture."""
 
@@ -74,7 +79,6 @@ _NEVER: Final = frozenset(
         "PICTURE_TOO_MUCH_MEMORY",
         "PICTURE_DECODE_TIMEOUT",
         "PICTURE_UNSUPPORTED",
-        "PICTURE_NOINDEX",
     }
 )
 _RARE: Final = frozenset(
@@ -93,7 +97,8 @@ _RARE: Final = frozenset(
         "REDIRECT_LIMIT",
         "ENCODING_UNKNOWN",
         "ENCODING_BROKEN",
-        "PICTURE_ROBOTS_DISALLOWED",
+        ROBOTS_DISALLOWED,
+        NOINDEX,
         *OF_THE_NAMESPACE,
     }
 )

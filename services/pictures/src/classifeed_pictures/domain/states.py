@@ -24,7 +24,7 @@ class Holding:
         ordered_at: When it was given; None: nothing is on its way.
         is_copy: Whether it is a copy from another namespace.
         info: The picture; None: not kept yet.
-        info_attempt: Attempt that brought it.
+        info_attempt: Attempt that brought it, or the one that its host has forbidden since; 0: there was none.
         failure: Why this namespace alone does not get it, such as its quota.
         retry_at: When that may be tried again.
     """
@@ -50,11 +50,12 @@ class State:
         attempt: Number of the newest order for any namespace.
         attempt_at: When it was given.
         next_attempt_at: When a pass over the states looks at it again; None: never.
-        failed_attempts: Failed downloads in a row.
+        failed_attempts: Failed downloads in a row; of a picture that is held, refreshes.
         failure: Of the last download; None after a success.
         retry_at: When a request may cause the next download after that.
         delete_mark_at: Time of the comparison that found it unused first; None: it is used.
         requested_at: Time of the newest request that changed the state.
+        refresh_at: When its host is requested again whether it has changed; None: never.
         holdings: By namespace.
     """
 
@@ -69,6 +70,7 @@ class State:
     retry_at: datetime | None = None
     delete_mark_at: datetime | None = None
     requested_at: datetime | None = None
+    refresh_at: datetime | None = None
     holdings: dict[str, Holding] = field(default_factory=dict)
 
     def newest_info(self) -> PictureInfo | None:

@@ -10,6 +10,7 @@ from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
 from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
+from classifeed_pictures.app.check_robots import RulesPending
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.report_load import LoadReporter
 from classifeed_pictures.jobs.orders import OrderArgs
@@ -17,7 +18,10 @@ from classifeed_pictures.jobs.orders import OrderArgs
 QUEUE: Final = "pictures.download"
 TASK: Final = "pictures.download"
 _LONGEST_S: Final = 300.0
+_PRIORITY: Final = 100
+_REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes first
 _SHORTEST_PAUSE_S: Final = 0.5
+_PENDING_S: Final = 1.0
 
 
 async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOrder]) -> None:
@@ -29,6 +33,7 @@ async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOr
             args=OrderArgs.of(order).model_dump(),
             idempotency_key=key,
             partition_key=_host_of(order.url),
+            priority=_REFRESH_PRIORITY if order.HasField("held") else _PRIORITY,
         )
         for order in orders
         if (key := f"download/{order.url_hash.hex()}/{order.attempt}")
@@ -53,11 +58,13 @@ def register_download(registry: Registry, download: PictureDownloader, reporter:
         """Download it, store it, and report what came of it."""
         order = DownloadOrder.FromString(args.message)
         try:
-            outcome = await download(order, begin=ctx.guarded_transaction)
+            loading = await download(order, begin=ctx.guarded_transaction)
         except HostPaused as paused:
             raise Snooze(max(paused.wait_s, _SHORTEST_PAUSE_S)) from paused
+        except RulesPending as pending:
+            raise Snooze(_PENDING_S) from pending
         async with ctx.guarded_transaction() as tx:
-            await reporter.report(tx, order, outcome)
+            await reporter.report(tx, order, loading.outcome, fresh_for_s=loading.fresh_for_s)
 
 
 def _host_of(url: str) -> str:

@@ -13,7 +13,7 @@ from classifeed_pictures.store.tables import metadata
 if TYPE_CHECKING:
     import pyarrow
 
-SHARDED: Final = ("pictures", "requests_in_flight", "stored_pictures")
+SHARDED: Final = ("pictures", "requests_in_flight", "stored_pictures", "settled_requests")
 """Tables whose rows belong to the hash of a URL: a snapshot has those of one range of hashes."""
 RESULTS: Final = "outbox"
 WHOLE: Final = ("namespaces", "event_files", RESULTS)

@@ -32,7 +32,7 @@ LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
 
 -- name: empty_tables
 -- In the order in which others lock them. The clean-up of files holds its row of blobs until the file is gone.
-TRUNCATE pictures, requests_in_flight, stored_pictures, blobs, blob_refs, namespace_usage
+TRUNCATE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs, namespace_usage
 
 -- name: make_held
 CREATE TEMPORARY TABLE held_pictures (namespace text, group_id integer, name text, url text, is_put boolean)
@@ -52,11 +52,13 @@ INSERT INTO {table} SELECT * FROM incoming ON CONFLICT DO NOTHING
 DROP TABLE incoming
 
 -- name: drop_unheld
--- Stored by orders whose results the states do not know yet, or about to be deleted.
+-- Stored by orders whose results the states do not know yet, or about to be deleted. An alias stays with its key.
 DELETE FROM stored_pictures s
-WHERE NOT EXISTS (
-    SELECT FROM held_pictures h WHERE h.namespace = s.namespace AND h.group_id = s.group_id AND h.name = s.name
-)
+WHERE CASE WHEN s.is_alias THEN NOT EXISTS (SELECT FROM pictures p WHERE p.url_hash = s.url_hash)
+           ELSE NOT EXISTS (
+               SELECT FROM held_pictures h
+               WHERE h.namespace = s.namespace AND h.group_id = s.group_id AND h.name = s.name
+           ) END
 
 -- name: list_lost
 SELECT DISTINCT h.url, h.is_put
@@ -81,7 +83,7 @@ INSERT INTO blob_refs (ref, sha256) SELECT ref, sha256 FROM wanted
 
 -- name: count_usage
 INSERT INTO namespace_usage (namespace, slot, pictures, bytes)
-SELECT namespace, group_id %% %(slots)s, count(*), sum(total_bytes) FROM stored_pictures GROUP BY 1, 2
+SELECT namespace, group_id %% %(slots)s, count(*), sum(total_bytes) FROM stored_pictures WHERE NOT is_alias GROUP BY 1, 2
 
 -- name: set_stands
 INSERT INTO consumer_offsets ("group", topic, partition, topic_id, next)
@@ -102,4 +104,4 @@ SET topic_id = EXCLUDED.topic_id, next = EXCLUDED.next, updated_at = clock_times
 WHERE o.topic_id <> EXCLUDED.topic_id OR o.next < EXCLUDED.next
 
 -- name: analyze
-ANALYZE pictures, requests_in_flight, stored_pictures, blobs, blob_refs
+ANALYZE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs

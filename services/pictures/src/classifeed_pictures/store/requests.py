@@ -18,12 +18,12 @@ Place = tuple[bytes, str]
 
 async def take_stored(tx: Tx, places: Collection[Place]) -> list[tuple[Place, Request]]:
     """Remove the requests that a stored picture settles, and return them."""
-    return await _requests(tx, SQL["take_stored"], _places(places))
+    return await _requests(tx, SQL["take_stored"], columns_of(places))
 
 
 async def report_failed(tx: Tx, attempts: Mapping[Place, int]) -> list[tuple[Place, Request]]:
     """Return the requests without a reported failure, and note that this attempt's is reported."""
-    return await _requests(tx, SQL["report_failed"], _places(attempts) | {"attempts": list(attempts.values())})
+    return await _requests(tx, SQL["report_failed"], columns_of(attempts) | {"attempts": list(attempts.values())})
 
 
 async def take_all(tx: Tx, url_hashes: Collection[bytes]) -> list[Request]:
@@ -37,7 +37,7 @@ async def forget(tx: Tx, places: Collection[Place]) -> None:
     if everywhere:
         await tx.execute(SQL["forget_all"], {"url_hashes": everywhere}, prepare=False)
     if some := [place for place in places if place[1]]:
-        await tx.execute(SQL["forget_namespaces"], _places(some), prepare=False)
+        await tx.execute(SQL["forget_namespaces"], columns_of(some), prepare=False)
 
 
 async def remember(tx: Tx, requests: Sequence[tuple[bytes, Request, int]]) -> None:
@@ -73,7 +73,8 @@ async def delete_reported(tx: Tx, *, before: datetime, limit: int) -> int:
     return (await tx.execute(SQL["delete_reported"], {"before": before, "limit": limit}, prepare=False)).rowcount
 
 
-def _places(places: Collection[Place]) -> dict[str, list[Any]]:
+def columns_of(places: Collection[Place]) -> dict[str, list[Any]]:
+    """Return places as parameters `url_hashes` and `namespaces`."""
     return {
         "url_hashes": [url_hash for url_hash, _ in places],
         "namespaces": [namespace for _, namespace in places],

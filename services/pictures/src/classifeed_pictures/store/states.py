@@ -111,6 +111,7 @@ def _columns(states: Sequence[State]) -> dict[str, list[Any]]:
         "retries_at": [state.retry_at for state in states],
         "delete_marks_at": [state.delete_mark_at for state in states],
         "requests_at": [state.requested_at for state in states],
+        "refreshes_at": [state.refresh_at for state in states],
         "holdings": [pack_holdings(state.holdings) for state in states],
     }
 
@@ -128,5 +129,6 @@ def _state_of(row: Any) -> State:
         retry_at=row.retry_at,
         delete_mark_at=row.delete_mark_at,
         requested_at=row.requested_at,
+        refresh_at=row.refresh_at,
         holdings=unpack_holdings(row.holdings),
     )

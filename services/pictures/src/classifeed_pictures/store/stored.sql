@@ -21,7 +21,7 @@ VALUES (%(namespace)s, %(group_id)s, %(name)s, %(url_hash)s, %(attempt)s, %(cont
 ON CONFLICT (namespace, group_id, name) DO UPDATE
 SET attempt = greatest(stored_pictures.attempt, EXCLUDED.attempt), info = EXCLUDED.info, pieces = EXCLUDED.pieces,
     total_bytes = EXCLUDED.total_bytes, url_hash = EXCLUDED.url_hash, is_alias = false,
-    similarity_key = EXCLUDED.similarity_key
+    similarity_key = EXCLUDED.similarity_key, stored_at = clock_timestamp()
 
 -- name: delete_stored
 -- An alias belongs to another key by now.

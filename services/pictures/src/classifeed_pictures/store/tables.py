@@ -45,6 +45,8 @@ pictures = Table(
     Column("retry_at", DateTime(timezone=True)),
     Column("delete_mark_at", DateTime(timezone=True)),
     Column("requested_at", DateTime(timezone=True)),
+    # When its host is requested again whether it has changed; next_attempt_at is no later.
+    Column("refresh_at", DateTime(timezone=True)),
     # HoldingRecords: what each namespace keeps.
     Column("holdings", LargeBinary, nullable=False),
 )
@@ -70,6 +72,19 @@ requests_in_flight = Table(
 )
 Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt = 0"))
 Index("requests_in_flight_failed", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt > 0"))
+
+# Requests that a picture has settled: they hear of the picture that takes its place.
+settled_requests = Table(
+    "settled_requests",
+    metadata,
+    Column("url_hash", LargeBinary, primary_key=True),
+    # 16 bytes of BLAKE2b over the rest: the key is short, whatever recipients write.
+    Column("request_hash", LargeBinary, primary_key=True),
+    Column("namespace", Text, nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("reference", Text, nullable=False),
+    Column("requested_url", Text, nullable=False),
+)
 
 namespaces = Table(
     "namespaces",
@@ -131,6 +146,20 @@ for _number, _shift in enumerate((48, 32, 16, 0), 1):
         stored_pictures.c.similarity_key,
         postgresql_where=text("bit_count(similarity_key::bit(64)) >= 8"),
     )
+
+# What hosts allow programs to fetch (robots.txt), where that is obeyed.
+robots_rules = Table(
+    "robots_rules",
+    metadata,
+    # <scheme>://<host>:<port>
+    Column("origin", Text, primary_key=True),
+    Column("rules", Text),
+    Column("is_reachable", Boolean, nullable=False, server_default=text("true")),
+    Column("fresh_until", DateTime(timezone=True)),
+    # One process fetches them until then.
+    Column("claimed_until", DateTime(timezone=True)),
+)
+Index("robots_rules_age", robots_rules.c.fresh_until)
 
 comparisons = Table(
     "comparisons",

@@ -171,7 +171,7 @@ async def test_a_notice_that_cannot_be_used_goes_to_dead_letters_and_the_others_
         (lambda keys: keys.load("a" * 4097), "4096"),
         (
             lambda keys: message_of(keys.loads, url_hash(URL), LoadResult(url=URL, url_hash=url_hash(URL))),
-            "neither info nor failure",
+            "none of info, failure and unchanged",
         ),
         (lambda keys: message_of(keys.loads, b"", LoadResult.FromString(keys.load(URL).value)), "not the key"),
         (lambda keys: keys.load(URL, namespace="n" * 999_350), "its event has"),

@@ -6,9 +6,11 @@ import copy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
+from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import Deletion, Effects, Event, Loaded, Look, Request, Unused
-from classifeed_pictures.domain.lifecycle import Lifecycle, LifecycleRules
+from classifeed_pictures.domain.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.states import State, name_picture
 
 START = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -51,8 +53,14 @@ class Life:
     def request(self, namespace: str = "offers", reference: str = "1", at: datetime | None = None) -> Request:
         return Request(namespace, "seller", reference, URL, at or self.now)
 
-    def loaded(self, outcome: PictureInfo | LoadFailure, attempt: int, namespace: str = "offers") -> Loaded:
-        return Loaded(namespace, attempt, outcome, self.now)
+    def loaded(
+        self,
+        outcome: PictureInfo | LoadFailure | Unchanged,
+        attempt: int,
+        namespace: str = "offers",
+        fresh_for: timedelta | None = None,
+    ) -> Loaded:
+        return Loaded(namespace, attempt, outcome, self.now, fresh_for)
 
     def look(self, *, is_forced: bool = False) -> Look:
         return Look(is_forced, self.now)

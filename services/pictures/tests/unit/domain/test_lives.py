@@ -8,15 +8,24 @@ from datetime import timedelta
 
 import pytest
 
+from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_pictures.domain.events import Copy, Delete, Download, Event
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
+from classifeed_pictures.domain.robots_tags import NOINDEX
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, Life, info
 
 LIVES = 2_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
 NAMESPACES = ("offers", "shops", "maps")
-FAILURES = (NOT_FOUND, HOST_DOWN, GONE, LoadFailure(code=QUOTA_EXCEEDED), LoadFailure(code=SOURCE_GONE))
+FAILURES = (
+    NOT_FOUND,
+    HOST_DOWN,
+    GONE,
+    LoadFailure(code=NOINDEX),
+    LoadFailure(code=QUOTA_EXCEEDED),
+    LoadFailure(code=SOURCE_GONE),
+)
 
 
 class World:
@@ -31,9 +40,12 @@ class World:
         self.waiting: set[tuple[str, str]] = set()
         self.results_of: dict[tuple[str, str], tuple[int, bool]] = {}
         self.contents = 0
+        # What each has whose request was settled: the picture of the highest attempt.
+        self.shown: dict[tuple[str, str], tuple[int, PictureInfo]] = {}
+        self.settled: set[tuple[str, str]] = set()
 
     def step(self) -> None:
-        self.life.pass_time(seconds=self.random.choice((0.001, 1, 600, 4000, 90_000)))
+        self.life.pass_time(seconds=self.random.choice((0.001, 1, 600, 4000, 90_000, 2_700_000)))
         match self.random.randrange(8):
             case 0 | 1 | 2:
                 self.happen(self.life.request(self.random.choice(NAMESPACES), str(self.random.randrange(4))))
@@ -59,8 +71,11 @@ class World:
             return
         if self.random.random() < 0.1:
             return
-        outcome: PictureInfo | LoadFailure = self.random.choice(FAILURES)
-        if self.random.random() < 0.6:
+        outcome: PictureInfo | LoadFailure | Unchanged = self.random.choice(FAILURES)
+        is_refresh = isinstance(order, Download) and order.held is not None
+        if is_refresh and self.random.random() < 0.4:
+            outcome = Unchanged(source_etag=str(self.random.randrange(3)))
+        elif self.random.random() < 0.6:
             self.contents += self.random.randrange(2)
             outcome = info(order.namespace, str(self.contents).encode())
             key = (outcome.namespace, outcome.group_id, outcome.name)
@@ -74,26 +89,34 @@ class World:
     def happen(self, *events: Event) -> None:
         effects = self.life.happen(*events)
         self.open += effects.orders
+        for namespace, change in effects.changed.items():
+            for who in [who for who in self.settled if who[0] == namespace]:
+                self.receive(who, change.attempt, change.result)
         for namespace, found in effects.waiting.items():
             reported = {who for who in self.waiting if who[0] == namespace}
             for who in reported:
                 self.receive(who, found.attempt, found.result)
             if isinstance(found.result, PictureInfo):
                 self.waiting -= reported
+                self.settled |= reported
         if effects.forgotten:
             forgotten = {who for who in self.waiting if who[0] in effects.forgotten or "" in effects.forgotten}
             self.waiting -= forgotten
             for who in forgotten:
                 self.results_of.pop(who, None)
+            self.settled = {who for who in self.settled if not {who[0], ""} & effects.forgotten}
         for given in effects.results:
             self.receive((given.request.namespace, given.request.reference), given.attempt, given.result)
         self.waiting |= {(request.namespace, request.reference) for request, _ in effects.remembered.values()}
+        self.settled |= {(request.namespace, request.reference) for request in effects.settled}
 
     def receive(self, who: tuple[str, str], attempt: int, result: PictureInfo | LoadFailure) -> None:
         is_picture = isinstance(result, PictureInfo)
         known = self.results_of.get(who)
         if known is None or attempt >= known[0]:
             self.results_of[who] = (attempt, is_picture)
+        if isinstance(result, PictureInfo) and (who not in self.shown or attempt >= self.shown[who][0]):
+            self.shown[who] = (attempt, result)
 
     def check(self) -> None:
         state = self.life.state
@@ -115,6 +138,11 @@ class World:
             kept = state.holdings[namespace].info
             assert kept is not None
             assert (namespace, kept.group_id, kept.name) in self.stored, "what is held was deleted"
+            for who in self.settled:
+                if who[0] == namespace:
+                    assert self.shown[who][1].name == kept.name, "somebody shows what is not held any more"
+        if held:
+            assert state.is_put or state.next_attempt_at is not None, "nobody refreshes it"
         is_never = state.failure is not None and state.next_attempt_at is None
         assert held == set(state.holdings) or state.next_attempt_at is not None or is_never, "nobody looks again"
 
@@ -134,6 +162,7 @@ class World:
                     self.stored[key] = max(self.stored.get(key, 0), order.attempt)
                     self.happen(self.life.loaded(outcome, order.attempt, order.namespace))
             else:
+                self.life.pass_time(days=40)
                 self.happen(self.life.look(is_forced=True))
 
 
@@ -146,3 +175,6 @@ def test_whatever_happens(seed: int) -> None:
     world.settle()
     world.check()
     assert not world.waiting, "a request was never settled"
+    if world.life.state is not None:
+        contents = {holding.info.content_hash for holding in world.life.state.holdings.values() if holding.info}
+        assert contents <= {b"last"}, "a namespace keeps what its host has not any more"

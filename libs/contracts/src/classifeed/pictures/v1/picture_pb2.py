@@ -25,7 +25,7 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$classifeed/pictures/v1/picture.proto\x12\x16\x63lassifeed.pictures.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x83\x03\n\x0bPictureInfo\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x10\n\x08group_id\x18\x02 \x01(\x05\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\r\n\x05width\x18\x04 \x01(\x05\x12\x0e\n\x06height\x18\x05 \x01(\x05\x12\x0e\n\x06\x66ormat\x18\x06 \x01(\t\x12\x12\n\nsize_bytes\x18\x07 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\x08 \x01(\x0c\x12\x32\n\x05sizes\x18\t \x03(\x0b\x32#.classifeed.pictures.v1.PictureSize\x12\x17\n\x0fperceptual_hash\x18\n \x01(\x0c\x12\x16\n\x0e\x64ominant_color\x18\x0b \x01(\x05\x12\x10\n\x08\x62lurhash\x18\x0c \x01(\t\x12\x0e\n\x06\x66rames\x18\r \x01(\x05\x12.\n\nstore_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bsource_etag\x18\x0f \x01(\t\x12\x1c\n\x14source_last_modified\x18\x10 \x01(\t\"K\n\x0bPictureSize\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05width\x18\x02 \x01(\x05\x12\x0e\n\x06height\x18\x03 \x01(\x05\x12\x0f\n\x07\x66ormats\x18\x04 \x03(\t\"q\n\x0bLoadFailure\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x13\n\x0bhttp_status\x18\x03 \x01(\x05\x12.\n\nretry_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xd2\x03\n\x0cPictureState\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\r\n\x05known\x18\x03 \x01(\x08\x12\x35\n\x08pictures\x18\x04 \x03(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x30\n\x0c\x61ttempt_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11next_attempt_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0f\x66\x61iled_attempts\x18\x08 \x01(\x05\x12\x39\n\x0clast_failure\x18\t \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12\x34\n\x10\x64\x65lete_mark_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0crequest_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12requests_in_flight\x18\x0c \x01(\x05\x12\x0b\n\x03put\x18\r \x01(\x08\"I\n\x11PictureStateBatch\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.pictures.v1.PictureStateb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n$classifeed/pictures/v1/picture.proto\x12\x16\x63lassifeed.pictures.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x98\x03\n\x0bPictureInfo\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x10\n\x08group_id\x18\x02 \x01(\x05\x12\x0c\n\x04name\x18\x03 \x01(\t\x12\r\n\x05width\x18\x04 \x01(\x05\x12\x0e\n\x06height\x18\x05 \x01(\x05\x12\x0e\n\x06\x66ormat\x18\x06 \x01(\t\x12\x12\n\nsize_bytes\x18\x07 \x01(\x03\x12\x14\n\x0c\x63ontent_hash\x18\x08 \x01(\x0c\x12\x32\n\x05sizes\x18\t \x03(\x0b\x32#.classifeed.pictures.v1.PictureSize\x12\x17\n\x0fperceptual_hash\x18\n \x01(\x0c\x12\x16\n\x0e\x64ominant_color\x18\x0b \x01(\x05\x12\x10\n\x08\x62lurhash\x18\x0c \x01(\t\x12\x0e\n\x06\x66rames\x18\r \x01(\x05\x12.\n\nstore_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0bsource_etag\x18\x0f \x01(\t\x12\x1c\n\x14source_last_modified\x18\x10 \x01(\t\x12\x13\n\x0bsource_hash\x18\x11 \x01(\x0c\"K\n\x0bPictureSize\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05width\x18\x02 \x01(\x05\x12\x0e\n\x06height\x18\x03 \x01(\x05\x12\x0f\n\x07\x66ormats\x18\x04 \x03(\t\"q\n\x0bLoadFailure\x12\x0c\n\x04\x63ode\x18\x01 \x01(\t\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x13\n\x0bhttp_status\x18\x03 \x01(\x05\x12.\n\nretry_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\x84\x04\n\x0cPictureState\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\r\n\x05known\x18\x03 \x01(\x08\x12\x35\n\x08pictures\x18\x04 \x03(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x30\n\x0c\x61ttempt_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x35\n\x11next_attempt_time\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0f\x66\x61iled_attempts\x18\x08 \x01(\x05\x12\x39\n\x0clast_failure\x18\t \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12\x34\n\x10\x64\x65lete_mark_time\x18\n \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x30\n\x0crequest_time\x18\x0b \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1a\n\x12requests_in_flight\x18\x0c \x01(\x05\x12\x0b\n\x03put\x18\r \x01(\x08\x12\x30\n\x0crefresh_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"I\n\x11PictureStateBatch\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.pictures.v1.PictureStateb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -33,13 +33,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.pictures.v1.pict
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PICTUREINFO']._serialized_start=98
-  _globals['_PICTUREINFO']._serialized_end=485
-  _globals['_PICTURESIZE']._serialized_start=487
-  _globals['_PICTURESIZE']._serialized_end=562
-  _globals['_LOADFAILURE']._serialized_start=564
-  _globals['_LOADFAILURE']._serialized_end=677
-  _globals['_PICTURESTATE']._serialized_start=680
-  _globals['_PICTURESTATE']._serialized_end=1146
-  _globals['_PICTURESTATEBATCH']._serialized_start=1148
-  _globals['_PICTURESTATEBATCH']._serialized_end=1221
+  _globals['_PICTUREINFO']._serialized_end=506
+  _globals['_PICTURESIZE']._serialized_start=508
+  _globals['_PICTURESIZE']._serialized_end=583
+  _globals['_LOADFAILURE']._serialized_start=585
+  _globals['_LOADFAILURE']._serialized_end=698
+  _globals['_PICTURESTATE']._serialized_start=701
+  _globals['_PICTURESTATE']._serialized_end=1217
+  _globals['_PICTURESTATEBATCH']._serialized_start=1219
+  _globals['_PICTURESTATEBATCH']._serialized_end=1292
 # @@protoc_insertion_point(module_scope)

@@ -10,7 +10,7 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PictureInfo(_message.Message):
-    __slots__ = ("namespace", "group_id", "name", "width", "height", "format", "size_bytes", "content_hash", "sizes", "perceptual_hash", "dominant_color", "blurhash", "frames", "store_time", "source_etag", "source_last_modified")
+    __slots__ = ("namespace", "group_id", "name", "width", "height", "format", "size_bytes", "content_hash", "sizes", "perceptual_hash", "dominant_color", "blurhash", "frames", "store_time", "source_etag", "source_last_modified", "source_hash")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     GROUP_ID_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class PictureInfo(_message.Message):
     STORE_TIME_FIELD_NUMBER: _ClassVar[int]
     SOURCE_ETAG_FIELD_NUMBER: _ClassVar[int]
     SOURCE_LAST_MODIFIED_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_HASH_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     group_id: int
     name: str
@@ -43,7 +44,8 @@ class PictureInfo(_message.Message):
     store_time: _timestamp_pb2.Timestamp
     source_etag: str
     source_last_modified: str
-    def __init__(self, namespace: _Optional[str] = ..., group_id: _Optional[int] = ..., name: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., format: _Optional[str] = ..., size_bytes: _Optional[int] = ..., content_hash: _Optional[bytes] = ..., sizes: _Optional[_Iterable[_Union[PictureSize, _Mapping]]] = ..., perceptual_hash: _Optional[bytes] = ..., dominant_color: _Optional[int] = ..., blurhash: _Optional[str] = ..., frames: _Optional[int] = ..., store_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source_etag: _Optional[str] = ..., source_last_modified: _Optional[str] = ...) -> None: ...
+    source_hash: bytes
+    def __init__(self, namespace: _Optional[str] = ..., group_id: _Optional[int] = ..., name: _Optional[str] = ..., width: _Optional[int] = ..., height: _Optional[int] = ..., format: _Optional[str] = ..., size_bytes: _Optional[int] = ..., content_hash: _Optional[bytes] = ..., sizes: _Optional[_Iterable[_Union[PictureSize, _Mapping]]] = ..., perceptual_hash: _Optional[bytes] = ..., dominant_color: _Optional[int] = ..., blurhash: _Optional[str] = ..., frames: _Optional[int] = ..., store_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., source_etag: _Optional[str] = ..., source_last_modified: _Optional[str] = ..., source_hash: _Optional[bytes] = ...) -> None: ...
 
 class PictureSize(_message.Message):
     __slots__ = ("name", "width", "height", "formats")
@@ -70,7 +72,7 @@ class LoadFailure(_message.Message):
     def __init__(self, code: _Optional[str] = ..., message: _Optional[str] = ..., http_status: _Optional[int] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class PictureState(_message.Message):
-    __slots__ = ("url", "url_hash", "known", "pictures", "attempt", "attempt_time", "next_attempt_time", "failed_attempts", "last_failure", "delete_mark_time", "request_time", "requests_in_flight", "put")
+    __slots__ = ("url", "url_hash", "known", "pictures", "attempt", "attempt_time", "next_attempt_time", "failed_attempts", "last_failure", "delete_mark_time", "request_time", "requests_in_flight", "put", "refresh_time")
     URL_FIELD_NUMBER: _ClassVar[int]
     URL_HASH_FIELD_NUMBER: _ClassVar[int]
     KNOWN_FIELD_NUMBER: _ClassVar[int]
@@ -84,6 +86,7 @@ class PictureState(_message.Message):
     REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_IN_FLIGHT_FIELD_NUMBER: _ClassVar[int]
     PUT_FIELD_NUMBER: _ClassVar[int]
+    REFRESH_TIME_FIELD_NUMBER: _ClassVar[int]
     url: str
     url_hash: bytes
     known: bool
@@ -97,7 +100,8 @@ class PictureState(_message.Message):
     request_time: _timestamp_pb2.Timestamp
     requests_in_flight: int
     put: bool
-    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., known: _Optional[bool] = ..., pictures: _Optional[_Iterable[_Union[PictureInfo, _Mapping]]] = ..., attempt: _Optional[int] = ..., attempt_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_attempt_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failed_attempts: _Optional[int] = ..., last_failure: _Optional[_Union[LoadFailure, _Mapping]] = ..., delete_mark_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requests_in_flight: _Optional[int] = ..., put: _Optional[bool] = ...) -> None: ...
+    refresh_time: _timestamp_pb2.Timestamp
+    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., known: _Optional[bool] = ..., pictures: _Optional[_Iterable[_Union[PictureInfo, _Mapping]]] = ..., attempt: _Optional[int] = ..., attempt_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., next_attempt_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., failed_attempts: _Optional[int] = ..., last_failure: _Optional[_Union[LoadFailure, _Mapping]] = ..., delete_mark_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., requests_in_flight: _Optional[int] = ..., put: _Optional[bool] = ..., refresh_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class PictureStateBatch(_message.Message):
     __slots__ = ("states",)

@@ -70,7 +70,7 @@ class Backups:
 
 
 def _message(manifest: Manifest) -> Backup:
-    states, requests, stored = map(manifest.rows_of, SHARDED)
+    states, requests, stored, _ = map(manifest.rows_of, SHARDED)
     message = Backup(
         name=manifest.name,
         states=states,

@@ -1,0 +1,112 @@
+"""Say whether a host allows programs to fetch a picture (robots.txt, RFC 9309)."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from protego import Protego
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure
+from classifeed_common.db import Database
+from classifeed_common.fetch import FetchFailed, FetchLimits, FetchRequest
+from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_pictures.domain.retries import ROBOTS_DISALLOWED, ROBOTS_UNREACHABLE
+from classifeed_pictures.store.robots import claim_rules, give_claim_back, save_rules
+
+_ROBOT: Final = "Classifeed"
+_DAY_S: Final = 86400.0
+_UNREACHABLE_S: Final = 3600.0
+_CLAIM_S: Final = 120.0
+_TOO_MANY_REQUESTS: Final = 429
+# What is too large is no rules; what may not be requested at all is refused as a picture, in better words.
+_NO_RULES: Final = frozenset(
+    {"TOO_LARGE", "ADDRESS_REFUSED", "URL_INVALID", "URL_SCHEME", "URL_PORT", "URL_HAS_CREDENTIALS"}
+)
+# RFC 9309, sections 2.3.1.2 and 2.5: five redirects, and at least 500 KiB.
+_LIMITS: Final = FetchLimits(max_bytes=512 << 10, total_s=30, redirects=5)
+
+
+class RulesPending(Exception):
+    """Another process is fetching the rules of the host; come again soon."""
+
+
+class RobotsChecker:
+    """Checks addresses against the rules of their hosts, each fetched once a day by one of all processes.
+
+    Args:
+        database: with the rules.
+        fetcher: the way to addresses that nobody vouches for.
+    """
+
+    def __init__(self, database: Database, fetcher: Fetcher) -> None:
+        self._database = database
+        self._fetcher = fetcher
+
+    async def __call__(self, url: str) -> LoadFailure | None:
+        """Return why a program may not fetch an address now; None: it may.
+
+        A host without rules (4xx) allows everything. One that cannot be reached allows what it allowed before, and
+        nothing if that is not known.
+
+        Raises:
+            RulesPending: another process is fetching the rules.
+            HostPaused: the host is not to be requested for a while.
+            Unavailable: the database does not answer.
+        """
+        parts = urlsplit(url)
+        origin = f"{parts.scheme}://{parts.netloc}"
+        async with self._database.transaction() as tx:
+            known = await claim_rules(tx, origin, claim_s=_CLAIM_S)
+        rules = known.rules
+        if known.is_claimed:
+            fetched = await self._renew(origin)
+            rules = fetched if fetched is not None else rules
+        elif not known.is_fresh:
+            raise RulesPending
+        if rules is None:
+            return LoadFailure(
+                code=ROBOTS_UNREACHABLE,
+                message=f"{origin}/robots.txt cannot be read, and without it nothing of the site is fetched.",
+            )
+        if await asyncio.to_thread(_allows, rules, url):
+            return None
+        return LoadFailure(
+            code=ROBOTS_DISALLOWED,
+            message=f"{origin}/robots.txt keeps programs from the picture. Allow it there for {_ROBOT}.",
+        )
+
+    async def _renew(self, origin: str) -> str | None:
+        try:
+            rules = await self._fetch(origin)
+        except BaseException:
+            async with self._database.transaction() as tx:
+                await give_claim_back(tx, origin)
+            raise
+        async with self._database.transaction() as tx:
+            await save_rules(tx, origin, rules, fresh_s=_UNREACHABLE_S if rules is None else _DAY_S)
+        return rules
+
+    async def _fetch(self, origin: str) -> str | None:
+        """Return the rules of a host, empty if it has none; None: it cannot be reached."""
+        with tempfile.TemporaryDirectory(prefix="robots-") as folder:
+            path = Path(folder) / "robots.txt"
+            try:
+                await self._fetcher.fetch(FetchRequest(f"{origin}/robots.txt"), path, _LIMITS)
+            except FetchFailed as failed:
+                is_without = 400 <= failed.http_status < 500 and failed.http_status != _TOO_MANY_REQUESTS
+                return "" if is_without or failed.code in _NO_RULES else None
+            return path.read_bytes().decode("utf-8", "replace").replace("\0", "")
+
+
+def _allows(rules: str, url: str) -> bool:
+    return bool(_parse(rules).can_fetch(url, _ROBOT))
+
+
+@lru_cache(maxsize=64)
+def _parse(rules: str) -> Protego:
+    return Protego.parse(rules)

@@ -1,0 +1,77 @@
+"""Remove stored pictures that no state holds.
+
+They come from a downloader that was killed between storing a picture and reporting it, and whose repeated download
+brought other bytes: nobody was ever told of the first ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+import structlog
+
+from classifeed_common.blobs import BlobRefs
+from classifeed_common.db import Tx, after_commit
+from classifeed_jobs import Slice
+from classifeed_pictures.domain.states import Holding
+from classifeed_pictures.metrics import ORPHANS
+from classifeed_pictures.store.namespaces import add_usage
+from classifeed_pictures.store.orphans import Address, StoredRow, list_after, lock_orphans, share_holdings
+from classifeed_pictures.store.stored import delete_stored, reference_of
+
+GRACE_S: Final = 86400.0
+"""What was stored within a day may not have been reported yet."""
+_BEGIN: Final = Address("", -1, "")
+_REFS: Final = BlobRefs()
+_log = structlog.get_logger(__name__)
+
+
+async def check_stored(tx: Tx, cursor: Sequence[str] | None, *, limit: int) -> Slice:
+    """Look at the next stored pictures; remove those that no state holds, with their references. Idempotent.
+
+    What was stored within a day stays, and so does whatever a namespace has of a URL for which an order of its is
+    without a result: that result may be about it.
+
+    Args:
+        tx: of the tables.
+        cursor: where to go on; None: from the beginning.
+        limit: pictures at once.
+    """
+    after = _BEGIN if cursor is None else Address(cursor[0], int(cursor[1]), cursor[2])
+    rows = await list_after(tx, after, grace_s=GRACE_S, limit=limit)
+    await _remove_orphans(tx, [row for row in rows if row.is_old])
+    if len(rows) < limit:
+        return Slice(next=None, processed=len(rows))
+    last = rows[-1].address
+    return Slice(next=[last.namespace, str(last.group_id), last.name], processed=len(rows))
+
+
+async def _remove_orphans(tx: Tx, rows: Sequence[StoredRow]) -> None:
+    holdings = await share_holdings(tx, {row.url_hash for row in rows}) if rows else {}
+    orphans = [row for row in rows if _is_orphan(row, holdings.get(row.url_hash, {}))]
+    if not orphans:
+        return
+    removed = await lock_orphans(tx, orphans, grace_s=GRACE_S)
+    await _REFS.drop(tx, *(reference_of(*address) for address, _ in removed))
+    for address, attempt in removed:
+        size_bytes = await delete_stored(tx, *address, attempt=attempt)
+        await add_usage(tx, address.namespace, address.group_id, pictures=-1, size_bytes=-(size_bytes or 0))
+    after_commit(tx, partial(_note, [reference_of(*address) for address, _ in removed]))
+
+
+def _is_orphan(row: StoredRow, holdings: dict[str, Holding]) -> bool:
+    holding = holdings.get(row.address.namespace)
+    if holding is None:
+        return True
+    if holding.ordered_at is not None:
+        return False
+    held = holding.info
+    return held is None or (held.group_id, held.name) != (row.address.group_id, row.address.name)
+
+
+def _note(references: Sequence[str]) -> None:
+    ORPHANS.inc(len(references))
+    for reference in references:
+        _log.warning("pictures.orphan.removed", picture=reference)

@@ -1,0 +1,42 @@
+"""Give results to those who request a picture: what wait, what is settled, and what changes afterwards."""
+
+from __future__ import annotations
+
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_pictures.domain.events import Effects, RequestResult, WaitingResult
+
+
+def report(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
+    """Give a result to all requests of a namespace that wait: the stored ones, and those of these events."""
+    is_stored = isinstance(result, PictureInfo)
+    known = effects.waiting.get(namespace)
+    if namespace not in effects.forgotten and (known is None or isinstance(known.result, LoadFailure)):
+        effects.waiting[namespace] = WaitingResult(attempt, result)
+    for key, (request, reported) in list(effects.remembered.items()):
+        if key[0] != namespace or (reported and not is_stored):
+            continue
+        effects.results.append(RequestResult(request, attempt, result))
+        if is_stored:
+            effects.settled.append(request)
+            del effects.remembered[key]
+        else:
+            effects.remembered[key] = (request, attempt)
+
+
+def report_change(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:
+    """Give what takes the place of a picture to all whose requests a namespace has settled, the stored ones too."""
+    if namespace not in effects.forgotten:
+        effects.changed[namespace] = WaitingResult(attempt, result)
+    for request in effects.settled:
+        if request.namespace == namespace:
+            effects.results.append(RequestResult(request, attempt, result))
+
+
+def forget(effects: Effects, namespace: str) -> None:
+    """Forget the requests of a namespace that keeps the picture no longer, the stored ones too."""
+    effects.forgotten.add(namespace)
+    effects.waiting.pop(namespace, None)
+    effects.changed.pop(namespace, None)
+    effects.settled = [request for request in effects.settled if request.namespace != namespace]
+    for key in [key for key in effects.remembered if key[0] == namespace]:
+        del effects.remembered[key]

@@ -1,0 +1,45 @@
+"""The job `pictures.check-stored`: a pass over the stored pictures, for those that no state holds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from pydantic import BaseModel
+
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, JobContext, Registry, Schedule, Slice, SliceJob
+from classifeed_pictures.app.check_stored import check_stored
+
+TASK: Final = "pictures.check-stored"
+_EVERY_S: Final = 86400
+_PICTURES: Final = 500
+
+
+class NoArgs(BaseModel):
+    """Nothing: it looks at everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckStoredJob:
+    """Looks at all stored pictures once a day; one at a time, whatever the number of processes."""
+
+    @property
+    def name(self) -> str:
+        """Name of the queue, the task and the schedule."""
+        return TASK
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it runs. What a pass has missed is found by the next one."""
+        return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
+
+    def tasks(self) -> Registry:
+        """Return its task for the service's worker."""
+        registry = Registry()
+
+        async def look(tx: Tx, _args: NoArgs, cursor: list[str] | None, _ctx: JobContext) -> Slice:
+            return await check_stored(tx, cursor, limit=_PICTURES)
+
+        registry.register(TASK, args=NoArgs, backoff=Exponential(first_s=1, cap_s=60), resumes=True)(SliceJob(look).run)
+        return registry
