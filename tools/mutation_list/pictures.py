@@ -224,6 +224,8 @@ MUTATIONS: Final = (
         before="similarity_key(picture.info.perceptual_hash)",
         after="None",
         tests=(f"{_SIMILAR}/test_similar_rows.py::test_what_is_found_is_what_is_stored_after_concurrent_changes",),
+    ),
+    Mutation(
         "refresh-before-its-time",
         "Pictures",
         "Each pass requests every stored picture of its host.",

@@ -23,8 +23,8 @@ from classifeed_pictures.store.records import unpack_holdings
 from .conftest import Service
 
 STATE: Final = (
-    "pictures", "requests_in_flight", "stored_pictures", "blob_refs", "blobs", "namespace_usage", "outbox",
-    "event_files", "namespaces",
+    "pictures", "requests_in_flight", "settled_requests", "stored_pictures", "blob_refs", "blobs", "namespace_usage",
+    "outbox", "event_files", "namespaces",
 )  # fmt: skip
 _STORED: Final = "SELECT namespace, group_id, name, url_hash, content_hash, total_bytes FROM stored_pictures"
 _ENDED: Final = (JOB_STATUS_SUCCEEDED, JOB_STATUS_FAILED)
@@ -109,6 +109,7 @@ async def snapshot(service: Service) -> dict[str, Any]:
             url: (is_put, is_fine, _held(holdings)) for url, is_put, is_fine, holdings in states
         },
         "requests": set(await service.rows("SELECT requested_url, namespace, reference FROM requests_in_flight")),
+        "settled": set(await service.rows("SELECT requested_url, namespace, reference FROM settled_requests")),
         "stored": set(await service.rows(_STORED)),
         "references": set(await service.rows("SELECT ref, sha256 FROM blob_refs")),
         "files": set(await service.rows("SELECT sha256, ref_count FROM blobs WHERE ref_count > 0")),

@@ -32,7 +32,7 @@ from classifeed_pictures.app.store_picture import PictureStorer
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.domain.backups import Stand
 from classifeed_pictures.domain.canonical import CanonicalRules
-from classifeed_pictures.domain.lifecycle import LifecycleRules
+from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.store.backups import empty, set_stands
 
 from .backups import STATE, Run, bucket_at
@@ -43,9 +43,11 @@ ADDRESS = f"{info(1).group_id}, '{info(1).name}', '\\x{hash_of(1).hex()}'"
 CHANGES = f"""
 WITH stored AS (
     INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes,
-                                 info, pieces)
-    VALUES ('offers', {ADDRESS}, 1, sha256('1'), 5, 5, '', '[]'),
-           ('offers', 1, 'unheld', '\\x{hash_of(1).hex()}', 1, sha256('2'), 5, 5, '', '[]')
+                                 info, pieces, is_alias)
+    VALUES ('offers', {ADDRESS}, 1, sha256('1'), 5, 5, '', '[]', false),
+           ('offers', 1, 'alias', '\\x{hash_of(1).hex()}', 1, sha256('1'), 5, 5, '', '[]', true),
+           ('offers', 1, 'left', '\\x{hash_of(9).hex()}', 1, sha256('3'), 5, 5, '', '[]', true),
+           ('offers', 1, 'unheld', '\\x{hash_of(1).hex()}', 1, sha256('2'), 5, 5, '', '[]', false)
 ), files AS (
     INSERT INTO event_files (name, etag, size_bytes, put_at, state, ended_at)
     VALUES ('taken', 'e', 1, now(), 'DONE', now()), ('waits', 'e', 1, now(), 'WAITING', NULL)
@@ -146,9 +148,11 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     assert await processor.rows("SELECT reference FROM requests_in_flight") == [("waits",)]
     assert sorted(await processor.rows("SELECT name, quota_bytes FROM namespaces")) == [("offers", 7), ("shops", 9)]
     assert await processor.rows("SELECT name FROM event_files") == [("taken",)]
-    assert await processor.rows("SELECT url_hash FROM stored_pictures") == [(hash_of(1),)]
+    assert await processor.rows("SELECT reference FROM settled_requests") == [("settled",)]
+    stored = await processor.rows("SELECT name, url_hash FROM stored_pictures ORDER BY is_alias")
+    assert stored == [(info(1).name, hash_of(1)), ("alias", hash_of(1))]
     assert await processor.rows("SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage") == [(1, 5)]
-    assert await processor.rows("SELECT count(*) FROM blob_refs") == [(1,)]
+    assert await processor.rows("SELECT count(*) FROM blob_refs") == [(2,)]
     assert await processor.rows("SELECT next FROM consumer_offsets") == [(0,)]
     # Its file is not in the bucket.
     [notices] = await processor.take(PictureNotices)

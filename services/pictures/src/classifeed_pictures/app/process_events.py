@@ -129,12 +129,13 @@ async def _settle_requests(
     ]
     forgotten = [(url_hash, namespace) for url_hash, each in effects.items() for namespace in each.forgotten]
     await requests.forget(tx, forgotten)
-    moved = [url_hash for url_hash, each in effects.items() if each.is_moved]
-    repeated = [*await requests.take_all(tx, moved), *await settled.take_all(tx, moved, at=now)]
+    moves = {url_hash: each.moved_to for url_hash, each in effects.items() if each.moved_to}
+    repeated = await requests.take_all(tx, list(moves))
     await settled.forget_settled(tx, forgotten)
     if are_refreshed:
         known = [(url_hash, request) for url_hash, each in effects.items() for request in each.settled]
         await settled.add_settled(tx, [*((place[0], request) for place, request in taken), *known])
+    await settled.move_settled(tx, moves)
     await requests.remember(
         tx,
         [

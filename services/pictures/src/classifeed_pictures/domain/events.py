@@ -192,7 +192,8 @@ class Effects:
             `remembered` is stored.
         adoptions: What other keys are to adopt, by these.
         repeated: Requests that are made again, under the key that the rules make now.
-        is_moved: Whether the stored requests are made again, too. They go before `remembered` is stored.
+        moved_to: Hash of the key that has all by now; empty: nothing has moved. Stored requests that wait are made
+            again, before `remembered` is stored; settled ones, also those of `settled`, become those of that key.
         changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
             whose stored requests were settled with that one. Read before `forgotten` takes them.
         settled: Requests that were settled with a picture: they are stored, to hear when it changes.
@@ -205,6 +206,6 @@ class Effects:
     forgotten: set[str] = field(default_factory=set)
     adoptions: dict[str, Adopt] = field(default_factory=dict)
     repeated: list[Request] = field(default_factory=list)
-    is_moved: bool = False
+    moved_to: bytes = b""
     changed: dict[str, WaitingResult] = field(default_factory=dict)
     settled: list[Request] = field(default_factory=list)

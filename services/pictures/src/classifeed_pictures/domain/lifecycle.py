@@ -290,10 +290,8 @@ class Lifecycle:
                 attempt = max(holding.attempt, holding.info_attempt)
                 self.effects.orders.append(Delete(holding.info, attempt, event.to_hash))
         self.effects.repeated += [request for request, _ in self.effects.remembered.values()]
-        self.effects.repeated += self.effects.settled
         self.effects.remembered.clear()
-        self.effects.settled.clear()
-        self.effects.is_moved = True
+        self.effects.moved_to = event.to_hash
         self.state = None
         self._is_changed = True
 

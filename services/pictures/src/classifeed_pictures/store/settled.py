@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -46,12 +46,11 @@ async def list_settled(tx: Tx, places: Collection[Place], *, at: datetime) -> li
     ]
 
 
-async def take_all(tx: Tx, url_hashes: Collection[bytes], *, at: datetime) -> list[Request]:
-    """Remove all settled requests of pictures, and return them as if they were made at `at`."""
-    if not url_hashes:
-        return []
-    rows = await fetch_named(tx, SQL["take_all_settled"], {"url_hashes": list(url_hashes)}, prepare=False)
-    return [Request(row.namespace, row.recipient, row.reference, row.requested_url, at) for row in rows]
+async def move_settled(tx: Tx, moves: Mapping[bytes, bytes]) -> None:
+    """Make settled requests those of other pictures; from which to which, by the hashes of their URLs."""
+    if moves:
+        parameters = {"url_hashes": list(moves), "moved_to": list(moves.values())}
+        await tx.execute(SQL["move_settled"], parameters, prepare=False)
 
 
 async def forget_settled(tx: Tx, places: Sequence[Place]) -> None:

@@ -23,7 +23,16 @@ WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace
 -- name: forget_all_settled
 DELETE FROM settled_requests WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
--- name: take_all_settled
-DELETE FROM settled_requests
-WHERE url_hash = ANY (%(url_hashes)b::bytea[])
-RETURNING namespace, recipient, reference, requested_url
+-- name: move_settled
+-- In the order of their keys, too.
+WITH moved AS (
+    DELETE FROM settled_requests r
+    USING unnest(%(url_hashes)b::bytea[], %(moved_to)b::bytea[]) AS m (url_hash, moved_to)
+    WHERE r.url_hash = m.url_hash
+    RETURNING m.moved_to, r.request_hash, r.namespace, r.recipient, r.reference, r.requested_url
+)
+INSERT INTO settled_requests (url_hash, request_hash, namespace, recipient, reference, requested_url)
+SELECT moved_to, request_hash, namespace, recipient, reference, requested_url
+FROM moved
+ORDER BY moved_to, request_hash
+ON CONFLICT (url_hash, request_hash) DO NOTHING

@@ -23,6 +23,17 @@ from ..conftest import Service
 from ..picture_host import PictureHost, jpeg
 
 pytestmark = pytest.mark.kafka
+# Whoever knows a picture hears of its change, under the key that it has now: how many of each URL, and of other keys.
+SETTLED = """
+SELECT count(*) FILTER (WHERE r.requested_url LIKE '%%/held.jpg?ref=a' AND r.namespace = 'offers'),
+       count(*) FILTER (WHERE r.requested_url LIKE '%%/held.jpg?ref=a' AND r.namespace = 'shops'),
+       count(*) FILTER (WHERE r.requested_url LIKE '%%/held.jpg?ref=b'),
+       count(*) FILTER (WHERE r.requested_url LIKE '%%/slow.jpg?ref=a'),
+       count(*) FILTER (WHERE r.requested_url LIKE '%%/missing.jpg?ref=a')
+FROM settled_requests r
+JOIN pictures p ON p.url_hash = r.url_hash
+HAVING count(*) = (SELECT count(*) FROM settled_requests)
+"""
 _OPEN = {"strip_fragment": True, "strip_www": False, "tracking_parameters": []}
 _STRICT = _OPEN | {"tracking_parameters": ["ref"]}
 
@@ -90,7 +101,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
 
     async def respond_late(writer: asyncio.StreamWriter) -> None:
         await released.wait()
-        await host._respond(writer, jpeg(4))
+        await host._respond(writer, jpeg(4), b"")
 
     await service.request([held, twin, missing])
     await service.request([held], namespace="shops")
@@ -136,6 +147,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
             "/slow.jpg?ref=a",
         ]
     )
+    assert await service.rows(SETTLED) == [(1, 1, 1, 1, 1)]
     counted = "SELECT namespace, sum(pictures), sum(bytes) FROM namespace_usage GROUP BY namespace ORDER BY 1"
     kept = """
         SELECT namespace, count(*), sum(total_bytes) FROM stored_pictures

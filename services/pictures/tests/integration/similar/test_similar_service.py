@@ -59,7 +59,8 @@ async def test_copies_are_listed_and_nothing_else(service: Service) -> None:
     written = [some[0].replace("https", "HTTPS"), some[1], "https://shop.example/other.jpg"]
     assert set(urls_of(await similar(service, urls=written))) == set(some)
     assert urls_of(await similar(service, url="https://shop.example/other.jpg")) == []
-    pages, token = [], ""
+    pages: list[list[str]] = []
+    token = ""
     while not pages or token:
         page = await similar(service, page_size=2, page_token=token)
         pages.append(urls_of(page))

@@ -54,6 +54,7 @@ def test_a_key_stays_until_the_other_one_has_all(life: Life) -> None:
         ("offers", url_hash(KEY)),
         ("shops", url_hash(KEY)),
     ]
+    assert effects.moved_to == url_hash(KEY), "whoever was settled with it hears of changes of the other one"
     assert life.happen(_move(life, "offers", "shops")).orders == [], "once more it does nothing"
 
 
@@ -70,9 +71,9 @@ def test_a_key_stays_while_something_is_under_way(life: Life) -> None:
     [order] = life.happen(life.request()).orders
     assert isinstance(order, Download)
     effects = life.happen(_move(life))
-    assert (effects.is_moved, effects.adoptions, life.is_changed) == (False, {}, False)
+    assert (bool(effects.moved_to), effects.adoptions, life.is_changed) == (False, {}, False)
     life.pass_time(hours=1)
-    assert life.happen(_move(life)).is_moved, "an order that was lost holds nothing up"
+    assert life.happen(_move(life)).moved_to, "an order that was lost holds nothing up"
 
 
 def test_requests_that_wait_are_made_again_also_those_of_the_same_poll(life: Life) -> None:
@@ -81,7 +82,7 @@ def test_requests_that_wait_are_made_again_also_those_of_the_same_poll(life: Lif
     life.happen(life.loaded(NOT_FOUND, order.attempt))
     late = life.request(reference="2")
     effects = life.happen(late, _move(life))
-    assert (effects.is_moved, effects.repeated, effects.remembered) == (True, [late], {})
+    assert (bool(effects.moved_to), effects.repeated, effects.remembered) == (True, [late], {})
     assert effects.forgotten == set()
 
 
