@@ -232,7 +232,7 @@ def test_similar_pictures_are_listed_the_most_similar_first(api: Any, terminal: 
     assert api.requests["ListSimilar"][-1].HasField("max_distance")
     api.respond("ListSimilar", alike())
     assert "no other stored picture looks like" in terminal("picture", "similar", URL).out
-    assert terminal("picture", "similar", URL, "--distance", "13").exit_code == ExitCode.USAGE
+    assert terminal("picture", "similar", URL, "--distance", "12").exit_code == ExitCode.USAGE
 
 
 def test_similar_pictures_of_a_seller_are_sought_by_the_links_of_its_offers(api: Any, terminal: Any) -> None:

@@ -73,7 +73,7 @@ def show_picture(out: Output, picture: PictureInfo) -> None:
 def show_similar(out: Output, url: str, pictures: Sequence[SimilarPicture], *, has_more: bool) -> None:
     """Print the pictures that look like that of a URL, each with its address below."""
     if not pictures:
-        out.say(f"no other stored picture looks like {one_line(url)}; --distance 12 finds some more")
+        out.say(f"no other stored picture looks like {one_line(url)}; --distance 11 finds some more")
         return
     out.entries(
         ("distance", "namespace", "size", "picture"),

@@ -16,7 +16,7 @@ from classifeed_cli.views.picture import path_of, show_similar
 from classifeed_client import PictureClient, seller_name
 
 _URLS: Final = 1000
-_MAX_DISTANCE: Final = 12
+_MAX_DISTANCE: Final = 11
 
 
 def register(group: typer.Typer) -> None:

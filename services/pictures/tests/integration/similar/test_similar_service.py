@@ -77,7 +77,7 @@ async def test_the_distance_is_bounded(service: Service) -> None:
     assert [(each.url, each.distance) for each in exact.pictures] == [("same", 0)]
     assert set(urls_of(await similar(service))) == {"same", "cropped"}
     with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await similar(service, max_distance=13)
+        await similar(service, max_distance=12)
     assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
 
 
