@@ -10,7 +10,7 @@ HASH_BYTES: Final = 8
 DEFAULT_DISTANCE: Final = 10
 """Bits in which copies of a picture differ at most; see `classifeed_pictures.decoding.hashing`."""
 MAX_DISTANCE: Final = 11
-"""Bits up to which pictures can be searched for: with more, a piece has so many neighbours that its index is read whole."""
+"""Bits up to which is searched: with more, a piece has so many neighbours that its index is read whole."""
 LEAST_BITS: Final = 8
 """Bits that a hash has at least, to say anything: those of plain pictures are near to each other."""
 _PIECES: Final = 4
