@@ -97,7 +97,7 @@ class BackupMaker:
             for table in SHARDED:
                 watch = parts if table == SHARDED[0] else None
                 file = f"{parts.shards:05}-{table}.parquet"
-                taken.append(await _write(tx, folder, table, file, "read_shard", bounds, watch))
+                taken.append(await _write(tx, folder, table, file, "shard", bounds, watch))
         await self._put(name, folder, taken, parts)
         parts.shards += 1
         return through
@@ -112,7 +112,7 @@ class BackupMaker:
             parts.stands += await backups.begin_snapshot(tx)
             for table in WHOLE:
                 bounds = {"topic": PICTURES_RESULTS} if table == RESULTS else {}
-                taken.append(await _write(tx, folder, table, f"{table}.parquet", f"read_{table}", bounds))
+                taken.append(await _write(tx, folder, table, f"{table}.parquet", table, bounds))
             ended_at = await read_now(tx)
         await self._put(name, folder, taken, parts)
         return ended_at
@@ -137,14 +137,14 @@ async def _write(
     folder: Path,
     table: str,
     file: str,
-    statement: str,
+    part: str,
     parameters: Mapping[str, Any],
     watch: _Parts | None = None,
 ) -> BackupFile:
     """Write rows into a file, page by page: the transaction is never idle for longer than a page takes."""
     writer = await asyncio.to_thread(RowWriter, folder / file, schema_of(table))
     attempt = names_of(table).index("attempt") if watch is not None else 0
-    async for rows in backups.read_rows(tx, table, statement, parameters, page=PAGE_ROWS):
+    async for rows in backups.read_rows(tx, table, part, parameters, page=PAGE_ROWS):
         await asyncio.to_thread(writer.write, rows)
         if watch is not None:
             watch.highest_attempt = max(watch.highest_attempt, *(row[attempt] for row in rows))

@@ -16,6 +16,20 @@ SQL: Final = load_queries("classifeed_pictures.store", "backups.sql")
 HELD: Final = "held_pictures"
 HELD_COLUMNS: Final = ("namespace", "group_id", "name", "url", "is_put")
 _INCOMING: Final = "incoming"
+_READ: Final = {
+    "shard": "WHERE url_hash > %(after)s AND (%(through)s::bytea IS NULL OR url_hash <= %(through)s::bytea)",
+    "namespaces": "",
+    # Those that are under way are found again by their listing.
+    "event_files": "WHERE ended_at IS NOT NULL",
+    # Results that are not sent: their requests are settled, so that nothing else would bring them. Orders are given
+    # again.
+    "outbox": "WHERE topic = %(topic)s",
+}
+_COPY: Final = sql.SQL("COPY {table} ({columns}) FROM STDIN")
+_MAKE_INCOMING: Final = sql.SQL("CREATE TEMPORARY TABLE incoming (LIKE {table} INCLUDING DEFAULTS)")
+# What is there is newer.
+_TAKE_INCOMING: Final = sql.SQL("INSERT INTO {table} SELECT * FROM incoming ON CONFLICT DO NOTHING")
+_DROP_INCOMING: Final = "DROP TABLE incoming"
 
 
 async def begin_snapshot(tx: Tx) -> tuple[Stand, ...]:
@@ -31,14 +45,16 @@ async def find_bound(tx: Tx, *, after: bytes, states: int) -> bytes | None:
 
 
 async def read_rows(
-    tx: Tx, table: str, statement: str, parameters: Mapping[str, Any], *, page: int
+    tx: Tx, table: str, part: str, parameters: Mapping[str, Any], *, page: int
 ) -> AsyncIterator[Sequence[Any]]:
     """Yield the rows of a table with the columns that a backup carries, a page at a time."""
     columns = [
         sql.SQL("{}::text").format(sql.Identifier(column.name)) if is_json(column) else sql.Identifier(column.name)
         for column in columns_of(table)
     ]
-    query = sql.SQL(SQL[statement]).format(table=sql.Identifier(table), columns=sql.SQL(", ").join(columns))
+    query = sql.SQL("SELECT {columns} FROM {table} {condition}").format(
+        columns=sql.SQL(", ").join(columns), table=sql.Identifier(table), condition=sql.SQL(_READ[part])
+    )
     async with tx.cursor(name="backup", binary=True) as cursor:
         await cursor.execute(query, parameters)
         while rows := await cursor.fetchmany(page):
@@ -53,17 +69,17 @@ async def empty(tx: Tx) -> None:
 
 async def add_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Add rows to a table that was emptied."""
-    async with tx.cursor() as cursor, cursor.copy(_for(table, "copy_rows", columns)) as copy:
+    async with tx.cursor() as cursor, cursor.copy(_for(table, _COPY, columns)) as copy:
         for row in rows:
             await copy.write_row(row)
 
 
 async def add_missing_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
     """Add those rows of which a table has no other ones with their keys."""
-    await tx.execute(_for(table, "make_incoming"))
+    await tx.execute(_for(table, _MAKE_INCOMING))
     await add_rows(tx, _INCOMING, columns, rows)
-    await tx.execute(_for(table, "take_incoming"))
-    await tx.execute(SQL["drop_incoming"])
+    await tx.execute(_for(table, _TAKE_INCOMING))
+    await tx.execute(_DROP_INCOMING)
 
 
 async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
@@ -77,6 +93,7 @@ async def join_rows(tx: Tx) -> list[tuple[str, bool]]:
     await tx.execute(SQL["make_references"])
     await tx.execute(SQL["count_usage"], {"slots": SLOTS})
     await tx.execute(SQL["analyze"])
+    await tx.execute(SQL["drop_held"])
     return [(url, is_put) for url, is_put in lost]
 
 
@@ -86,9 +103,9 @@ async def set_stands(tx: Tx, exact: Sequence[Stand], least: Sequence[Stand]) -> 
     await tx.execute(SQL["raise_stands"], _columns(least))
 
 
-def _for(table: str, statement: str, columns: Sequence[str] = ()) -> sql.Composed:
+def _for(table: str, statement: sql.SQL, columns: Sequence[str] = ()) -> sql.Composed:
     named = sql.SQL(", ").join(map(sql.Identifier, columns))
-    return sql.SQL(SQL[statement]).format(table=sql.Identifier(table), columns=named)
+    return statement.format(table=sql.Identifier(table), columns=named)
 
 
 def _columns(stands: Sequence[Stand]) -> dict[str, list[Any]]:

@@ -1,4 +1,4 @@
--- Backups of the state, and what a restore puts in its place. {table} and {columns} come from the declared tables.
+-- Backups of the state, and what a restore puts in its place. What names declared columns is in backups.py.
 
 -- name: begin_snapshot
 SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY
@@ -10,22 +10,6 @@ SELECT "group", topic, partition, topic_id, next FROM consumer_offsets ORDER BY 
 -- The last hash of a shard; none: the rest is smaller than a shard.
 SELECT url_hash FROM pictures WHERE url_hash > %(after)s ORDER BY url_hash OFFSET %(states)s - 1 LIMIT 1
 
--- name: read_shard
-SELECT {columns}
-FROM {table}
-WHERE url_hash > %(after)s AND (%(through)s::bytea IS NULL OR url_hash <= %(through)s::bytea)
-
--- name: read_namespaces
-SELECT {columns} FROM namespaces
-
--- name: read_event_files
--- Those that are under way are found again by their listing.
-SELECT {columns} FROM event_files WHERE ended_at IS NOT NULL
-
--- name: read_outbox
--- Results that are not sent: their requests are settled, so that nothing else would bring them. Orders are given again.
-SELECT {columns} FROM outbox WHERE topic = %(topic)s
-
 -- name: stop_effects
 -- Waits for effects that are under way, and has later ones wait: they find other positions then, and begin anew.
 LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
@@ -35,21 +19,8 @@ LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
 TRUNCATE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs, namespace_usage
 
 -- name: make_held
-CREATE TEMPORARY TABLE held_pictures (namespace text, group_id integer, name text, url text, is_put boolean)
-ON COMMIT DROP
-
--- name: copy_rows
-COPY {table} ({columns}) FROM STDIN
-
--- name: make_incoming
-CREATE TEMPORARY TABLE incoming (LIKE {table} INCLUDING DEFAULTS) ON COMMIT DROP
-
--- name: take_incoming
--- What is there is newer.
-INSERT INTO {table} SELECT * FROM incoming ON CONFLICT DO NOTHING
-
--- name: drop_incoming
-DROP TABLE incoming
+CREATE TEMPORARY TABLE IF NOT EXISTS held_pictures
+    (namespace text, group_id integer, name text, url text, is_put boolean)
 
 -- name: drop_unheld
 -- Stored by orders whose results the states do not know yet, or about to be deleted. An alias stays with its key.
@@ -105,3 +76,6 @@ WHERE o.topic_id <> EXCLUDED.topic_id OR o.next < EXCLUDED.next
 
 -- name: analyze
 ANALYZE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs
+
+-- name: drop_held
+DROP TABLE held_pictures
