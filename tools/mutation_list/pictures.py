@@ -124,6 +124,18 @@ MUTATIONS: Final = (
         tests=(f"{PICTURES_TESTS}/integration/test_comparing.py::test_keys_of_older_rules_count_as_used",),
     ),
     Mutation(
+        "rules-watched-by-one-role",
+        "Pictures",
+        "A process without the role that watches the rules makes keys by those of its start.",
+        f"{PICTURES}/bootstrap.py",
+        before=", is_everywhere=True)",
+        after=")",
+        tests=(
+            f"{PICTURES_TESTS}/integration/keys/test_watching_rules.py"
+            "::test_a_process_with_one_role_takes_changed_rules[serve]",
+        ),
+    ),
+    Mutation(
         "notice-under-the-new-key",
         "Pictures",
         "A notice about an old key reaches the new one: what no offer uses is deleted there, and the old one stays.",
