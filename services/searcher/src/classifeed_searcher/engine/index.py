@@ -201,7 +201,7 @@ class TantivyIndex:
         return Found(hits, int(getattr(result, "count", len(hits)) or 0))
 
     def postings(self, node: Node) -> int | None:
-        """Return how many entries of words a search reads at most, about 20 ns each; None where that cannot be said."""
+        """Return how many entries of words a search reads at most; None where that cannot be said."""
         return self._translator.postings(node)
 
     def count(self, node: Node, filters: list[tantivy.Query]) -> int:
