@@ -132,6 +132,7 @@ class Installation:
 
     def close(self) -> None:
         """Stop the servers."""
+        del self.admin  # while its broker is there
         for connection in self._connections.values():
             connection.close()
         for server in self._servers.values():
