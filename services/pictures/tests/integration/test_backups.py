@@ -79,13 +79,16 @@ async def test_a_restored_state_equals_an_undisturbed_one(service: Service, host
     # What comes now is behind all that is applied again.
     await service.request([urls[3]], prefix="z")
 
+    def without_last(found: dict[str, Any]) -> dict[str, Any]:
+        return found | {"settled": {request for request in found["settled"] if request[2] != "z0"}}
+
     async def is_equal() -> bool:
-        return await snapshot(service) == undisturbed
+        return without_last(await snapshot(service)) == undisturbed
 
     try:
         await until(is_equal, within_s=30)
     except AssertionError:
-        assert await snapshot(service) == undisturbed
+        assert without_last(await snapshot(service)) == undisturbed
         raise
     # Keys of the backup may be older than the rules, so a job goes over them again.
     assert await service.rows(IS_MOVED) == []
