@@ -13,6 +13,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+import structlog
+
 from bench.indexing.installation import Installation, running
 from bench.indexing.mark import Advanced, measure_mark
 from bench.indexing.receiver import Writing, Written, put_schema
@@ -101,6 +103,7 @@ def main() -> None:
         documents = 100_000
     elif "--smoke" in sys.argv:
         documents, rounds = 500, 1
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the tables alone go to stdout
     with running() as installation:
         result = asyncio.run(measure(installation, documents, rounds))
     print(json.dumps({"bench": "indexing", "documents": documents, **result}))
