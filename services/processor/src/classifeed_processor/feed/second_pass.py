@@ -95,7 +95,7 @@ class _Reader:
                     start, end = next(positions, (-1, -1))
                     if end < 0:
                         raise disagreement(scan.offer_count, place.ordinal + 1)
-                    self._turn_to(start, end)
+                    self._begin_at(start, end)
                     if scan.has_entities:
                         self._size = max(self._size, _text_bytes(element))
                     yield element, self._size
@@ -113,7 +113,7 @@ class _Reader:
         parser = OfferParser(encoding)
         for start, end in positions:
             window.read_until(end)
-            self._turn_to(start, end)
+            self._begin_at(start, end)
             source = window.piece(start, end)
             offer: FeedOffer | None = read_plain(source.decode(encoding), rules)
             if offer is None:
@@ -124,7 +124,7 @@ class _Reader:
             yield offer, self._size
             window.forget_before(end)
 
-    def _turn_to(self, start: int, end: int) -> None:
+    def _begin_at(self, start: int, end: int) -> None:
         place = self._place
         place.ordinal += 1
         place.start, place.end = start, end

@@ -30,7 +30,7 @@ def batches(scan: FeedScan, mode: load_pb2.LoadMode = load_pb2.LOAD_MODE_REPLACE
     return [batch.value for batch in second_pass.read_batches(scan, RunAddress("shop", "default", 7, 1, mode))]
 
 
-def said(offer: FeedOffer, names: tuple[str, ...]) -> list[tuple[str, str, tuple[str | None, ...]]]:
+def content_of(offer: FeedOffer, names: tuple[str, ...]) -> list[tuple[str, str, tuple[str | None, ...]]]:
     return [(str(child.tag), child.text or "", tuple(child.get(name) for name in names)) for child in offer]
 
 
@@ -79,7 +79,7 @@ def test_the_pattern_reads_what_the_parser_reads(source: str) -> None:
     if plain is None:
         return
     parsed = OfferParser("utf-8").parse(source.encode())
-    assert said(plain, NAMES) == said(parsed, NAMES)
+    assert content_of(plain, NAMES) == content_of(parsed, NAMES)
     assert [plain.get(name) for name in NAMES] == [parsed.get(name) for name in NAMES]
     assert len(plain) == len(parsed)
 
