@@ -69,6 +69,7 @@ EXAMPLES: Final = {
     "offer explain": ("classifeed offer explain my-shop default S-016",),
     "offer list": ("classifeed offer list my-shop default --limit 10",),
     "offer show": ("classifeed offer show my-shop default S-016",),
+    "picture backups": ("classifeed picture backups",),
     "picture comparisons": ("classifeed picture comparisons",),
     "picture confirm": ("classifeed picture confirm 17",),
     "picture delete": ("classifeed picture delete https://shop.example/1.jpg",),
@@ -84,6 +85,10 @@ EXAMPLES: Final = {
     "picture namespaces": ("classifeed picture namespaces",),
     "picture put": ("classifeed picture put 1.jpg --key https://shop.example/1.jpg",),
     "picture request": ("classifeed picture request https://shop.example/1.jpg --wait",),
+    "picture restore": (
+        "classifeed picture restore",
+        "classifeed picture restore 20261125T120000000000Z --yes",
+    ),
     "picture similar": (
         "classifeed picture similar https://shop.example/1.jpg",
         "classifeed picture similar https://shop.example/1.jpg --seller my-shop",
