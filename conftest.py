@@ -60,7 +60,27 @@ class GroupTimes:
             terminalreporter.line(f"{group:24} {self._tests[group]:6} tests {seconds:8.0f} s")
 
 
+class Figures:
+    """What tests have measured, under the property `figure`."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the figures of one test."""
+        if report.when == "call":
+            self._found += [str(value) for name, value in report.user_properties if name == "figure"]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Print each in a line."""
+        if self._found:
+            terminalreporter.section("figures")
+        for figure in self._found:
+            terminalreporter.line(figure)
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the table of times, in the process that has the terminal."""
+    """Add the table of times and the figures, in the process that has the terminal."""
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(GroupTimes(), "group-times")
+        config.pluginmanager.register(Figures(), "figures")

@@ -14,6 +14,7 @@ from typing import Any
 
 from tests.e2e.suite import Suite
 
+from bench.feeds.smoke import measure_smoke
 from bench.feeds.whole_way import Load, measure_load
 from bench.generated_feed import WARNINGS, write_feed
 
@@ -68,8 +69,25 @@ def show_load(name: str, load: Load) -> dict[str, Any]:
     }
 
 
+def show_smoke() -> None:
+    """Measure the smallest size alone, and print it."""
+    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
+    suite = Suite(folder / "suite")
+    try:
+        suite.up()
+        smoke = measure_smoke(suite, folder, "smoke")
+    finally:
+        suite.down()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(smoke)
+    print(json.dumps({"bench": "feeds-smoke", "ratio": round(smoke.ratio, 1), "committed": smoke.committed}))
+
+
 def main() -> None:
     """Measure and print."""
+    if "--smoke" in sys.argv[1:]:
+        show_smoke()
+        return
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     result: dict[str, Any] = {"bench": "feeds", "reading": {}, "whole_way": {}}
     suite = Suite(folder / "suite")

@@ -33,7 +33,7 @@ class Load:
 
 def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     """Load a file and return what it cost; `expect` names the count that must hold all offers."""
-    before = _cpu(suite)
+    before = cpu_of_services(suite)
     started = time.perf_counter()
     result = suite.upload(file, seller, timeout_s=3000)
     if result.exit_code:
@@ -41,7 +41,7 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     task = result.document
     suite.settle(timeout_s=3000)
     drained = time.perf_counter() - started
-    after = _cpu(suite)
+    after = cpu_of_services(suite)
     offers = int(task["statistics"]["total"])
     if int(task["statistics"][expect]) != offers:
         raise RuntimeError(f"expected all {expect}: {task['statistics']}")
@@ -59,7 +59,8 @@ def _pids(suite: Suite) -> dict[str, list[int]]:
     return {name: sorted(set(service["pids"].values())) for name, service in status["services"].items()}
 
 
-def _cpu(suite: Suite) -> dict[str, float]:
+def cpu_of_services(suite: Suite) -> dict[str, float]:
+    """Return the seconds of CPU that each service has used so far."""
     return {name: sum(map(_cpu_of, pids)) for name, pids in _pids(suite).items()}
 
 

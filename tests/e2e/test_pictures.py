@@ -112,13 +112,21 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     shown = wait_until(address, 120, "a hit with an address of a picture")
     with urllib.request.urlopen(shown, timeout=30) as response:
         assert Image.open(io.BytesIO(response.read())).format in {"JPEG", "WEBP"}
+    # One that an operator deletes leaves its offer, which says why.
+    assert suite.run("picture", "delete", *links[2]).exit_code == 0
+
+    def is_without() -> bool:
+        [picture] = _pictures_of(suite, seller, "o2")
+        return "FAILED" in picture["state"]
+
+    wait_until(is_without, 120, "an offer without the picture that was deleted")
     # A re-load of the same links asks nothing, and says once more what failed.
     before = dict(site.requests)
     again = suite.upload(feed, seller)
     assert again.exit_code == 0, again.document
     suite.settle()
     repeated = again.document.get("task", again.document)
-    assert {error["code"] for error in suite.errors(repeated)} >= {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
+    assert {error["code"] for error in suite.errors(repeated)} >= {*codes, "PICTURE_DELETED"}
     assert dict(site.requests) == before
     check_metrics(suite, "pictures")
 

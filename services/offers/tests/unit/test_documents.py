@@ -98,13 +98,15 @@ def test_every_field_of_the_schema_is_filled_from_a_full_offer() -> None:
     assert said["picture"] == list(FULL.picture_urls)
 
 
-def pictures(rules: PictureRules, *states: int) -> list[str]:
-    """Return the pictures of a document whose links stand so, in their order."""
+def pictures(rules: PictureRules, *states: int, code: str = "") -> list[str]:
+    """Return the pictures of a document whose links stand so, in their order; those that failed with this code."""
     records = PictureRecords()
     for number, state in enumerate(states):
         picture = records.pictures.add(url=f"https://a/{number}", state=state)
         if state == OFFER_PICTURE_STATE_STORED:
             picture.info.CopyFrom(INFO)
+        elif state == OFFER_PICTURE_STATE_FAILED:
+            picture.failure.code = code
     content = OfferContent(picture_urls=[picture.url for picture in records.pictures])
     document = compose(due(content)._replace(pictures=records.SerializeToString()), rules)
     return [value.string_value for it in fields_of(document) if it.name == "picture" for value in it.values]
@@ -133,6 +135,12 @@ def test_pictures_are_addresses_or_links_as_the_settings_say(
     rules: PictureRules, states: list[int], shown: list[str]
 ) -> None:
     assert pictures(rules, *states) == shown
+
+
+@pytest.mark.parametrize("code", ["PICTURE_DELETED", "PICTURE_NOINDEX"])
+def test_the_link_of_a_picture_that_may_not_be_shown_never_stands_for_it(code: str) -> None:
+    assert pictures(PictureRules(), FAILED, code=code) == []
+    assert pictures(PictureRules(), FAILED, AWAITED, code=code) == ["https://a/1"]
 
 
 @pytest.mark.parametrize("status", ["REMOVED", "BANNED", "REJECTED", "PENDING"])

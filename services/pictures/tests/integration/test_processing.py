@@ -11,6 +11,7 @@ from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOr
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
 from classifeed_pictures.domain.events import Deletion, Look, Unused
+from classifeed_pictures.domain.retries import DELETED
 from classifeed_pictures.domain.states import State
 from classifeed_pictures.store.states import StateChanged, read_states, write_states
 
@@ -85,8 +86,15 @@ async def test_a_change_is_sent_once_to_each_who_knows_the_old_one(processor: Pr
     ]
     assert {result.info.name for result in results} == {info(1, content=b"2").name}
     await processor.process({1: [Deletion("shops", hours_ago(-0.001))]})
+    [result] = await processor.results()
+    assert (result.reference, result.failure.code, result.attempt > changed.attempt) == ("later", DELETED, True)
     assert await processor.rows("SELECT DISTINCT namespace FROM settled_requests") == [("offers",)]
     await processor.process({1: [Deletion("", hours_ago(-0.001))]})
+    assert {(result.reference, result.failure.code) for result in await processor.results()} == {
+        ("1", DELETED),
+        ("2", DELETED),
+        ("3", DELETED),
+    }
     assert await processor.rows("SELECT count(*) FROM settled_requests") == [(0,)]
 
 
@@ -149,6 +157,7 @@ async def test_a_deletion_and_a_request_of_one_poll_keep_their_order(processor: 
     await processor.process({1: [Deletion("", hours_ago(-0.001)), request("later")]})
     orders = await processor.orders()
     assert sorted(type(order).__name__ for order in orders) == ["DeleteOrder", "DownloadOrder"]
+    assert [(result.reference, result.failure.code) for result in await processor.results()] == [("1", DELETED)]
     assert await processor.rows("SELECT reference FROM requests_in_flight") == [("later",)]
 
 

@@ -30,6 +30,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_domain.document_bodies import GeoPoint, encode_body
 from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
 from classifeed_offers.domain.offers import Status
+from classifeed_offers.domain.picture_issues import NEVER_SHOWN
 from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
 
 CLIENT: Final = DOCUMENT_CLIENT
@@ -160,7 +161,7 @@ def _values(due: DueOffer, content: OfferContent, rules: PictureRules) -> dict[s
 def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -> Sequence[str]:
     """Return addresses of stored pictures and links of others, in the order of the links.
 
-    One that failed is left out, unless nothing else is there to show.
+    One that failed is left out, unless nothing else is there to show. The link of one that may not be shown never is.
     """
     if not rules.is_kept:
         return urls
@@ -172,7 +173,8 @@ def _pictures(urls: Sequence[str], records: bytes | None, rules: PictureRules) -
         if picture is not None and picture.state == OFFER_PICTURE_STATE_STORED:
             shown.append(picture_address(picture.info, rules))
         elif picture is not None and picture.state == OFFER_PICTURE_STATE_FAILED:
-            failed.append(url)
+            if picture.failure.code not in NEVER_SHOWN:
+                failed.append(url)
         elif rules.links:
             shown.append(url)
     return shown or (failed if rules.links else [])

@@ -49,6 +49,9 @@ WORDS: Final = {
         "The robots.txt of the server keeps us from the picture",
         "Allow the path of the picture for Classifeed in the robots.txt of its server, or give another link.",
     ),
+    "PICTURE_DELETED": _Words(
+        "The picture was deleted by an operator", "Give the link of another picture, or ask us why it was deleted."
+    ),
     FAILED: _Words(
         "The picture could not be loaded", "Check that a browser shows the picture at the link without a password."
     ),
@@ -75,7 +78,12 @@ CODES: Final = _by_failure(
     PICTURE_BLOCKED=("HTTP_UNAUTHORIZED HTTP_FORBIDDEN HTTP_TOO_MANY_REQUESTS HTTP_CLIENT_ERROR"),
     PICTURE_NOINDEX="PICTURE_NOINDEX",
     PICTURE_ROBOTS_DISALLOWED="PICTURE_ROBOTS_DISALLOWED",
+    PICTURE_DELETED="PICTURE_DELETED",
 )
+
+
+NEVER_SHOWN: Final = frozenset({"PICTURE_NOINDEX", "PICTURE_DELETED"})
+"""Failures of pictures that could be had and may not be shown: their host forbids it, or an operator did."""
 
 
 def code_of(failure: LoadFailure) -> str:

@@ -26,8 +26,15 @@ from classifeed_pictures.domain.events import (
 from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.ordering import Ordering
 from classifeed_pictures.domain.refreshing import is_news, is_other
-from classifeed_pictures.domain.reporting import forget, report, report_change
-from classifeed_pictures.domain.retries import OF_THE_NAMESPACE, SOURCE_GONE, earliest_attempt, is_lasting, is_repeated
+from classifeed_pictures.domain.reporting import forget, report, report_change, report_end
+from classifeed_pictures.domain.retries import (
+    DELETED,
+    OF_THE_NAMESPACE,
+    SOURCE_GONE,
+    earliest_attempt,
+    is_lasting,
+    is_repeated,
+)
 from classifeed_pictures.domain.robots_tags import NOINDEX
 from classifeed_pictures.domain.states import Holding, State
 
@@ -252,8 +259,13 @@ class Lifecycle:
 
     def _delete(self, event: Deletion) -> None:
         state = self.state
-        if state is not None and (state.requested_at is None or event.at > state.requested_at):
-            self._drop(state, event.namespace)
+        if state is None or (state.requested_at is not None and event.at <= state.requested_at):
+            return
+        failure = LoadFailure(code=DELETED, message="An operator has deleted the picture.")
+        attempt = self._ordering.next_attempt(state)
+        for namespace in [event.namespace] if event.namespace else list(state.holdings):
+            report_end(self.effects, namespace, attempt, failure)
+        self._drop(state, event.namespace)
 
     def _drop(self, state: State, namespace: str) -> None:
         for name in [namespace] if namespace else list(state.holdings):

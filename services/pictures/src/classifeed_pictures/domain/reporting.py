@@ -32,6 +32,18 @@ def report_change(effects: Effects, namespace: str, attempt: int, result: Pictur
             effects.results.append(RequestResult(request, attempt, result))
 
 
+def report_end(effects: Effects, namespace: str, attempt: int, failure: LoadFailure) -> None:
+    """Give the end of a picture to all whose requests of a namespace wait or are settled, and forget these."""
+    awaiting = [
+        request for key, (request, reported) in effects.remembered.items() if key[0] == namespace and not reported
+    ]
+    settled = [request for request in effects.settled if request.namespace == namespace]
+    effects.results += [RequestResult(request, attempt, failure) for request in [*awaiting, *settled]]
+    forget(effects, namespace)
+    # The stored ones have it, too, before they are forgotten.
+    effects.waiting[namespace] = effects.changed[namespace] = WaitingResult(attempt, failure)
+
+
 def forget(effects: Effects, namespace: str) -> None:
     """Forget the requests of a namespace that keeps the picture no longer, the stored ones too."""
     effects.forgotten.add(namespace)

@@ -20,6 +20,8 @@ ROBOTS_DISALLOWED: Final = "PICTURE_ROBOTS_DISALLOWED"
 """The host keeps programs from the picture by its robots.txt."""
 ROBOTS_UNREACHABLE: Final = "PICTURE_ROBOTS_UNREACHABLE"
 """The robots.txt of the host cannot be read for now."""
+DELETED: Final = "PICTURE_DELETED"
+"""Somebody has deleted the picture."""
 OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
 """Failures of a namespace alone: others may get the picture."""
 

@@ -10,7 +10,7 @@ from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Put, Request
 from classifeed_pictures.domain.refreshing import promised_s, refresh_time
-from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
+from classifeed_pictures.domain.retries import DELETED, QUOTA_EXCEEDED
 from classifeed_pictures.domain.robots_tags import NOINDEX
 
 from .lives import GONE, HASH, HOST_DOWN, NOT_FOUND, START, URL, Life, info
@@ -186,7 +186,7 @@ def test_a_put_in_place_of_a_picture_is_heard_of(life: Life) -> None:
     assert life.state.refresh_at is None
 
 
-def test_a_deletion_forgets_who_would_hear_of_a_change(life: Life) -> None:
+def test_a_deletion_is_the_last_that_they_hear(life: Life) -> None:
     order = _refresh(life)
     life.pass_time(minutes=1)
     again = life.request(reference="2", at=life.now - timedelta(seconds=30))
@@ -196,7 +196,13 @@ def test_a_deletion_forgets_who_would_hear_of_a_change(life: Life) -> None:
         life.deletion(),
         life.loaded(info(content=b"2"), order.attempt),
     )
-    assert (effects.changed, effects.settled, effects.forgotten) == ({}, [], {"", "offers"})
+    assert (effects.settled, effects.forgotten) == ([], {"", "offers"})
+    last = effects.changed["offers"]
+    assert isinstance(last.result, LoadFailure)
+    assert (last.result.code, last.attempt > order.attempt) == (DELETED, True)
+    assert effects.waiting == effects.changed, "those that wait hear it, too"
+    assert [found.result for found in effects.results] == [info(), info(content=b"2"), last.result]
+    assert life.happen(life.deletion()).changed == {}, "once"
 
 
 def test_a_picture_from_before_refreshes_gets_a_time_once_it_is_requested(life: Life) -> None:

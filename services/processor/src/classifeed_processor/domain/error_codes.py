@@ -427,6 +427,16 @@ ISSUES: Final = _issues(
         "A rule of robots.txt for all programs, or for Classifeed, disallows the path of the picture.",
     ),
     IssueCode(
+        "PICTURE_DELETED",
+        WARNING,
+        PICTURE,
+        "The picture was deleted by an operator",
+        "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
+        "a link of another picture",
+        "Give the link of another picture, or ask us why it was deleted.",
+        "An operator has deleted the picture. It is not downloaded again while its link stays the same.",
+    ),
+    IssueCode(
         "PICTURE_FAILED",
         WARNING,
         PICTURE,

@@ -261,7 +261,9 @@ def _open_files(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
     if meta["segments"] or meta["index_settings"]["docstore_blocksize"] == _STORE_BLOCK_BYTES:
         return made
     meta["index_settings"]["docstore_blocksize"] = _STORE_BLOCK_BYTES
-    file.write_text(json.dumps(meta))
+    written = file.with_suffix(".new")
+    written.write_text(json.dumps(meta))
+    written.replace(file)  # at once: a process that dies here leaves an index that opens
     return tantivy.Index.open(str(folder))
 
 

@@ -1,0 +1,22 @@
+"""What an offer costs on its whole way, as a ratio that no machine changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from bench.feeds.smoke import measure_smoke
+
+from tests.e2e.suite import Suite
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
+
+
+def test_an_offer_costs_no_twice_of_what_is_committed(
+    suite: Suite, seller: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    smoke = measure_smoke(suite, tmp_path, seller)
+    record_property("figure", str(smoke))
+    assert smoke.services_us > 0
+    assert smoke.ratio <= 2 * smoke.committed, smoke
