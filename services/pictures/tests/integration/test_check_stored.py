@@ -17,6 +17,7 @@ from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
 from classifeed_pictures.store.stored import StoredPicture
 
 from .histories import Processor, hash_of, hours_ago, info, loaded, request
+from .samples import growth
 
 OFFERS = Namespace("offers", (SizeRule("card", 320, 320, crop=False),), ("jpeg",))
 
@@ -65,7 +66,9 @@ async def test_orphans_go_and_held_and_young_ones_stay(processor: Processor) -> 
         attempt = await processor.attempt(number)
         await _store(database, number, b"1", attempt)
         await _store(database, number, b"2", attempt - 1, hours=25 if number < 5 else 23)
+    removed = growth("orphans_total")
     await _check(database)
+    assert removed() == 4
     expected = {_name(number, b"1") for number in range(1, 6)} | {_name(5, b"2")}
     assert await _stored(processor) == expected
     references = {ref.rsplit("/", 1)[1] for (ref,) in await processor.rows("SELECT ref FROM blob_refs")}

@@ -14,9 +14,17 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
-from classifeed_pictures.decoding.limits import Limits
+from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import Decoded, SizeSpec
-from classifeed_pictures.decoding.wire import HEAD_BYTES, LENGTHS, BadFrame, pack_request, unpack, unpack_result
+from classifeed_pictures.decoding.wire import (
+    HEAD_BYTES,
+    LENGTHS,
+    OUT_OF_MEMORY,
+    BadFrame,
+    pack_request,
+    unpack,
+    unpack_result,
+)
 
 _START_S: Final = 60.0
 _END_S: Final = 1.0
@@ -170,6 +178,8 @@ class DecodeProcess:
             return self._timed_out()
         if code == -signal.SIGKILL:
             return ProcessKilled()
+        if code == OUT_OF_MEMORY:
+            return too_much_memory("The picture")
         return broken("The picture brings the program down that decodes it.")
 
     def _write(self, pieces: Sequence[bytes]) -> None:

@@ -17,6 +17,8 @@ from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 # A head of 16 sizes has 2 KB.
 HEAD_BYTES: Final = 1024 * 1024
 LENGTHS: Final = struct.Struct(">II")
+OUT_OF_MEMORY: Final = 77
+"""Exit code of a process that has no memory left to say so."""
 
 
 class BadFrame(Exception):

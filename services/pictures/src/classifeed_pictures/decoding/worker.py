@@ -19,7 +19,7 @@ from classifeed_pictures.decoding.faults import TOO_MUCH_MEMORY, DecodeFailed, b
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, SizeSpec
 from classifeed_pictures.decoding.pipeline import decode_picture
-from classifeed_pictures.decoding.wire import LENGTHS, pack, pack_result, unpack, unpack_request
+from classifeed_pictures.decoding.wire import LENGTHS, OUT_OF_MEMORY, pack, pack_result, unpack, unpack_request
 
 _PR_SET_PDEATHSIG: Final = 1
 _DESCRIPTORS: Final = 3
@@ -34,9 +34,16 @@ def main() -> int:
     warm_up(limits)
     confine(limits)
     _write(target, pack({"ready": True}))
+    try:
+        return _serve(source, target, limits, options["deadline_s"])
+    except MemoryError:  # while a request was read, or a result written
+        return OUT_OF_MEMORY
+
+
+def _serve(source: BinaryIO, target: BinaryIO, limits: Limits, deadline_s: float) -> int:
     while (frame := _read(source)) is not None:
         fields, blobs = frame
-        limit_cpu(options["deadline_s"])
+        limit_cpu(deadline_s)
         data, sizes, formats = unpack_request(fields, blobs)
         try:
             result = decode_picture(data, sizes, formats, limits)

@@ -262,17 +262,19 @@ class Lifecycle:
         if state is None or (state.requested_at is not None and event.at <= state.requested_at):
             return
         failure = LoadFailure(code=DELETED, message="An operator has deleted the picture.")
-        attempt = self._ordering.next_attempt(state)
-        for namespace in [event.namespace] if event.namespace else list(state.holdings):
-            report_end(self.effects, namespace, attempt, failure)
-        self._drop(state, event.namespace)
+        self._drop(state, event.namespace, failure)
 
-    def _drop(self, state: State, namespace: str) -> None:
+    def _drop(self, state: State, namespace: str, failure: LoadFailure | None = None) -> None:
+        """Delete what a namespace keeps, or all of them (empty); give the failure to whoever requested it."""
+        attempt = self._ordering.next_attempt(state)
         for name in [namespace] if namespace else list(state.holdings):
             holding = state.holdings.pop(name, None)
             if holding is not None and holding.info is not None:
                 self.effects.orders.append(Delete(holding.info, max(holding.attempt, holding.info_attempt)))
-            forget(self.effects, name)
+            if failure is None:
+                forget(self.effects, name)
+            else:
+                report_end(self.effects, name, attempt, failure)
         if not namespace:
             self.effects.forgotten.add("")
         if not state.holdings:

@@ -72,7 +72,7 @@ OFFERS = st.builds(
 )
 
 
-@settings(max_examples=1_500, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(OFFERS)
 def test_the_pattern_reads_what_the_parser_reads(source: str) -> None:
     plain = read_plain(source, ANYTHING)
@@ -84,7 +84,10 @@ def test_the_pattern_reads_what_the_parser_reads(source: str) -> None:
     assert len(plain) == len(parsed)
 
 
-TAGS = [*sorted(SCHEMA.known_tags), "unlisted"]
+TAGS = st.one_of(
+    st.sampled_from(sorted({"price", "url", *PLAIN.quantities, *PLAIN.named})),
+    st.sampled_from([*sorted(SCHEMA.known_tags), "unlisted"]),
+)
 LONG = [0, 1, 511, 512, 513, 4_095, 4_096, 4_097, 16_384, 16_385]
 VALUES_OF_TEXT = st.one_of(
     st.sampled_from(["", "0", "12", "-3", "1.0", "1.50", "  7 ", "+1", "9" * 12, "9" * 13, "many", "١٢"]),
@@ -96,8 +99,8 @@ PARAM_NAMES = st.one_of(
 )
 
 
-@settings(max_examples=1_500, deadline=None, suppress_health_check=[HealthCheck.large_base_example])
-@given(st.lists(st.tuples(st.sampled_from(TAGS), PARAM_NAMES, VALUES_OF_TEXT), max_size=4))
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.large_base_example])
+@given(st.lists(st.tuples(TAGS, PARAM_NAMES, VALUES_OF_TEXT), max_size=4))
 def test_what_the_rules_accept_the_schema_accepts(rows: list[tuple[str, str, str]]) -> None:
     if PLAIN.accept(rows):
         source = "".join(f"<{tag}{attributes}>{text}</{tag}>" for tag, attributes, text in rows)
