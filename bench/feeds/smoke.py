@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -26,14 +27,19 @@ class Smoke:
     """CPU of a new offer.
 
     Attributes:
-        services_us: Of all services together, µs an offer, without what they use when nothing happens.
+        by_service: Of each service, µs an offer, without what it uses when nothing happens.
         lxml_us: Of bare lxml's reading of the same file, µs an offer.
         committed: The ratio of both that is committed.
     """
 
-    services_us: float
+    by_service: Mapping[str, float]
     lxml_us: float
     committed: float
+
+    @property
+    def services_us(self) -> float:
+        """Return the CPU of all services together, µs an offer."""
+        return sum(self.by_service.values())
 
     @property
     def ratio(self) -> float:
@@ -41,9 +47,10 @@ class Smoke:
         return self.services_us / self.lxml_us
 
     def __str__(self) -> str:
+        parts = ", ".join(f"{name} {value:.0f}" for name, value in self.by_service.items())
         return (
             f"CPU of a new offer: {self.services_us:.0f} µs of all services, {self.lxml_us:.1f} µs of bare lxml: "
-            f"{self.ratio:.1f} times (committed: {self.committed:.1f})"
+            f"{self.ratio:.0f} times (committed: {self.committed:.0f}); {parts}"
         )
 
 
@@ -55,7 +62,7 @@ def measure_smoke(suite: Suite, folder: Path, seller: str) -> Smoke:
     idle = _idle_cpu_s(suite)
     load = measure_load(suite, file, seller, "added")
     read += [_read_bare(file) for _ in range(_READS)]
-    services = sum(load.cpu_us.values()) - idle * load.drained_s / OFFERS * 1e6
+    services = {name: value - idle[name] * load.drained_s / OFFERS * 1e6 for name, value in load.cpu_us.items()}
     return Smoke(services, min(read), float(json.loads(_COMMITTED.read_text())["cpu_ratio_to_lxml"]))
 
 
@@ -66,8 +73,9 @@ def _read_bare(file: Path) -> float:
     return float(found["cpu_s"] / found["offers"] * 1e6)
 
 
-def _idle_cpu_s(suite: Suite) -> float:
-    """Return the seconds of CPU that the services use in a second in which nothing happens."""
-    before, began = sum(cpu_of_services(suite).values()), time.monotonic()
+def _idle_cpu_s(suite: Suite) -> dict[str, float]:
+    """Return the seconds of CPU that each service uses in a second in which nothing happens."""
+    before, began = cpu_of_services(suite), time.monotonic()
     time.sleep(_IDLE_S)
-    return (sum(cpu_of_services(suite).values()) - before) / (time.monotonic() - began)
+    after, waited_s = cpu_of_services(suite), time.monotonic() - began
+    return {name: (after[name] - before[name]) / waited_s for name in before}
