@@ -310,7 +310,7 @@ def test_wrong_type_is_refused_and_the_writer_lives(
     assert find(index, "столы") == ["E-5"]
 
 
-@pytest.mark.parametrize("text", ["price:cheap", "available:maybe", "price:[a TO b]", "price:5*"])
+@pytest.mark.parametrize("text", ["price:cheap", "available:maybe", "price:[a TO b]", "price:5*", "vendor:[a TO z]"])
 def test_value_of_the_wrong_type_in_a_query_is_placed(index: TantivyIndex, text: str) -> None:
     with pytest.raises(QueryError) as caught:
         find(index, text)

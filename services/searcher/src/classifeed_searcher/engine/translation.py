@@ -31,7 +31,6 @@ _RANGE_TYPES = {
     schema_pb2.FIELD_TYPE_DOUBLE: tantivy.FieldType.Float,
     schema_pb2.FIELD_TYPE_TIMESTAMP: tantivy.FieldType.Date,
     schema_pb2.FIELD_TYPE_BOOL: tantivy.FieldType.Boolean,
-    schema_pb2.FIELD_TYPE_STRING: tantivy.FieldType.Text,
 }
 # A document that has the word in several fields ranks above one that has it once, but not by the sum.
 _TIE_BREAKER = 0.1
