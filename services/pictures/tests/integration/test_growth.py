@@ -67,7 +67,7 @@ async def load(instance: Instance) -> AsyncIterator[asyncio.Task[None]]:
         while instance.sent < _REQUESTS:
             if instance.sent >= _REQUESTS * 9 // 10:
                 await instance.may_end.wait()
-            await instance.request(_REQUESTS // 60)
+            await instance.request(min(_REQUESTS // 60, _REQUESTS - instance.sent))
             await asyncio.sleep(0.03)
 
     orders = asyncio.create_task(instance.carry_out())
