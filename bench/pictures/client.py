@@ -1,4 +1,4 @@
-"""Clients of HTTP servers on kept connections, in a process of their own: `python -m bench.pictures.client PLAN`.
+"""Clients of HTTP servers on kept connections, in a process of their own: `python -m bench.pictures.client < PLAN`.
 
 They read only as much of a response as is needed to know its end, so that little of a shared core goes to them.
 """
@@ -63,8 +63,10 @@ def request(plan: Plan) -> Outcome:
     Raises:
         RuntimeError: a response was not 200.
     """
-    command = [sys.executable, "-m", "bench.pictures.client", json.dumps(asdict(plan))]
-    ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=_LIMIT_S)
+    # By its input: a command line ends at 128 KB.
+    command = [sys.executable, "-m", "bench.pictures.client"]
+    plan_text = json.dumps(asdict(plan))
+    ran = subprocess.run(command, input=plan_text, check=False, capture_output=True, text=True, timeout=_LIMIT_S)
     if ran.returncode:
         raise RuntimeError(ran.stderr[-2000:])
     return Outcome(**json.loads(ran.stdout))
@@ -164,4 +166,4 @@ async def _run(plan: Plan) -> Outcome:
 
 
 if __name__ == "__main__":
-    print(json.dumps(asdict(asyncio.run(_run(Plan(**json.loads(sys.argv[1])))))))
+    print(json.dumps(asdict(asyncio.run(_run(Plan(**json.load(sys.stdin)))))))
