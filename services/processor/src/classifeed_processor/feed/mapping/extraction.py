@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from operator import itemgetter
+from typing import Any, Final
 
 from lxml import etree
 
@@ -53,26 +54,23 @@ class TagTable:
     markup: frozenset[str]
     special_meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def gather(self, children: Iterable[FeedElement]) -> GatheredOffer:
+    def gather(self, children: Iterable[etree._Element]) -> GatheredOffer:
         """Return the texts of an offer that has these elements straight under it."""
-        gathered = GatheredOffer()
-        texts = gathered.texts
-        meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
-        for child in children:
-            tag = child.tag
-            meaning = meaning_of(tag)
-            if meaning is not None:
-                text = inner_text(child) if meaning in self.markup else child.text
-                if text and meaning not in texts and (text := text.strip()):
-                    texts[meaning] = text
-            elif tag in pictures:
-                gathered.pictures.append((child.text or "").strip())
-            elif (take := take_of(tag)) is not None:
-                take(gathered, child)
-        return gathered
+        markup, meaning_of = self.markup, self.single.get
+        rows = (
+            (child.tag, child, inner_text(child) if meaning_of(child.tag) in markup else child.text)
+            for child in children
+        )
+        return self._gather(rows, itemgetter(1))
 
     def gather_rows(self, rows: Iterable[Row]) -> GatheredOffer:
-        """Return the texts of an offer of elements with these names, attributes and texts, as `gather` does."""
+        """Return the texts of an offer of elements with these names, attributes and texts."""
+        return self._gather(rows, PlainElement)
+
+    def _gather(
+        self, rows: Iterable[tuple[str, Any, str | None]], element_of: Callable[[Any], FeedElement]
+    ) -> GatheredOffer:
+        """Return the texts of an offer, of rows that begin with a name and end with a text; the rest is the element."""
         gathered = GatheredOffer()
         texts = gathered.texts
         meaning_of, take_of, pictures = self.single.get, self.special.get, self.picture
@@ -80,12 +78,12 @@ class TagTable:
             tag, _, text = row
             meaning = meaning_of(tag)
             if meaning is not None:
-                if meaning not in texts and (text := text.strip()):
+                if text and meaning not in texts and (text := text.strip()):
                     texts[meaning] = text
             elif tag in pictures:
-                gathered.pictures.append(text.strip())
+                gathered.pictures.append((text or "").strip())
             elif (take := take_of(tag)) is not None:
-                take(gathered, PlainElement(row))
+                take(gathered, element_of(row))
         return gathered
 
     def elements(self, children: Iterable[FeedElement]) -> dict[str, FeedElement]:
