@@ -110,8 +110,8 @@ MUTATIONS: Final = (
         "Pictures",
         "Addresses that were given out lead nowhere once the rules have made another key.",
         f"{PICTURES}/app/copy_picture.py",
-        before="is_moved = bool(order.moved_to) and await",
-        after="is_moved = not order.attempt and await",
+        before="if not (order.moved_to and await",
+        after="if not (not order.attempt and await",
         tests=(_STEPS,),
     ),
     Mutation(

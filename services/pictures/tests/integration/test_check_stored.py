@@ -99,6 +99,15 @@ async def test_what_a_result_may_be_about_stays_until_it_is_there(processor: Pro
     assert await _stored(processor) == set()
 
 
+async def test_addresses_of_older_keys_go_with_the_last_picture_of_their_key(processor: Processor) -> None:
+    await _store(processor.database, 1, b"1", 1)
+    await _store(processor.database, 1, b"2", 1)
+    await processor.rows("UPDATE stored_pictures SET is_alias = true WHERE name = %s RETURNING 1", _name(1, b"2"))
+    await _check(processor.database)
+    assert await _stored(processor) == set()
+    assert await processor.rows("SELECT ref FROM blob_refs") == []
+
+
 async def test_what_is_left_of_a_deleted_state_goes(processor: Processor) -> None:
     await processor.store(1)
     await _store(processor.database, 1, b"2", await processor.attempt(1))

@@ -15,11 +15,11 @@ import structlog
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Tx, after_commit
 from classifeed_jobs import Slice
+from classifeed_pictures.app.store_picture import remove_stored
 from classifeed_pictures.domain.states import Holding
 from classifeed_pictures.metrics import ORPHANS
-from classifeed_pictures.store.namespaces import add_usage
 from classifeed_pictures.store.orphans import Address, StoredRow, list_after, lock_orphans, share_holdings
-from classifeed_pictures.store.stored import delete_stored, reference_of
+from classifeed_pictures.store.stored import reference_of
 
 GRACE_S: Final = 86400.0
 """What was stored within a day may not have been reported yet."""
@@ -53,11 +53,14 @@ async def _remove_orphans(tx: Tx, rows: Sequence[StoredRow]) -> None:
     orphans = [row for row in rows if _is_orphan(row, holdings.get(row.url_hash, {}))]
     if not orphans:
         return
+    url_hashes = {orphan.address: orphan.url_hash for orphan in orphans}
     removed = await lock_orphans(tx, orphans, grace_s=GRACE_S)
-    await _REFS.drop(tx, *(reference_of(*address) for address, _ in removed))
-    for address, attempt in removed:
-        size_bytes = await delete_stored(tx, *address, attempt=attempt)
-        await add_usage(tx, address.namespace, address.group_id, pictures=-1, size_bytes=-(size_bytes or 0))
+    references = [
+        reference
+        for address, attempt in removed
+        for reference in await remove_stored(tx, url_hashes[address], address, attempt)
+    ]
+    await _REFS.drop(tx, *references)
     after_commit(tx, partial(_note, [reference_of(*address) for address, _ in removed]))
 
 

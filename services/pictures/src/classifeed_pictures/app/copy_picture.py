@@ -7,20 +7,17 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Tx
 from classifeed_common.errors import ResourceExhausted
-from classifeed_pictures.app.store_picture import add_sizes, record_stored
+from classifeed_pictures.app.store_picture import add_sizes, record_stored, remove_stored
 from classifeed_pictures.domain.namespaces import missing_versions, pieces_for
 from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, find_namespace
 from classifeed_pictures.store.stored import (
     StoredPicture,
-    delete_aliases,
-    delete_stored,
     find_stored,
     has_picture,
     move_aliases,
     move_stored,
-    reference_of,
 )
 
 _REFS = BlobRefs()
@@ -60,22 +57,16 @@ async def delete_picture(tx: Tx, order: DeleteOrder) -> bool:
     go with the last picture that it keeps there.
     """
     place = (order.namespace, order.group_id, order.name)
-    is_moved = bool(order.moved_to) and await has_picture(tx, order.moved_to, order.namespace)
-    if is_moved:
-        size_bytes = await move_stored(tx, *place, attempt=order.attempt, moved_to=order.moved_to)
-    else:
-        size_bytes = await delete_stored(tx, *place, attempt=order.attempt)
+    if not (order.moved_to and await has_picture(tx, order.moved_to, order.namespace)):
+        references = await remove_stored(tx, order.url_hash, place, order.attempt)
+        await _REFS.drop(tx, *references)
+        return bool(references)
+    size_bytes = await move_stored(tx, *place, attempt=order.attempt, moved_to=order.moved_to)
     if size_bytes is None:
         return False
     await add_usage(tx, order.namespace, order.group_id, pictures=-1, size_bytes=-size_bytes)
-    gone = [] if is_moved else [(order.group_id, order.name)]
     if not await has_picture(tx, order.url_hash, order.namespace):
-        if is_moved:
-            await move_aliases(tx, order.url_hash, order.namespace, moved_to=order.moved_to)
-        else:
-            gone += await delete_aliases(tx, order.url_hash, order.namespace)
-    for group_id, name in gone:
-        await _REFS.drop(tx, reference_of(order.namespace, group_id, name))
+        await move_aliases(tx, order.url_hash, order.namespace, moved_to=order.moved_to)
     return True
 
 

@@ -18,7 +18,15 @@ from classifeed_pictures.domain.namespaces import Namespace, Piece
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
 from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, read_used_bytes
-from classifeed_pictures.store.stored import StoredPicture, find_stored, put_stored
+from classifeed_pictures.store.stored import (
+    StoredPicture,
+    delete_aliases,
+    delete_stored,
+    find_stored,
+    has_picture,
+    put_stored,
+    reference_of,
+)
 
 Begin: TypeAlias = Callable[[], AbstractAsyncContextManager[Tx]]
 """Begins a transaction. That of a job's claim does not begin once another run has the job: what a process noted after
@@ -130,6 +138,23 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
     await refs.add_many(tx, [(sha256, picture.reference) for sha256 in picture.blobs])
     await put_stored(tx, picture if known is None else replace(picture, attempt=max(picture.attempt, known.attempt)))
     await add_usage(tx, info.namespace, info.group_id, pictures=0 if is_counted else 1, size_bytes=added_bytes)
+
+
+async def remove_stored(tx: Tx, url_hash: bytes, place: tuple[str, int, str], attempt: int) -> list[str]:
+    """Remove a picture unless a later attempt has stored it, and with the last one of its key there its aliases.
+
+    Returns:
+        The references that whoever calls this has to drop; none: it was not there.
+    """
+    namespace, group_id, name = place
+    size_bytes = await delete_stored(tx, namespace, group_id, name, attempt=attempt)
+    if size_bytes is None:
+        return []
+    await add_usage(tx, namespace, group_id, pictures=-1, size_bytes=-size_bytes)
+    gone = [(group_id, name)]
+    if not await has_picture(tx, url_hash, namespace):
+        gone += await delete_aliases(tx, url_hash, namespace)
+    return [reference_of(namespace, *address) for address in gone]
 
 
 def lay_out(versions: Sequence[Version], namespace: Namespace, files: dict[str, bytes]) -> list[Piece]:
