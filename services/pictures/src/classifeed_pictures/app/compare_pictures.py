@@ -135,7 +135,6 @@ class PictureComparer:
 
 
 def _notice(url: str, comparison: Comparison) -> PictureNotice:
-    notice = PictureNotice(url=url, exact=True, delete_picture=DeletePicture(reason=DELETE_REASON_UNUSED))
     assert comparison.snapshot_at is not None
-    notice.notice_time.FromDatetime(comparison.snapshot_at)
-    return notice
+    deletion = DeletePicture(reason=DELETE_REASON_UNUSED)
+    return PictureNotice(url=url, exact=True, notice_time=comparison.snapshot_at, delete_picture=deletion)

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from opentelemetry.context import Context
 
+from classifeed.pictures.v1.events_pb2 import AdoptPictures
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import (
@@ -83,14 +84,15 @@ def request_messages(requests: Iterable[Request]) -> list[Message]:
 
 def adoption_notices(adoptions: Mapping[str, Adopt]) -> list[PictureNotice]:
     """Return notices of what keys are to adopt."""
-    notices = []
-    for url, adopt in adoptions.items():
-        notice = PictureNotice(url=url, exact=True)
-        notice.adopt_pictures.pictures.extend(adopt.pictures)
-        notice.adopt_pictures.put = adopt.is_put
-        notice.notice_time.FromDatetime(adopt.at)
-        notices.append(notice)
-    return notices
+    return [
+        PictureNotice(
+            url=url,
+            exact=True,
+            notice_time=adopt.at,
+            adopt_pictures=AdoptPictures(pictures=adopt.pictures, put=adopt.is_put),
+        )
+        for url, adopt in adoptions.items()
+    ]
 
 
 def notice_messages(notices: Sequence[PictureNotice]) -> list[Message]:

@@ -31,9 +31,7 @@ async def find_due(read: Tx, write: Tx, cursor: Sequence[str] | None, *, outbox:
     after = _BEGIN if cursor is None else (datetime.fromisoformat(cursor[0]), bytes.fromhex(cursor[1]))
     rows = await list_due(read, after=after, limit=limit)
     now = await read_now(write)
-    notices = [PictureNotice(url=row.url, exact=True, look_again=LookAgain()) for row in rows]
-    for notice in notices:
-        notice.notice_time.FromDatetime(now)
+    notices = [PictureNotice(url=row.url, exact=True, notice_time=now, look_again=LookAgain()) for row in rows]
     await outbox.put(write, notice_messages(notices))
     if len(rows) < limit:
         return Slice(next=None, processed=len(rows))

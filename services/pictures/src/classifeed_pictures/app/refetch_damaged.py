@@ -36,7 +36,6 @@ async def fetch_again(tx: Tx, pictures: Sequence[tuple[Any, ...]], *, outbox: Ou
         if is_put:
             _log.error("pictures.picture.lost", url=url[:200], fix="put it again")
             continue
-        notice = PictureNotice(url=url, exact=True, look_again=LookAgain(force=True, refresh=True))
-        notice.notice_time.FromDatetime(now)
-        notices.append(notice)
+        look = LookAgain(force=True, refresh=True)
+        notices.append(PictureNotice(url=url, exact=True, notice_time=now, look_again=look))
     await outbox.put(tx, notice_messages(notices))

@@ -12,6 +12,7 @@ from typing import Any
 
 import structlog
 
+from classifeed.pictures.v1.events_pb2 import MovePicture
 from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
@@ -81,14 +82,11 @@ async def _notices(tx: Tx, moves: dict[str, str], order_timeout: timedelta) -> S
         state = found.state if found is not None else None
         if state is not None and _is_under_way(state, now - order_timeout):
             continue
-        notice = PictureNotice(url=url, exact=True)
-        notice.notice_time.FromDatetime(now)
-        notice.move_picture.to_url = key
+        move = MovePicture(to_url=key)
         if state is not None:
-            held = sorted(name for name, holding in state.holdings.items() if holding.info is not None)
-            notice.move_picture.namespaces.extend(held)
-            notice.move_picture.put = state.is_put
-        notices.append(notice)
+            move.namespaces.extend(sorted(name for name, holding in state.holdings.items() if holding.info is not None))
+            move.put = state.is_put
+        notices.append(PictureNotice(url=url, exact=True, notice_time=now, move_picture=move))
     return notices
 
 

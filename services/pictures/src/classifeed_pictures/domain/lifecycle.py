@@ -266,7 +266,7 @@ class Lifecycle:
 
     def _drop(self, state: State, namespace: str, failure: LoadFailure | None = None) -> None:
         """Delete what a namespace keeps, or all of them (empty); give the failure to whoever requested it."""
-        attempt = self._ordering.next_attempt(state)
+        attempt = self._ordering.next_attempt(state) if failure is not None else 0
         for name in [namespace] if namespace else list(state.holdings):
             holding = state.holdings.pop(name, None)
             if holding is not None and holding.info is not None:

@@ -113,7 +113,7 @@ async def test_pictures_and_requests_move_to_the_new_keys(
     await until(lambda: _has(service, by_hand))
     host.responses["/slow.jpg?ref=a"] = respond_late
     await service.request([slow], prefix="slow-")
-    await until(lambda: asyncio.sleep(0, host.count("/slow.jpg?ref=a") == 1))
+    await until(lambda: host.count("/slow.jpg?ref=a") == 1)
     host.put("/missing.jpg", jpeg(5))
 
     rules.write_text(yaml.safe_dump(_STRICT))
