@@ -25,6 +25,7 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import FailedJob, JobStore, Registry
+from classifeed_jobs.testing import lost_lease
 
 from ..conftest import Inbox, Start
 
@@ -247,11 +248,11 @@ async def test_killed_while_it_delivers_another_process_delivers_with_the_same_i
         await process.wait()
     inbox.status = 200
     inbox.released.set()
-    await courier.rows("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 hour' RETURNING 1")
-    await start()
 
     async def is_delivered() -> bool:
         return await courier.rows("SELECT count(*) FROM callbacks") == [(0,)]
 
-    await until(is_delivered)
+    async with lost_lease(courier.database, process.pid):
+        await start()
+        await until(is_delivered)
     assert inbox.tried == [f"callback-{callback_id}"] * 2

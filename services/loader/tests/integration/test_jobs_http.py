@@ -21,6 +21,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_jobs.testing import lost_lease
 
 pytestmark = pytest.mark.slow
 ENDED = {"succeeded", "failed", "canceled"}
@@ -174,11 +175,11 @@ async def test_a_killed_worker_s_job_runs_again(start: Start, database: Database
     await serving.until(job_id, lambda job: job["status"] == "running")
     first.process.kill()
     await asyncio.to_thread(first.process.wait, 120)
-    async with database.connection() as connection:  # its lease is over, and the next run is a short one
-        await connection.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 hour'")
+    async with database.connection() as connection:  # the next run is a short one
         await connection.execute("UPDATE dl_jobs SET args = '{\"sleep1\": 0}'")
-    second = await start("work")
-    await serving.until(job_id, lambda job: job["attempt"] == 2)
+    async with lost_lease(database, first.process.pid):
+        second = await start("work")
+        await serving.until(job_id, lambda job: job["attempt"] == 2)
     assert any(line["event"] == "reaper.requeued" and line["job_id"] == job_id for line in second.lines())
     ended = await serving.ended(job_id)
     assert (ended["status"], ended["attempt"]) == ("succeeded", 2)

@@ -20,6 +20,7 @@ from classifeed_common.blobs import BlobStore
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import StartServer
+from classifeed_jobs.testing import lost_lease
 
 from ..conftest import Page, Site, Tasks
 from .conftest import Loader, MakeSource
@@ -91,14 +92,6 @@ async def until(condition: Callable[[], Awaitable[bool]], limit_s: float = 150) 
             await asyncio.sleep(0.02)
 
 
-async def lose_lease(loader: Loader, process: subprocess.Popen[bytes]) -> None:
-    """Do what waiting for the end of the lease does, without waiting."""
-    await loader.sql(
-        "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s RETURNING 1",
-        f"%:{process.pid}:%",
-    )
-
-
 async def wait_ended(loader: Loader, namespace: str = "default") -> Fetch:
     async def is_ended() -> bool:
         return (await loader.state(namespace)).last_fetch.HasField("end_time")
@@ -148,8 +141,8 @@ async def test_killed_while_downloading_the_other_one_takes_over(
     site.requested.clear()
     first.kill()
     await asyncio.to_thread(first.wait, 120)
-    await lose_lease(loader, first)
-    await site.requested.wait()
+    async with lost_lease(loader.database, first.pid):
+        await site.requested.wait()
     site.released.set()
     fetch = await wait_ended(loader)
     assert (fetch.outcome, tasks.count(), len(site.requests)) == (LOADED, 1, 2)
@@ -192,8 +185,8 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(
     await start()
     site.requested.clear()
     os.kill(first.pid, signal.SIGSTOP)
-    await lose_lease(loader, first)
-    await site.requested.wait()
+    async with lost_lease(loader.database, first.pid):
+        await site.requested.wait()
     site.released.set()
     ended = await wait_ended(loader)
     assert (ended.outcome, tasks.count()) == (LOADED, 1)
@@ -214,12 +207,12 @@ async def test_one_that_was_paused_before_the_end_does_not_write_it_again(
     await until(is_requested)
     await start()
     os.kill(first.pid, signal.SIGSTOP)
-    await lose_lease(loader, first)
 
     async def is_requested_again() -> bool:
         return len(tasks.requests) == 2
 
-    await until(is_requested_again)
+    async with lost_lease(loader.database, first.pid):
+        await until(is_requested_again)
     tasks.held.set()
     ended = await wait_ended(loader)
     assert (ended.outcome, tasks.count(), len(site.requests)) == (LOADED, 1, 1)

@@ -146,12 +146,13 @@ class Campaign:
 
 @asynccontextmanager
 async def sweeping(campaign: Campaign) -> AsyncIterator[None]:
-    """Sweep all the time, without a grace time."""
+    """Sweep all the time, without a grace time, and let no process that was struck have its jobs again."""
 
     async def sweep() -> None:
         while True:
             with suppress(psycopg.OperationalError, Unavailable):  # its server was killed; the next one goes on
                 await campaign.sweep()
+                await campaign.fleet.lose_leases()
             await asyncio.sleep(0.05)
 
     async with asyncio.TaskGroup() as group:

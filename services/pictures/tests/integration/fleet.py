@@ -21,6 +21,7 @@ import yaml
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Database
 from classifeed_common.runner import main
+from classifeed_jobs.testing import lose_leases
 from classifeed_pictures.bootstrap import SERVICE, build, prepare
 from classifeed_pictures.jobs.download import TASK
 from classifeed_pictures.jobs.orders import OrderArgs
@@ -30,10 +31,6 @@ _VALUES: Final = Path(__file__).parents[4] / "helm/pictures/values.yaml"
 DOWNLOADER: Final = "download"
 _RUNNING: Final = """
 SELECT args FROM dl_jobs WHERE status = 'running' AND task = %s AND split_part(claimed_by, ':', 2) = %s
-"""
-# What waiting for the end of the lease does, without waiting.
-_LOSE_LEASE: Final = """
-UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE split_part(worker_id, ':', 2) = %s
 """
 
 
@@ -60,6 +57,7 @@ class Fleet:
     alive: dict[int, str] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     kills: Counter[str] = field(default_factory=Counter)
+    _idle: set[int] = field(default_factory=set)
 
     def open(self) -> None:
         """Start the process that the others are forked from."""
@@ -87,13 +85,24 @@ class Fleet:
         await self._count_again(pid)
         os.kill(pid, signal.SIGKILL)
         self.kills[self.alive.pop(pid)] += 1
-        await self._lose_lease(pid)
+        self._idle.add(pid)
+        await self.lose_leases()
 
     async def stop(self, pid: int) -> None:
         """Have a process stand still, and its jobs go to others."""
         os.kill(pid, signal.SIGSTOP)
         await self._count_again(pid)
-        await self._lose_lease(pid)
+        self._idle.add(pid)
+        await self.lose_leases()
+
+    def resume(self, pid: int) -> None:
+        """Have a process go on that was stopped."""
+        self._idle.discard(pid)
+        os.kill(pid, signal.SIGCONT)
+
+    async def lose_leases(self) -> None:
+        """Have what killed and stopped processes held go to others, whatever they had sent in their last moment."""
+        await lose_leases(self.database, self._idle)
 
     async def count_all_again(self) -> None:
         """Note that every job under way may be tried again: the database was away, and their results with it."""
@@ -107,10 +116,6 @@ class Fleet:
         async with self.database.connection() as connection:
             rows = await (await connection.execute(_RUNNING, [TASK, str(pid)])).fetchall()
         self.again.update(DownloadOrder.FromString(OrderArgs(**args).message).url for (args,) in rows)
-
-    async def _lose_lease(self, pid: int) -> None:
-        async with self.database.transaction() as tx:
-            await tx.execute(_LOSE_LEASE, [str(pid)])
 
     def _fork(self, arguments: list[str]) -> int:
         stdin, stdout = self._parent.stdin, self._parent.stdout

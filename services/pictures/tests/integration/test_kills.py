@@ -118,7 +118,7 @@ async def test_every_request_gets_its_result_whatever_dies(
             # A process that stands still has partitions: that all have their results means that they went to another.
             await campaign.wait_for(wanted, within_s=_RECOVERY_S)
             if stopped is not None:
-                os.kill(stopped, signal.SIGCONT)
+                fleet.resume(stopped)
                 stopped = None
         await until(campaign.is_quiet, within_s=_RECOVERY_S)
     assert sum(fleet.kills.values()) >= _KILLS - strikes

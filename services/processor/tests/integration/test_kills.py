@@ -19,6 +19,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
+from classifeed_jobs.testing import lost_lease
 from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
@@ -98,16 +99,6 @@ async def until_window_is_full(processor: Processor) -> None:
     await until(is_full)
 
 
-async def lose_lease(processor: Processor, process: subprocess.Popen[bytes]) -> None:
-    """Do what waiting for the end of the lease does, without waiting; whoever starts then takes the jobs over."""
-    async with processor.database.transaction() as tx:
-        lost = await tx.execute(
-            "UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' WHERE worker_id LIKE %s",
-            [f"%:{process.pid}:%"],
-        )
-    assert lost.rowcount == 1
-
-
 async def check_ended(processor: Processor, key: TaskKey, *, runs: int) -> None:
     task = await processor.wait_end(key, 300)
     assert task.status == SUCCEEDED
@@ -130,11 +121,11 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(
     await until_window_is_full(processor)
     first.kill()
     await asyncio.to_thread(first.wait, 120)
-    await lose_lease(processor, first)
     assert len(list((tmp_path / "spool").iterdir())) == 1
     processor.owner.paused.clear()
-    start()
-    await check_ended(processor, key, runs=2)
+    async with lost_lease(processor.database, first.pid):
+        start()
+        await check_ended(processor, key, runs=2)
     assert list((tmp_path / "spool").iterdir()) == []
 
 
@@ -148,10 +139,10 @@ async def test_killed_after_the_last_batch_only_the_end_is_said_again(
     await processor.wait(key, lambda task: task.phase == task_pb2.TASK_PHASE_SENT, 150)
     first.kill()
     await asyncio.to_thread(first.wait, 120)
-    await lose_lease(processor, first)
     processor.owner.ignores_ends.clear()
-    start()
-    await check_ended(processor, key, runs=1)
+    async with lost_lease(processor.database, first.pid):
+        start()
+        await check_ended(processor, key, runs=1)
     batches = [request.batch_id for request in processor.owner.log if isinstance(request, OfferBatch)]
     assert batches == list(range(1, OFFERS // 100 + 1))
 
@@ -181,15 +172,14 @@ async def test_a_process_that_was_paused_past_its_lease_changes_nothing(
     first = start()
     await until_window_is_full(processor)
     os.kill(first.pid, signal.SIGSTOP)
-    await lose_lease(processor, first)
-    start()
-
     first_run = (await processor.task(key)).run
 
     async def second_run() -> bool:
         return (await processor.task(key)).run > first_run
 
-    await until(second_run)
+    async with lost_lease(processor.database, first.pid):
+        start()
+        await until(second_run)
     processor.owner.paused.clear()
     os.kill(first.pid, signal.SIGCONT)
     await check_ended(processor, key, runs=2)

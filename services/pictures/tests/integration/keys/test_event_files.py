@@ -32,6 +32,7 @@ from classifeed_common.testing.recovery import until
 from classifeed_jobs import CleanUp, JobStore, Reaper, Registry, Worker
 from classifeed_jobs import ddl as jobs_ddl
 from classifeed_jobs.service import ServiceJobs
+from classifeed_jobs.testing import lost_lease
 from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.app.make_events import EventMaker
 from classifeed_pictures.app.take_event_file import EventFileTaker
@@ -391,10 +392,7 @@ async def test_killed_in_the_middle_of_a_file(
     [(_, state, rows, _)] = await files.files()
     assert state == "WAITING"
     assert 1000 <= rows <= GATE_ROW
-    # What waiting for the end of the lease does, without waiting.
-    lost = await files.rows("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day' RETURNING 1")
-    assert lost == [(1,)]
-    async with files.working():
+    async with lost_lease(files.database, process.pid), files.working():
         await until(files.is_idle)
     assert await files.files() == [(f"events/a.{format_name}", "DONE", ROWS, 0)]
     shown = await keys.shown()
