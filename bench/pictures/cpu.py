@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +23,11 @@ def cpu_of_family(pid: int) -> float:
 
 def cpu_of_children(pid: int) -> float:
     """Return the seconds that the living descendants of a process have used."""
-    return sum(cpu_of_family(child) for child in _children(pid))
+    total = 0.0
+    for child in _children(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has ended since
+            total += cpu_of_family(child)
+    return total
 
 
 def own_cpu_of(pid: int) -> float:
@@ -56,5 +61,6 @@ def _times(pid: int) -> tuple[float, float]:
 def _children(pid: int) -> list[int]:
     found: list[int] = []
     for task in Path(f"/proc/{pid}/task").iterdir():
-        found += map(int, (task / "children").read_text().split())
+        with suppress(FileNotFoundError, ProcessLookupError):  # the thread has ended since
+            found += map(int, (task / "children").read_text().split())
     return found
