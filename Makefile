@@ -13,6 +13,8 @@ UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
 # conftest.py says in which order.
 PYTEST_WORKERS ?= -n 6 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Byte code is kept: compiled anew in each of their processes it would be a fifth of what the tests cost.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo up down test test-fast lint format stubs pictures lock bench mutants chaos clean

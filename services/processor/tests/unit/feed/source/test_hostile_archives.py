@@ -144,7 +144,7 @@ SMALL: dict[str, tuple[bytes, str, str]] = {
     "a strong password": (zip_file(flags=0x41), "ARCHIVE_BROKEN", "password"),
     "a part of several": (zip_file(disk=3), "ARCHIVE_BROKEN", "split over several"),
     "bzip2": (named_zip("bzip2"), "ARCHIVE_BROKEN", "bzip2"),
-    "a bomb of bzip2": (zip_file(bz2.compress(bytes(300 * MIB)), method=12), "ARCHIVE_BROKEN", "bzip2"),
+    "a bomb of bzip2": (zip_file(bz2.compress(bytes(3 * MIB)) * 100, method=12), "ARCHIVE_BROKEN", "bzip2"),
     "LZMA": (named_zip("lzma"), "ARCHIVE_BROKEN", "LZMA"),
     "a table of LZMA": (lzma_bomb(), "ARCHIVE_BROKEN", "LZMA"),
     "Deflate64": (zip_file(method=9), "ARCHIVE_BROKEN", "Deflate64"),
@@ -320,8 +320,9 @@ def open_source(path, limits):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    ["51 MB of directory", "a gzip name of 50 MB"]
-    + ["2.5 million empty gzip members at the beginning"] * (os.environ.get("CLASSIFEED_CAMPAIGN") == "long"),
+    ["51 MB of directory"]
+    + ["a gzip name of 50 MB", "2.5 million empty gzip members at the beginning"]
+    * (os.environ.get("CLASSIFEED_CAMPAIGN") == "long"),
 )
 def test_the_readers_of_the_standard_library_cost_too_much(tmp_path: Path, case: str) -> None:
     write, _ = LARGE[case]
