@@ -22,6 +22,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.http import NO_TLS
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
@@ -133,7 +134,9 @@ async def service(
         async with database.connection() as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
-    async with httpx.AsyncClient(base_url=f"http://{runner.http_address}", timeout=60, trust_env=False) as http:
+    async with httpx.AsyncClient(
+        base_url=f"http://{runner.http_address}", timeout=60, trust_env=False, verify=NO_TLS
+    ) as http:
         yield Service(
             http, PointServiceStub(channel), ModerationServiceStub(channel), keys, rows, stand_in, kafka.bootstrap
         )

@@ -32,7 +32,7 @@ class DatabaseServer:
         """Return the DSN of a new database that only the caller knows."""
         name = f"t_{uuid.uuid4().hex[:16]}"
         with psycopg.connect(self._dsn, autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
         self._made.append(name)
         return make_conninfo(self._dsn, dbname=name)
 

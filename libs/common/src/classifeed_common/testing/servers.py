@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import secrets
 import shutil
 import tempfile
@@ -16,16 +18,31 @@ from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
 
 _START_LIMIT_S = 300  # a machine may be busy with something else
+_MEMORY = Path("/dev/shm")  # noqa: S108 - the folders in it have names that nobody can foresee
+_ROOM_BYTES = 8 << 30
 
 
 @contextmanager
 def server_folder(name: str) -> Iterator[Path]:
-    """Give a short-named temporary folder, removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix=f"cf-{name}-"))
+    """Give a short-named temporary folder for data of servers, removed at the end.
+
+    It is in memory where there is much of it: making the files of a database costs 15 ms there, and 30 to 270 on disks.
+    """
+    folder = Path(tempfile.mkdtemp(prefix=f"cf-{name}-", dir=_memory_folder()))
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _memory_folder() -> Path | None:
+    """Return the file system in memory, None where it or the memory lacks room."""
+    try:
+        free = shutil.disk_usage(_MEMORY).free
+        [available_kib] = re.findall(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
+    except (OSError, ValueError):
+        return None
+    return _MEMORY if min(free, int(available_kib) << 10) >= _ROOM_BYTES and os.access(_MEMORY, os.W_OK) else None
 
 
 @pytest.fixture(scope="session")
