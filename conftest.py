@@ -8,20 +8,30 @@ from typing import Any, Final
 import pytest
 from xdist.scheduler import LoadFileScheduling
 
-_E2E: Final = "tests/e2e/"
-# So many processes begin with installations of the whole suite; with more, their starts would wait for each other.
-_INSTALLERS: Final = ("gw0", "gw1", "gw2")
+_SHARED: Final = "tests/e2e/"
+_OWN: Final = "tests/installations/"
+_OTHERS: Final = ""
+# What a process begins with, and goes on with when that is done. An installation of the whole suite takes a fifth of
+# the cores even while nothing happens in it, so one process has the shared one, one has those of single tests, and
+# others begin a second one at the end only, if the first has not come that far.
+_PREFERENCES: Final = {"gw0": (_SHARED, _OTHERS, _OWN), "gw1": (_OWN, _OTHERS, _SHARED)}
+_DEFAULT: Final = (_OTHERS, _OWN, _SHARED)
+
+
+def kind_of(scope: str) -> str:
+    """Return which kind of installation a file of tests needs."""
+    return next((kind for kind in (_SHARED, _OWN) if scope.startswith(kind)), _OTHERS)
 
 
 class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
-    """A file of tests to each free process: end-to-end tests first to some of them, all others first to the rest.
+    """A file of tests to each free process: tests with installations first to some of them, all others to the rest.
 
     Most tests wait, for servers and for limits that pass, so there are more processes than cores.
     """
 
     def _assign_work_unit(self, node: Any) -> None:
-        begins_with_e2e = node.gateway.id in _INSTALLERS
-        scope = next((scope for scope in self.workqueue if scope.startswith(_E2E) is begins_with_e2e), None)
+        wanted = _PREFERENCES.get(node.gateway.id, _DEFAULT)
+        scope = min(self.workqueue, key=lambda each: wanted.index(kind_of(each)), default=None)
         if scope is not None:
             self.workqueue.move_to_end(scope, last=False)
         super()._assign_work_unit(node)
@@ -32,9 +42,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
     return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
 
 
+def collect_apart(config: pytest.Config) -> None:
+    """Have each process begin to collect in another folder: modules that one has compiled are there for the others."""
+    if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
+        return
+    folders = [
+        str(each) for root in config.args for each in sorted(config.rootpath.glob(f"{root}/*/")) if each.is_dir()
+    ]
+    number, count = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
+    begin = len(folders) * number // count
+    config.args[:] = folders[begin:] + folders[:begin]
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put what takes long first, so that no process is left alone with it at the end, and installations stop early."""
-    items.sort(key=lambda item: (item.get_closest_marker("e2e") is None, item.get_closest_marker("slow") is None))
+    items.sort(
+        key=lambda item: (
+            item.get_closest_marker("e2e") is None,
+            item.get_closest_marker("slow") is None,
+            item.nodeid.partition("::")[0],  # one order for all processes, wherever each began
+        )
+    )
 
 
 class GroupTimes:
@@ -81,6 +109,8 @@ class Figures:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Add the table of times and the figures, in the process that has the terminal."""
-    if not hasattr(config, "workerinput"):
+    if hasattr(config, "workerinput"):
+        collect_apart(config)
+    else:
         config.pluginmanager.register(GroupTimes(), "group-times")
         config.pluginmanager.register(Figures(), "figures")

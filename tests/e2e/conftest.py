@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from classifeed_common.testing.servers import server_folder
 from tests.e2e.suite import SPANS, Suite
 
 _KNOBS = {
@@ -30,14 +28,13 @@ _KNOBS = {
 # Not of the session: the tests that come after need the cores.
 @pytest.fixture(scope="package")
 def suite() -> Iterator[Suite]:
-    folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
-    running = Suite(folder, {**_KNOBS, "CLASSIFEED_TELEMETRY_FILE": str(folder / SPANS)})
-    try:
-        running.up()
-        yield running
-    finally:
-        running.down()
-        shutil.rmtree(folder, ignore_errors=True)
+    with server_folder("e2e") as folder:
+        running = Suite(folder, {**_KNOBS, "CLASSIFEED_TELEMETRY_FILE": str(folder / SPANS)})
+        try:
+            running.up()
+            yield running
+        finally:
+            running.down()
 
 
 @pytest.fixture

@@ -167,15 +167,17 @@ class Suite:
             os.kill(pid, signal.SIGKILL)
 
     def wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Wait for a condition.
+        """Wait for a condition, without spending more than a third of a core on looking.
 
         Raises:
             AssertionError: it did not come true in time.
         """
         ends_at = time.monotonic() + timeout_s
+        began_s = time.monotonic()
         while not condition():
             assert time.monotonic() < ends_at, f"not within {timeout_s} s: {what}"
-            time.sleep(0.1)
+            time.sleep(max(0.1, 2 * (time.monotonic() - began_s)))
+            began_s = time.monotonic()
 
 
 def _result_of(exit_code: int, stdout: str, stderr: str) -> CommandResult:

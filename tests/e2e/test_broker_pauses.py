@@ -27,12 +27,12 @@ from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
-_PAUSES = range(1, 31) if IS_LONG else range(2, 4)
+_PAUSES = range(1, 31) if IS_LONG else range(2, 3)
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261122"))
 _PAUSE_S = 35.0
 _SESSION_S = 10.0
 _CONSUMERS = ("offers", "processor", "searcher")
-_OFFERS = 1_000
+_OFFERS = 1_000 if IS_LONG else 300
 _SELLERS = 3
 # Promised are 60 s; a slow machine may take longer, and the seconds are printed.
 _LIMIT_S = 300.0

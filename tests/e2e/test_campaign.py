@@ -25,7 +25,7 @@ from tests.e2e.topic import check_runs, requests_of
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _MOMENTS = 200 if IS_LONG else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
-_OFFERS = 2_000
+_OFFERS = 2_000 if IS_LONG else 500
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
 # Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is told to go.
 _SERVERS = (
@@ -51,7 +51,7 @@ class Shop:
     def publish(self, rng: random.Random) -> None:
         """Put the next revision on the site."""
         ids = list(offer_ids(_OFFERS, prefix=self.seller))
-        left_out = frozenset(rng.sample(ids, rng.randrange(1, 200)))
+        left_out = frozenset(rng.sample(ids, rng.randrange(1, _OFFERS // 10)))
         self.revision += 1
         write_feed(self._file, _OFFERS, prefix=self.seller, revision=self.least_price(), skip=left_out)
         self.contents.append(frozenset(ids) - left_out)

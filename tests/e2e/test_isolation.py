@@ -14,11 +14,12 @@ from bench.generated_feed import offer_ids, write_feed
 from confluent_kafka import Message, Producer
 
 from classifeed_common.testing.recovery import Stopwatch
+from tests.e2e.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.e2e.topic import BATCH, TOPIC
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
-_OFFERS = 2_000
+_OFFERS = 2_000 if IS_LONG else 400
 _SELLERS = 6
 _LARGE_BYTES = 1_040_000  # as large as the broker takes
 _LIMIT_S = 600  # promised are 90 s; a slow machine may take longer, and the seconds are printed

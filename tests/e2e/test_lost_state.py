@@ -21,14 +21,14 @@ from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from classifeed_common.testing.recovery import Stopwatch
-from tests.e2e.campaigns import in_campaigns
+from tests.e2e.campaigns import IS_LONG, in_campaigns
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 _RESULTS = "feeds.offer-results.v1"
-_OFFERS = 4_000
+_OFFERS = 4_000 if IS_LONG else 2_000
 _SENT_AT_ONCE = 8  # batches: more are noted as sent only when the first ones have gone
 _PROMISED_S = 180
 # A slow machine may take longer than is promised; the seconds are printed.

@@ -15,14 +15,15 @@ import pytest
 
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.platform.installation import Installation
+from tests.e2e.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
 
 FORBIDDEN = "Write to me on WhatsApp +7 900 123-45-67"
-MANY = 3_000
-REPEATED = 50_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 1_000
+MANY = 3_000 if IS_LONG else 1_200
+REPEATED = 50_000 if IS_LONG else 1_000
 _SOON_S = 30.0
 
 Row = tuple[str, str, str, int]

@@ -15,7 +15,7 @@ from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
 
-_OFFERS = 2000
+_OFFERS = 2_000 if IS_LONG else 600
 _PRICE_STEP = 10_000
 # Two minutes are the promise on a machine of its own.
 _LIMIT_S = 1200

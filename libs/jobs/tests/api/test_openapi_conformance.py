@@ -13,7 +13,7 @@ import pytest
 from .conftest import ApiServices
 
 _HERE = Path(__file__).parent
-_EXAMPLES = 20 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 8
+_EXAMPLES = 20 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5
 
 
 @pytest.mark.slow

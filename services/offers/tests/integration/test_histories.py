@@ -53,7 +53,7 @@ from classifeed_offers.store import applying, sweeping, waiting
 from ..conftest import Load, Owner, Records
 
 IDS = "abcdef"
-EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
+EXAMPLES = 2000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 30
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
 Space = tuple[str, str]
 """Seller and namespace."""

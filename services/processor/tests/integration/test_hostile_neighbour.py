@@ -32,7 +32,7 @@ from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
-OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5_000
+OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 2_000
 LIMIT_S = 1500
 
 

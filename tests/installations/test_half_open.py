@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -18,18 +16,19 @@ from bench.generated_feed import offer_ids, write_feed
 
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.testing.recovery import Stopwatch
+from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.tcp_proxy import TcpProxy
-from tests.e2e.campaigns import in_campaigns
+from tests.e2e.campaigns import IS_LONG, in_campaigns
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_OFFERS = 4_000
-_SELLERS = 6
-_STAND_STILL_S = 60 if _IS_LONG else 15
+
+_OFFERS = 4_000 if IS_LONG else 1_500
+_SELLERS = 6 if IS_LONG else 3
+_STAND_STILL_S = 60 if IS_LONG else 15
 _SILENT = ("offers", "processor")
-_SILENCES: Sequence[tuple[str, ...]] = [_SILENT, ("offers",), ("processor",)] if _IS_LONG else [_SILENT]
+_SILENCES: Sequence[tuple[str, ...]] = [_SILENT, ("offers",), ("processor",)] if IS_LONG else [_SILENT]
 _LIMIT_S = 600.0
 Uploads = dict[str, subprocess.Popen[str]]
 
@@ -53,19 +52,18 @@ class Proxied:
 
 @pytest.fixture(scope="module")
 def proxied() -> Iterator[Proxied]:
-    folder = Path(tempfile.mkdtemp(prefix="cf-half-open-"))
     port = pick_free_port()
     proxies = {name: TcpProxy("127.0.0.1", port).start() for name in _SILENT}
     knobs = {f"CLASSIFEED_{name.upper()}_POSTGRES_ADDRESS": proxy.address for name, proxy in proxies.items()}
-    running = Suite(folder, {"CLASSIFEED_POSTGRES_PORT": str(port), **knobs})
-    try:
-        running.up()
-        yield Proxied(running, proxies)
-    finally:
-        running.down()
-        for proxy in proxies.values():
-            proxy.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+    with server_folder("half-open") as folder:
+        running = Suite(folder, {"CLASSIFEED_POSTGRES_PORT": str(port), **knobs})
+        try:
+            running.up()
+            yield Proxied(running, proxies)
+        finally:
+            running.down()
+            for proxy in proxies.values():
+                proxy.stop()
 
 
 def load_over(proxied: Proxied, folder: Path, what: str, fault: Callable[[], None]) -> None:

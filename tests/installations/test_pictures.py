@@ -6,8 +6,6 @@ The demo plays on this suite too, as its steps show pictures.
 from __future__ import annotations
 
 import io
-import shutil
-import tempfile
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,6 +21,7 @@ from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.terminal.output import Output
+from classifeed_common.testing.servers import server_folder
 from tests.e2e.metrics import check_metrics
 from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
@@ -45,14 +44,13 @@ def site() -> Iterator[Site]:
 
 @pytest.fixture(scope="module")
 def suite() -> Iterator[Suite]:
-    folder = Path(tempfile.mkdtemp(prefix="cf-e2e-"))
-    running = Suite(folder, _KNOBS)
-    try:
-        running.up()
-        yield running
-    finally:
-        running.down()
-        shutil.rmtree(folder, ignore_errors=True)
+    with server_folder("e2e") as folder:
+        running = Suite(folder, _KNOBS)
+        try:
+            running.up()
+            yield running
+        finally:
+            running.down()
 
 
 def _jpeg(number: int) -> bytes:
