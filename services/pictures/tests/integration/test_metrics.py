@@ -29,7 +29,10 @@ from classifeed_domain.topics import PICTURES_COPIES
 from classifeed_pictures import bootstrap
 from classifeed_pictures.app.measure_decoding import DecodeMeter
 from classifeed_pictures.app.measure_tables import TableMeter
-from classifeed_pictures.decoding import Decoded, DecodeFailed, DecodePool, Limits
+from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.decoding.limits import Limits
+from classifeed_pictures.decoding.model import Decoded
+from classifeed_pictures.decoding.pool import DecodePool
 from classifeed_pictures.domain.events import Deletion, Unused
 from classifeed_pictures.metrics import METRICS
 

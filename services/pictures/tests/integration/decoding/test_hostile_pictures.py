@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from classifeed_pictures.decoding import DecodeFailed, DecodePool, SizeSpec
-from classifeed_pictures.decoding.faults import CODES
+from classifeed_pictures.decoding.faults import CODES, DecodeFailed
+from classifeed_pictures.decoding.model import SizeSpec
+from classifeed_pictures.decoding.pool import DecodePool
 
 from ...decoding_files.hostile import OK, SCRIPT, Hostile, every_hostile, good
 

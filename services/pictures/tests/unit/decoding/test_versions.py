@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageCms
 
-from classifeed_pictures.decoding import Decoded, SizeSpec
 from classifeed_pictures.decoding.limits import Limits
+from classifeed_pictures.decoding.model import Decoded, SizeSpec
 from classifeed_pictures.decoding.pipeline import decode_picture
 
 from ...decoding_files.drawings import saved
