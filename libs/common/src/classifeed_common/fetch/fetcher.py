@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from functools import cache
 from pathlib import Path
 
 import certifi
@@ -16,6 +17,12 @@ from classifeed_common.fetch.metrics import DOWNLOADS, OK
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
 from classifeed_common.fetch.permits import HostPermits
 from classifeed_common.fetch.slots import HostSlots
+
+
+@cache
+def _public_authorities() -> ssl.SSLContext:
+    # One for all: reading the certificates takes 20 ms.
+    return ssl.create_default_context(cafile=certifi.where())
 
 
 class Fetcher:
@@ -53,9 +60,7 @@ class Fetcher:
         self._guard = guard
         self._limits = limits
         self._slots = HostSlots()
-        dialer = Dialer(
-            Proxy.parse(proxy) if proxy else None, ssl_context or ssl.create_default_context(cafile=certifi.where())
-        )
+        dialer = Dialer(Proxy.parse(proxy) if proxy else None, ssl_context or _public_authorities())
         self._connections = Connections(dialer, keep)
         self._means = Means(guard, self._connections, self._slots, permits, user_agent)
 
