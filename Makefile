@@ -17,7 +17,7 @@ export PATH := $(CURDIR)/$(BIN):$(PATH)
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo up down test test-fast lint format stubs pictures lock bench mutants chaos clean
+.PHONY: help setup demo up down test test-fast lint lint-types lint-rest format stubs pictures lock bench mutants chaos clean
 
 help:  ## what can be made
 	@grep -hE '^[a-z-]+%?:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,9 +50,14 @@ test-fast: setup  ## the tests that take no more than a few seconds each
 	$(BIN)/python -m pytest $(PYTEST_WORKERS) -m "not slow and not e2e"
 
 lint: setup  ## ruff, mypy, import-linter, furniture, buf, stubs up to date
+	@$(MAKE) --no-print-directory -j2 lint-types lint-rest
+
+lint-types:
+	MYPYPATH=$(subst $(EMPTY) ,:,$(wildcard services/*/src)) $(BIN)/mypy $(TYPED)
+
+lint-rest:
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	MYPYPATH=$(subst $(EMPTY) ,:,$(wildcard services/*/src)) $(BIN)/mypy $(TYPED)
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.furniture
 	$(BIN)/buf lint
