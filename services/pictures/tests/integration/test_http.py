@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
+from classifeed_common.testing.http import NO_TLS
 from classifeed_common.testing.recovery import until
 
 from .conftest import Service
@@ -19,7 +20,9 @@ from .picture_host import PictureHost, jpeg
 
 @pytest.fixture
 async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=f"http://{service.http_address}", timeout=60, trust_env=False) as client:
+    async with httpx.AsyncClient(
+        base_url=f"http://{service.http_address}", timeout=60, trust_env=False, verify=NO_TLS
+    ) as client:
         yield client
 
 
