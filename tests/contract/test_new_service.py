@@ -111,7 +111,7 @@ def test_its_tests_and_those_of_all_services_pass(copy: Copy) -> None:
     output = copy.python("-m", "pytest", "-q", "-n", "0", *_TESTS)
     assert f"services/{NAME}" in output
     others = [] if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else ["-k", NAME]
-    assert " passed" in copy.python("-m", "pytest", "-q", "-n", "0", *_TESTS_OF_EACH, *others)
+    assert " passed" in copy.python("-m", "pytest", "-n", "0", *_TESTS_OF_EACH, *others)
 
 
 def test_its_readme_names_every_place_outside_its_folder(copy: Copy) -> None:

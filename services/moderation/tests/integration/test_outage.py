@@ -91,7 +91,9 @@ async def test_every_text_is_decided_within_its_bound_after_72_hours(
         assert waiting == TEXTS, "nothing is decided without a verdict"
         assert next_s <= bound_s - CHECK_S, "and each is requested again, however long it has waited"
         assert await count_shown(moderation) == 0
-        if fault != "away":
+        if fault == "hangs":  # one that is given up may not have come as far as the service
+            assert 0 < len(stand_in.requests) - before <= TEXTS
+        elif fault != "away":
             assert len(stand_in.requests) - before == TEXTS, "each was requested once now"
 
     moderation.service._connections, stand_in.respond = connections, refused_if_bad
