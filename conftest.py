@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
@@ -42,14 +43,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileSche
     return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
 
 
-def collect_apart(config: pytest.Config) -> None:
+def collect_apart(config: pytest.Config, worker: Mapping[str, Any]) -> None:
     """Have each process begin to collect in another folder: modules that one has compiled are there for the others."""
     if config.args_source is not pytest.Config.ArgsSource.TESTPATHS:
         return
     folders = [
         str(each) for root in config.args for each in sorted(config.rootpath.glob(f"{root}/*/")) if each.is_dir()
     ]
-    number, count = int(config.workerinput["workerid"].removeprefix("gw")), config.workerinput["workercount"]
+    number, count = int(worker["workerid"].removeprefix("gw")), worker["workercount"]
     begin = len(folders) * number // count
     config.args[:] = folders[begin:] + folders[:begin]
 
@@ -110,7 +111,7 @@ class Figures:
 def pytest_configure(config: pytest.Config) -> None:
     """Add the table of times and the figures, in the process that has the terminal."""
     if hasattr(config, "workerinput"):
-        collect_apart(config)
+        collect_apart(config, config.workerinput)
     else:
         config.pluginmanager.register(GroupTimes(), "group-times")
         config.pluginmanager.register(Figures(), "figures")
