@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from tools.new_service.places import PLACES
 
+from classifeed_common.testing.campaigns import IS_LONG
+
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "echo"
 _LINTERS = (
@@ -110,7 +112,7 @@ def test_linters_find_nothing(copy: Copy) -> None:
 def test_its_tests_and_those_of_all_services_pass(copy: Copy) -> None:
     output = copy.python("-m", "pytest", "-q", "-n", "0", *_TESTS)
     assert f"services/{NAME}" in output
-    others = [] if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else ["-k", NAME]
+    others = [] if IS_LONG else ["-k", NAME]
     assert " passed" in copy.python("-m", "pytest", "-n", "0", *_TESTS_OF_EACH, *others)
 
 

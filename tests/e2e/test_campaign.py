@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
-from tests.e2e.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG
 from tests.e2e.site import Site, serve_site, wait_until
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of

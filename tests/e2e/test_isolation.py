@@ -13,8 +13,8 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 from confluent_kafka import Message, Producer
 
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.recovery import Stopwatch
-from tests.e2e.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.e2e.topic import BATCH, TOPIC
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
-from tests.e2e.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]

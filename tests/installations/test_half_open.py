@@ -15,10 +15,10 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 
 from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_common.testing.recovery import Stopwatch
 from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.tcp_proxy import TcpProxy
-from tests.e2e.campaigns import IS_LONG, in_campaigns
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 

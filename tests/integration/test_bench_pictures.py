@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 
@@ -13,13 +12,15 @@ from bench.pictures.hosts import SIZE_BYTES, drawing, encoded, numbered
 from PIL import Image
 from tests.docs.pages import ROOT
 
+from classifeed_common.testing.campaigns import IS_LONG
+
 _GOALS = {
     "states": "events/s, unknown URLs",
     "downloads": "downloads/s, ours, 320 px as JPEG",
     "serving": "GET/s of a cached picture, ours",
 }
 # Each part begins with an installation of its own.
-_PARTS = list(_GOALS) if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else ["downloads"]
+_PARTS = list(_GOALS) if IS_LONG else ["downloads"]
 
 
 def test_pictures_of_its_hosts_are_whole_and_no_two_the_same() -> None:

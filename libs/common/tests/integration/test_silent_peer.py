@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable
 from typing import Any
 
@@ -27,6 +26,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import (
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS, PING_EVERY_S
 from classifeed_common.rpc.server import Servicer, build_server
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
 from classifeed_common.testing.rpc import OpenChannel, settings_for
 from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
@@ -123,7 +123,7 @@ async def code_of(waiting: Awaitable[object]) -> grpc.StatusCode:
 _NAIVE = ["grpc.http2.ping_timeout_ms", "grpc.http2.max_pings_without_data"]
 
 
-@pytest.mark.parametrize("naive", _NAIVE if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else _NAIVE[:1])
+@pytest.mark.parametrize("naive", _NAIVE if IS_LONG else _NAIVE[:1])
 async def test_a_quiet_stream_is_pinged_all_the_time_and_outlives_it(
     proxy: TcpProxy, channel: grpc.aio.Channel, keys: KeyStore, naive: str
 ) -> None:

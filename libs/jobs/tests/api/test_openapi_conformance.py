@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import sys
 from pathlib import Path
 
 import pytest
 
+from classifeed_common.testing.campaigns import IS_LONG
+
 from .conftest import ApiServices
 
 _HERE = Path(__file__).parent
-_EXAMPLES = 20 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5
+_EXAMPLES = 20 if IS_LONG else 5
 
 
 @pytest.mark.slow

@@ -2,12 +2,11 @@
 the claims that are held.
 
 Seeded steps over some hundred jobs, in batches as processes send them; after each the tables are compared with what the
-holders alone have done. 100,000 stale writes by default, a million with CLASSIFEED_CAMPAIGN=long.
+holders alone have done. 50,000 stale writes by default, a million with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
 
-import os
 import random
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_jobs import JobRequest, Progress, Reaper
 from classifeed_jobs.claim import finish as claims
 from classifeed_jobs.claim import guard
@@ -30,8 +30,7 @@ from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_STALE_WRITES = 1_000_000 if _IS_LONG else 50_000
+_STALE_WRITES = 1_000_000 if IS_LONG else 50_000
 _SEED = 20
 _JOBS = 200
 _STALE_BATCH = 400
@@ -212,7 +211,7 @@ async def _run_crowd(bench: Bench) -> Crowd:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(7200 if _IS_LONG else 1200)
+@pytest.mark.timeout(7200 if IS_LONG else 1200)
 async def test_stale_ends_heartbeats_and_progress_are_refused_a_hundred_thousand_times(bench: Bench) -> None:
     crowd = await _run_crowd(bench)
     assert crowd.stale.total() >= _STALE_WRITES

@@ -7,7 +7,6 @@ Some 3,000 steps by default (about a minute), a million with CLASSIFEED_CAMPAIGN
 from __future__ import annotations
 
 import asyncio
-import os
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -25,6 +24,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_jobs import ClaimLost, JobStore, QueueLimits, Queues, ddl
 from classifeed_jobs.claim.claim import Claim, Completion
@@ -37,8 +37,7 @@ from classifeed_jobs.maintenance.reaper import _LOCK_LOST
 from classifeed_jobs.schema.ddl import VERSIONS
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_EXAMPLES = 17_000 if _IS_LONG else 30
+_EXAMPLES = 17_000 if IS_LONG else 30
 _WORKERS = ("w1", "w2")
 _MAX_FAULTS = 2
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "kept")
@@ -446,7 +445,7 @@ class JobMachine(RuleBasedStateMachine):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(0 if _IS_LONG else 1800)
+@pytest.mark.timeout(0 if IS_LONG else 1800)
 def test_job_state_machine(database_server: DatabaseServer) -> None:
     dsn = database_server.create()
     with psycopg.connect(dsn, autocommit=True) as connection:
@@ -466,7 +465,7 @@ def test_job_state_machine(database_server: DatabaseServer) -> None:
                 stateful_step_count=60,
                 deadline=None,
                 suppress_health_check=list(HealthCheck),
-                derandomize=not _IS_LONG,
+                derandomize=not IS_LONG,
                 database=None,
             ),
         )

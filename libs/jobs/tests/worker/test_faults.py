@@ -6,7 +6,6 @@ A few rounds by default; 200 SIGKILLs and 20 restarts with CLASSIFEED_CAMPAIGN=l
 from __future__ import annotations
 
 import asyncio
-import os
 import random
 import signal
 import sys
@@ -20,14 +19,14 @@ from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_jobs import Fixed, JobContext, Reaper
 
 from ..conftest import Bench, running, until
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_ROUNDS = 400 if _IS_LONG else 8  # every other one is a SIGKILL
-_RESTARTS = 20 if _IS_LONG else 1
-_CAMPAIGN_TIMEOUT_S = 7200 if _IS_LONG else 1200
+_ROUNDS = 400 if IS_LONG else 8  # every other one is a SIGKILL
+_RESTARTS = 20 if IS_LONG else 1
+_CAMPAIGN_TIMEOUT_S = 7200 if IS_LONG else 1200
 _SCRIPT = str(Path(__file__).with_name("worker_process.py"))
 _TABLES = """
 CREATE TABLE marks (job_id uuid, claim_no integer, mark text);
@@ -140,7 +139,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
             job_id = await bench.enqueue(
                 "load",
                 {"sleep_s": rng.uniform(0, 0.3)},
-                lock_key=f"key {n % (50 if _IS_LONG else 20)}" if n % 3 else None,
+                lock_key=f"key {n % (50 if IS_LONG else 20)}" if n % 3 else None,
                 lease_ttl_s=2,
                 max_attempts=None,
                 max_worker_deaths=None,  # they are killed at random, and no job is lost by that
@@ -148,7 +147,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
             ids.append(job_id)
 
     await load(400)
-    for _ in range(4 if _IS_LONG else 3):
+    for _ in range(4 if IS_LONG else 3):
         await processes.start(*broken)
     rounds = 0
 
@@ -164,8 +163,8 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
         return bool(await bench.value("SELECT count(*) = 0 FROM dl_jobs"))
 
     async with running(Reaper(bench.db, reaper_period_s=0.5)):
-        while rounds < _ROUNDS and (rounds < 3 or _IS_LONG or not await all_ended()):
-            if (rounds < 3 or _IS_LONG) and await bench.value("SELECT count(*) < 300 FROM dl_jobs"):
+        while rounds < _ROUNDS and (rounds < 3 or IS_LONG or not await all_ended()):
+            if (rounds < 3 or IS_LONG) and await bench.value("SELECT count(*) < 300 FROM dl_jobs"):
                 await load(300)
             await until(each_runs_some)  # whoever is struck has something in hand
             await asyncio.sleep(rng.uniform(0.0, 0.3))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -10,6 +9,7 @@ from hashlib import blake2b
 import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
 from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.app.points.vote_point import vote_point
@@ -21,7 +21,7 @@ from ..conftest import Moderation
 BAD = "text_auto_obscene"
 _TEXTS = ("lamp", "table", "chair")
 # Of each of the four histories; a campaign has 100,000 together.
-STEPS = 25_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 120
+STEPS = 25_000 if IS_LONG else 120
 
 
 def hash_of(text: str) -> bytes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.domain.subjects import Kind
@@ -30,7 +30,7 @@ CONTENTS = {
     "people": PEOPLE,
 }
 # In these the corrector looks as often as it does; in the others once an hour.
-STEP_BY_STEP = {"away", *CONTENTS} if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else {"error"}
+STEP_BY_STEP = {"away", *CONTENTS} if IS_LONG else {"error"}
 MakeModeration = Callable[..., Awaitable[Moderation]]
 
 

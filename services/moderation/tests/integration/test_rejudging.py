@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import time
 from collections import Counter
 from typing import Any
@@ -18,6 +17,7 @@ from classifeed.moderation.v1.subject_pb2 import (
 )
 from classifeed_common.db import Tx
 from classifeed_common.errors import InvalidArgument, NotFound
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
@@ -148,7 +148,7 @@ async def test_killed_and_continued_it_does_each_slice_once(
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.environ.get("CLASSIFEED_CAMPAIGN") != "long", reason="campaigns have it")
+@in_campaigns
 @pytest.mark.timeout(1800)
 async def test_a_million_stored_decisions(moderation: Moderation) -> None:
     count = 1_000_000

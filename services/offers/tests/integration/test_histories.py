@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -40,6 +39,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import (
 )
 from classifeed.feeds.v1.offer_results_pb2 import BatchOutcome, OfferBatchResult, TaskEndOutcome, TaskEndResult
 from classifeed_common.db import Database, Tx
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_offers.app import apply_batches as batches_module
 from classifeed_offers.app import apply_requests as apply_module
@@ -53,7 +53,6 @@ from classifeed_offers.store import applying, sweeping, waiting
 from ..conftest import Load, Owner, Records
 
 IDS = "abcdef"
-IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
 EXAMPLES = 2000 if IS_LONG else 30
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
 Space = tuple[str, str]

@@ -9,14 +9,14 @@ import os
 
 import pytest
 
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 
 from .byte_histories import World, prepare_tables
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_HISTORIES = 10_000 if _IS_LONG else 50
+_HISTORIES = 10_000 if IS_LONG else 50
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if _IS_LONG else 900)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 900)]
 
 
 async def test_what_is_held_can_be_read_and_nothing_is_left_over(migrated_database: MigratedDatabase) -> None:

@@ -6,7 +6,6 @@ From 4 to 6 partitions by default, from 64 to 96 with CLASSIFEED_CAMPAIGN=long.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -16,6 +15,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, KafkaProducer, Topic
 from classifeed_common.kafka.growth import TopicGrowth
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import MakeTopic
@@ -24,13 +24,12 @@ from classifeed_pictures.domain.canonical import shard_of
 from .growing import Instance, running
 from .keys.conftest import read_all
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_BEFORE, _AFTER = (64, 96) if _IS_LONG else (4, 6)
-_URLS, _REQUESTS = (2_000, 40_000) if _IS_LONG else (60, 1_200)
-_WAITS = {} if _IS_LONG else {"quiet_s": 0.2, "settle_s": 0.2}
+_BEFORE, _AFTER = (64, 96) if IS_LONG else (4, 6)
+_URLS, _REQUESTS = (2_000, 40_000) if IS_LONG else (60, 1_200)
+_WAITS = {} if IS_LONG else {"quiet_s": 0.2, "settle_s": 0.2}
 _LIMIT_S = 600.0
 Make = Callable[[str, int], Awaitable[Instance]]
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800 if _IS_LONG else 300)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800 if IS_LONG else 300)]
 
 
 @pytest.fixture

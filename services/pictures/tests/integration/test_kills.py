@@ -21,6 +21,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
@@ -28,13 +29,12 @@ from .campaign import Campaign, make_campaign, sweeping
 from .fleet import Fleet, role_groups
 from .picture_host import PictureHost, jpeg
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
-_REQUESTS, _URLS, _KILLS = (10_000, 100, 200) if _IS_LONG else (240, 16, 16)
+_REQUESTS, _URLS, _KILLS = (10_000, 100, 200) if IS_LONG else (240, 16, 16)
 _OF_EACH_GROUP = 2
 _NAMESPACES = ("offers", "shops")
 _RECOVERY_S = 300.0
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if _IS_LONG else 1200)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 1200)]
 
 
 @pytest.fixture
@@ -108,10 +108,10 @@ async def test_every_request_gets_its_result_whatever_dies(
                 await fleet.stop(stopped)
             if number < strikes:
                 await strike(fleet, kafka, rng, is_silent=number % 2 == 0, spared=stopped)
-            if _IS_LONG and number == strikes // 3:
+            if IS_LONG and number == strikes // 3:
                 await asyncio.to_thread(kafka.kill)
                 kafka.start(_RECOVERY_S)  # in this thread: the server is bound to the life of the one that starts it
-            if _IS_LONG and number == strikes * 2 // 3:
+            if IS_LONG and number == strikes * 2 // 3:
                 await fleet.count_all_again()
                 await asyncio.to_thread(postgres.kill)
                 postgres.start(_RECOVERY_S)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from classifeed_common.testing.campaigns import IS_LONG
+
 ROOT = Path(__file__).parents[4]
 FUZZER = "services.processor.tests.fuzz"
-SECONDS = 60.0 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 5.0
+SECONDS = 60.0 if IS_LONG else 5.0
 SEED = os.environ.get("CLASSIFEED_SEED", "20261122")
 # No input takes so long, on a machine that may be ten times slower.
 STALLED_S = 240.0

@@ -1,6 +1,6 @@
 """A seller's files are refused, raise and kill the reader, while a neighbour's load goes through.
 
-150,000 offers with CLASSIFEED_CAMPAIGN=long, 5,000 otherwise.
+150,000 offers with CLASSIFEED_CAMPAIGN=long, 2,000 otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.app.create_task import create_task
 from classifeed_processor.bootstrap import prepare
@@ -32,7 +33,7 @@ from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
-OFFERS = 150_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 2_000
+OFFERS = 150_000 if IS_LONG else 2_000
 LIMIT_S = 1500
 
 

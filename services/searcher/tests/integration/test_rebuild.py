@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import time
 from collections.abc import Awaitable, Callable
@@ -16,6 +15,7 @@ from classifeed.documents.v1 import schema_pb2
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, Topic
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built
 from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
@@ -212,7 +212,7 @@ async def test_scan_beside_writes_loses_nothing(
     upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, notes: str, monkeypatch: Any
 ) -> None:
     """New, changed and removed documents all through the scan: 2,000 a second in a campaign."""
-    documents, rate = (20_000, 2_000) if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else (2_000, 400)
+    documents, rate = (20_000, 2_000) if IS_LONG else (2_000, 400)
     await upstream.put_schema()
     await upstream.push(*[build.upsert(f"k{n}") for n in range(documents)])
     await deliver()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-
 from hypothesis import HealthCheck, settings
+
+from classifeed_common.testing.campaigns import IS_LONG
 
 settings.register_profile(
     "classifeed",
     deadline=None,
     database=None,
-    derandomize=os.environ.get("CLASSIFEED_CAMPAIGN") != "long",
+    derandomize=not IS_LONG,
     suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("classifeed")

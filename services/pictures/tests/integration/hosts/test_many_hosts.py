@@ -8,7 +8,6 @@ the speed of the healthy ones is printed.
 from __future__ import annotations
 
 import json
-import os
 import statistics
 import time
 from collections.abc import AsyncIterator
@@ -17,6 +16,7 @@ import pytest
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
@@ -25,13 +25,12 @@ from ..fleet import DOWNLOADER
 from .checks import busiest_seconds, most_under_way, note_pauses, read_pauses, requests_in_pauses, times_of, unheard
 from .web import ASKS_TO_WAIT, HEALTHY, HOSTILE, Web, many_hosts
 
-_IS_LONG = os.environ.get("CLASSIFEED_CAMPAIGN") == "long"
-_HOSTS, _HOSTILE, _ROUNDS = (1_000, 100, 5) if _IS_LONG else (40, len(HOSTILE), 1)
-_OF_HEALTHY, _OF_HOSTILE = 4, 4 if _IS_LONG else 3
+_HOSTS, _HOSTILE, _ROUNDS = (1_000, 100, 5) if IS_LONG else (40, len(HOSTILE), 1)
+_OF_HEALTHY, _OF_HOSTILE = 4, 4 if IS_LONG else 3
 _RATE = 2
 _AT_A_TIME = 2
 _ROUND_S = 900.0
-pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if _IS_LONG else 600)]
+pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 600)]
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ async def campaign(
         "HOST_FIRST_RATE": str(_RATE),
         "HOST_HIGHEST_RATE": str(_RATE),
         "DOWNLOADS_PER_HOST": str(_AT_A_TIME),
-        "DOWNLOAD_TOTAL_S": "20" if _IS_LONG else "3",
+        "DOWNLOAD_TOTAL_S": "20" if IS_LONG else "3",
         "DOWNLOAD_MAX_BYTES": str(1 << 20),
         "LOOK_AGAIN_S": "86400",  # what has failed is tried again in none of the rounds
         "POLL_RECORDS": "500",
@@ -95,7 +94,7 @@ async def test_each_host_is_asked_as_it_may_be_and_hostile_ones_harm_no_other(ca
     await run_round(campaign, web, "first", healthy[:20])  # all is started, and open
     speeds: dict[str, list[float]] = {"alone": [], "beside": []}
     for at in range(_ROUNDS):
-        for name, hosts in (("alone", healthy), ("beside", everybody)) if _IS_LONG else (("beside", everybody),):
+        for name, hosts in (("alone", healthy), ("beside", everybody)) if IS_LONG else (("beside", everybody),):
             speeds[name].append(await run_round(campaign, web, f"{name}{at}", hosts))
             await campaign.rows("DELETE FROM fetch_hosts RETURNING 1")  # each round meets hosts that nobody knows
     seen, pauses = await web.read(), await read_pauses(campaign.database)
@@ -106,7 +105,7 @@ async def test_each_host_is_asked_as_it_may_be_and_hostile_ones_harm_no_other(ca
     assert unheard(seen, pauses) == []
     times = times_of(seen)
     assert all(len(times[host]) > 1 and pauses[host] for host in web.hosts(*ASKS_TO_WAIT))
-    if _IS_LONG:
+    if IS_LONG:
         medians = {name: statistics.median(found) for name, found in speeds.items()}
         shares = [beside / alone for alone, beside in zip(*speeds.values(), strict=True)]
         print(json.dumps({"pictures_s": speeds, "medians": medians, "share": statistics.median(shares)}))  # noqa: T201

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from datetime import timedelta
 
@@ -10,13 +9,14 @@ import pytest
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_pictures.domain.events import Copy, Delete, Download, Event
 from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.robots_tags import NOINDEX
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, Life, info
 
-LIVES = 2_000 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 60
+LIVES = 2_000 if IS_LONG else 60
 NAMESPACES = ("offers", "shops", "maps")
 FAILURES = (
     NOT_FOUND,

@@ -7,13 +7,13 @@ many times its bytes, and within the bounds on bytes alone a file of 16 MB took 
 from __future__ import annotations
 
 import gzip
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_processor.feed.formats.registry import FORMATS
 
 from ...measuring import measure
@@ -220,7 +220,7 @@ def test_memory_is_flat_over_many_offers(tmp_path: Path, name: str) -> None:
     block = b"".join(shell.offer % number + 3 * shell.child + b"<name>n</name>" + end for number in range(10_000))
     with path.open("wb") as file:
         file.write(shell.head)
-        blocks = 20 if os.environ.get("CLASSIFEED_CAMPAIGN") == "long" else 8
+        blocks = 20 if IS_LONG else 8
         for _ in range(blocks):
             file.write(block)
         file.write(shell.tail.removeprefix(end))
