@@ -22,10 +22,17 @@ def cpu_of_tree(pid: int) -> float:
 
 def _tree(pid: int) -> Iterator[int]:
     yield pid
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
-            for child in task.read_text().split():
-                yield from _tree(int(child))
+    for child in _children(pid):
+        yield from _tree(child)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(FileNotFoundError, ProcessLookupError):  # so has this thread of it
+                found += map(int, (task / "children").read_text().split())
+    return found
 
 
 def _times(pid: int) -> list[float]:

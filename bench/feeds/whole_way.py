@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +10,7 @@ from typing import Any
 from tests.e2e.suite import Suite
 
 from bench.feeds.reading import peak_mb
-
-_TICKS = os.sysconf("SC_CLK_TCK")
+from bench.processes import cpu_of
 
 
 @dataclass(frozen=True)
@@ -61,12 +59,7 @@ def _pids(suite: Suite) -> dict[str, list[int]]:
 
 def cpu_of_services(suite: Suite) -> dict[str, float]:
     """Return the seconds of CPU that each service has used so far."""
-    return {name: sum(map(_cpu_of, pids)) for name, pids in _pids(suite).items()}
-
-
-def _cpu_of(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    return {name: cpu_of(pids) for name, pids in _pids(suite).items()}
 
 
 def _memory(suite: Suite) -> dict[str, float]:

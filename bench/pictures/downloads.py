@@ -20,6 +20,7 @@ from bench.pictures.installation import DOWNLOAD, PROCESS_AND_RELAY, RESHARD, In
 from bench.pictures.peers import environment
 from bench.pictures.sizes import Sizes
 from bench.pictures.states import requests_of
+from bench.processes import cpu_of, cpu_of_tree
 from classifeed_common.kafka import KafkaProducer, Message
 
 _GOAL: Final = 1.5
@@ -76,9 +77,9 @@ class _Downloads:
 
         def spent_s() -> dict[str, float]:
             return {
-                "download": cpu.own_cpu_of(downloader),
-                "decode": cpu.cpu_of_family(downloader) - cpu.own_cpu_of(downloader),
-                "state": cpu.cpu_of_family(resharder) + cpu.cpu_of_family(processor),
+                "download": cpu_of([downloader]),
+                "decode": cpu_of_tree(downloader) - cpu_of([downloader]),
+                "state": cpu_of_tree(resharder) + cpu_of_tree(processor),
                 **self._installation.cpu(),
             }
 

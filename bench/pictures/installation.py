@@ -21,7 +21,7 @@ from typing import Any, Final
 
 import psycopg
 
-from bench.pictures import cpu
+from bench.processes import cpu_of_tree
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import spawn_bound, stop_process, tail
@@ -126,7 +126,7 @@ class Installation:
     def cpu(self) -> dict[str, float]:
         """Return the seconds of CPU that each server has used."""
         pids = {"PostgreSQL": self.postgres.pid, "Kafka": self.kafka.pid, "S3": self.s3.pid}
-        return {name: cpu.cpu_of_family(pid) for name, pid in pids.items() if pid is not None}
+        return {name: cpu_of_tree(pid) for name, pid in pids.items() if pid is not None}
 
 
 @contextmanager

@@ -21,12 +21,12 @@ from typing import Final
 from psycopg.types.json import Jsonb
 
 from bench.jobs.report import Report
-from bench.pictures import cpu
 from bench.pictures.client import Outcome, Plan, request
 from bench.pictures.hosts import drawing, encoded
 from bench.pictures.installation import SERVE, Installation
 from bench.pictures.peers import environment, nginx
 from bench.pictures.sizes import Sizes
+from bench.processes import cpu_of_tree
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.embedded.process import stop_process
 from classifeed_pictures.domain.canonical import url_hash
@@ -145,9 +145,9 @@ def _make_known(installation: Installation, urls: Sequence[str]) -> None:
 
 def _run(plan: Plan, pids: Sequence[int]) -> tuple[Outcome, float]:
     """Return the outcome, and the microseconds of CPU that the servers used for each request."""
-    before = sum(map(cpu.cpu_of_family, pids))
+    before = sum(map(cpu_of_tree, pids))
     outcome = request(plan)
-    return outcome, (sum(map(cpu.cpu_of_family, pids)) - before) / plan.count * 1e6
+    return outcome, (sum(map(cpu_of_tree, pids)) - before) / plan.count * 1e6
 
 
 def _put(address: str) -> str:

@@ -15,6 +15,7 @@ from bench.jobs.report import Report
 from bench.pictures import cpu
 from bench.pictures.hosts import SIZE_BYTES, drawing, encoded
 from bench.pictures.installation import Installation
+from bench.processes import cpu_of_tree
 from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
 from classifeed_pictures.app.decoder import size_specs
@@ -87,5 +88,5 @@ class _Watch:
         return cpu.spent(before, self._last, self._count)
 
     def _now(self) -> dict[str, float]:
-        decoders = sum(map(cpu.cpu_of, self._decoder.pids))
+        decoders = sum(map(cpu_of_tree, self._decoder.pids))
         return {"itself": time.process_time(), "decoders": decoders, **self._installation.cpu()}

@@ -13,6 +13,7 @@ from bench.jobs.report import Report, shown
 from bench.pictures import cpu
 from bench.pictures.installation import PROCESS, RELAY, RESHARD, Installation, Running
 from bench.pictures.sizes import Sizes
+from bench.processes import cpu_of_tree
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
@@ -74,7 +75,7 @@ async def _handle(
     """Return how long it takes from sending messages to the commit of so many events, and the CPU for each."""
 
     def spent_s() -> dict[str, float]:
-        own = {name: cpu.cpu_of_family(each.process.pid) for name, each in processes.items()}
+        own = {name: cpu_of_tree(each.process.pid) for name, each in processes.items()}
         return {**own, **installation.cpu()}
 
     with installation.connect() as connection:
@@ -106,7 +107,7 @@ def _measure_relay(installation: Installation, report: Report) -> None:
         with installation.running(RELAY) as [relay]:
             while unsent():
                 time.sleep(0.1)
-            own = cpu.cpu_of(relay.process.pid)
+            own = cpu_of_tree(relay.process.pid)
             cost = {"relay with its start": own / count * 1e6, **cpu.spent(servers, installation.cpu(), count)}
         rate = count / (time.perf_counter() - began_s)
     report.show("relay, orders and results/s, from its start", f"{shown([rate])}; CPU µs each: {cpu.show(cost)}")

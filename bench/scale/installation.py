@@ -20,6 +20,7 @@ from typing import Final
 import psycopg
 from confluent_kafka.admin import AdminClient
 
+from bench.processes import cpu_of_tree
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
 from classifeed_cli.platform.plan import Plan, make_plan
@@ -27,11 +28,10 @@ from classifeed_cli.platform.probe import is_ready
 from classifeed_cli.platform.units import embedded_servers, prepare_server
 from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.ports import pick_free_port
-from classifeed_common.embedded.process import children_of, spawn_bound, stop_process, tail
+from classifeed_common.embedded.process import spawn_bound, stop_process, tail
 from classifeed_common.embedded.server import EmbeddedServer
 
 SERVICES: Final = ("processor", "offers", "receiver", "indexer", "searcher", "moderation", "pictures")
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
 _READY_LIMIT_S: Final = 300.0
 # Texts and pictures are roles of their own; nothing is trimmed, so that each measurement finds the same queue.
 _SETTINGS: Final = {
@@ -110,7 +110,7 @@ class Installation:
         """Return the CPU seconds of a server with all that it has started, ended processes included."""
         pid = self._servers[part].pid
         assert pid is not None
-        return _cpu_of(pid, ended=True) + sum(_cpu_of(child.pid, ended=False) for child in children_of(pid))
+        return cpu_of_tree(pid)
 
     def _spawn(self, service: str, arguments: Sequence[str], settings: dict[str, object]) -> Worker:
         self._started += 1
@@ -165,7 +165,7 @@ def installation() -> Iterator[Installation]:
 
 def cpu_of(workers: Sequence[Worker]) -> float:
     """Return the CPU seconds that some processes have used together."""
-    return sum(_cpu_of(worker.process.pid, ended=True) for worker in workers)
+    return sum(cpu_of_tree(worker.process.pid) for worker in workers)
 
 
 async def _all_ready(workers: Sequence[Worker]) -> None:
@@ -175,12 +175,3 @@ async def _all_ready(workers: Sequence[Worker]) -> None:
             if worker.process.poll() is not None or time.monotonic() > ends_at:
                 raise RuntimeError(f"not ready: {json.dumps(tail(worker.log, 5))}")
             await asyncio.sleep(0.05)
-
-
-def _cpu_of(pid: int, *, ended: bool) -> float:
-    """Return a process's CPU seconds; `ended`: with those of its children that have ended. 0: it has ended itself."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except FileNotFoundError:
-        return 0.0
-    return sum(map(int, fields[11 : 15 if ended else 13])) / _TICKS
