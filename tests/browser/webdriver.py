@@ -15,6 +15,7 @@ from typing import Any, Final
 import httpx
 
 from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
 ENTER: Final = "\ue007"
@@ -143,7 +144,7 @@ async def run_browsers(chromedriver: str, binary: str, folder: Path) -> AsyncIte
     port = pick_free_port()
     command = [chromedriver, f"--port={port}", "--log-level=SEVERE", "--allowed-ips=127.0.0.1"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=120, trust_env=False) as driver:
+        async with loopback_client(f"http://127.0.0.1:{port}", timeout_s=120) as driver:
 
             async def is_up() -> bool:
                 try:

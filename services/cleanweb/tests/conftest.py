@@ -18,7 +18,7 @@ from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
 
@@ -151,7 +151,7 @@ async def start(cleanweb_database: Database, keys: KeyStore, inbox: Inbox) -> As
         running = asyncio.create_task(runner.run(stop))
         await until(lambda: running.done() or runner.is_ready)
         channel = open_channel(runner.grpc_address, caller="operator", audience="cleanweb", keys=keys)
-        http = httpx.AsyncClient(base_url=f"http://{runner.http_address}", timeout=60, trust_env=False, verify=NO_TLS)
+        http = loopback_client(f"http://{runner.http_address}")
 
         async def close() -> None:
             await channel.close()

@@ -39,7 +39,7 @@ from classifeed_common.http.app import require_open
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import select_roles
 from classifeed_common.runner.listening import ListenError, is_loopback
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.rpc import OpenChannel, settings_for
 from classifeed_domain.policy import POLICY
 
@@ -90,7 +90,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 async def get(runner: ServiceRunner, path: str) -> httpx.Response:
-    async with httpx.AsyncClient(trust_env=False, verify=NO_TLS, timeout=60) as client:
+    async with loopback_client() as client:
         return await client.get(f"http://{runner.http_address}{path}")
 
 
@@ -185,7 +185,7 @@ async def test_own_routes_win_and_are_refused_while_starting_and_draining() -> N
 async def test_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -> None:
     runner = build()
     took_s = [1.0]
-    async with running(runner), httpx.AsyncClient(trust_env=False, verify=NO_TLS, timeout=60) as client:
+    async with running(runner), loopback_client() as client:
         for _ in range(200):  # one that met no other work of the machine is enough
             started = time.perf_counter()
             await client.get(f"http://{runner.http_address}/health/live")

@@ -14,7 +14,7 @@ import pytest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, ServiceRunner
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import Fail, Reaper, Worker
@@ -141,9 +141,7 @@ def host(bench: Bench) -> Host:
                     await asyncio.sleep(0.01)
             base_url = f"http://{runner.http_address}"
             json_type = {"content-type": "application/json"}  # for bodies that are given as bytes
-            async with httpx.AsyncClient(
-                base_url=base_url, trust_env=False, verify=NO_TLS, timeout=60, headers=json_type
-            ) as client:
+            async with loopback_client(base_url, headers=json_type) as client:
                 yield ApiServices(bench, client, runner.grpc_address, runner, stop, task)
         finally:
             stop.set()

@@ -21,6 +21,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import MigratedDatabase
+from classifeed_common.testing.http import loopback_client
 from classifeed_jobs.testing import lost_lease
 
 pytestmark = pytest.mark.slow
@@ -100,7 +101,7 @@ async def start(database: Database, s3: EmbeddedS3, keys: KeyStore, tmp_path: Pa
                 assert process.poll() is None, log.read_text()
                 await asyncio.sleep(0.05)
             url = f"http://{json.loads(run_file.read_text())['http']}"
-            made = Running(process, httpx.AsyncClient(base_url=url, trust_env=False, timeout=60), log)
+            made = Running(process, loopback_client(url), log)
             running.append(made)
             while (await made.http.get("/health/ready")).status_code != 200:
                 assert process.poll() is None, log.read_text()

@@ -22,6 +22,7 @@ from classifeed.jobs.v1.job_service_pb2 import GetJobRequest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.client import open_channel
+from classifeed_common.testing.http import loopback_client
 
 pytestmark = pytest.mark.slow
 OPERATOR = {"queue": "etl.default", "task": "noop", "lock_key": "k"}
@@ -74,7 +75,7 @@ class Loaders:
             process = subprocess.Popen(
                 [sys.executable, "-m", "classifeed_loader"], env=environment, stdin=subprocess.DEVNULL, stderr=stream
             )
-        made = Running(process, httpx.AsyncClient(trust_env=False, timeout=60), stderr)
+        made = Running(process, loopback_client(), stderr)
         self.running.append(made)
         async with asyncio.timeout(240):
             while not run_file.exists():

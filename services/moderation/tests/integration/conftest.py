@@ -22,7 +22,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
@@ -134,9 +134,7 @@ async def service(
         async with database.connection() as connection:
             return await (await connection.execute(query, parameters)).fetchall()
 
-    async with httpx.AsyncClient(
-        base_url=f"http://{runner.http_address}", timeout=60, trust_env=False, verify=NO_TLS
-    ) as http:
+    async with loopback_client(f"http://{runner.http_address}") as http:
         yield Service(
             http, PointServiceStub(channel), ModerationServiceStub(channel), keys, rows, stand_in, kafka.bootstrap
         )

@@ -23,7 +23,7 @@ from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.keys import read_private_key, read_public_keys
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.listening import ListenError
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import settings_for
@@ -148,9 +148,7 @@ async def flood(service: Service) -> tuple[list[httpx.Response], float]:
 
     async def send() -> list[httpx.Response]:
         # Each with its own client: a pool looks through all that waits for it at each step.
-        async with httpx.AsyncClient(
-            base_url=service.http.base_url, timeout=300, trust_env=False, verify=NO_TLS
-        ) as http:
+        async with loopback_client(service.http.base_url, timeout_s=300) as http:
             return [
                 await http.post(PATH, json=body, headers={"X-Forwarded-For": f"10.0.0.{number}"}) for number in numbers
             ]
@@ -339,9 +337,7 @@ async def test_while_it_starts_and_drains_it_is_503_and_the_sender_tries_again(
     stop = asyncio.Event()
     running = asyncio.create_task(runner.run(stop))
     await until(lambda: bool(runner.http_address))
-    async with httpx.AsyncClient(
-        base_url=f"http://{runner.http_address}", timeout=60, trust_env=False, verify=NO_TLS
-    ) as http:
+    async with loopback_client(f"http://{runner.http_address}") as http:
 
         async def send() -> httpx.Response:
             headers = {TOKEN: keys.issue(SENDER, AUDIENCE)}

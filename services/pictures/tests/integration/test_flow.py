@@ -6,7 +6,6 @@ import asyncio
 from typing import Literal
 
 import grpc
-import httpx
 import pytest
 
 from classifeed.pictures.v1.picture_service_pb2 import (
@@ -17,7 +16,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 )
 from classifeed_common.blobs import DamagedBlob
 from classifeed_common.outbox import Outbox
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.app.refetch_damaged import refetch_damaged
 
@@ -127,9 +126,7 @@ async def test_files_that_were_lost_are_downloaded_again(
         await service.blobs.delete(name)
     async with service.database.transaction() as tx:
         await refetch_damaged(tx, [DamagedBlob(original, fault)], outbox=Outbox())
-    async with httpx.AsyncClient(
-        base_url=f"http://{service.http_address}", timeout=60, trust_env=False, verify=NO_TLS
-    ) as http:
+    async with loopback_client(f"http://{service.http_address}") as http:
         assert (await http.get(path)).status_code == 503
 
         async def is_back() -> bool:

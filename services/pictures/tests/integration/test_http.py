@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
 from .conftest import Service
@@ -20,9 +20,7 @@ from .picture_host import PictureHost, jpeg
 
 @pytest.fixture
 async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(
-        base_url=f"http://{service.http_address}", timeout=60, trust_env=False, verify=NO_TLS
-    ) as client:
+    async with loopback_client(f"http://{service.http_address}") as client:
         yield client
 
 

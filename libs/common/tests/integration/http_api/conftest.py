@@ -20,7 +20,7 @@ from classifeed_common.http.api.openapi import ApiDescription, document_operatio
 from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.http.api.routes import operation_routes
 from classifeed_common.runner import Role, ServiceRunner
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.rpc import settings_for
 
 AUDIENCE = "receiver"  # any service that the fixture of keys knows
@@ -120,7 +120,7 @@ def serve(keys: KeyStore) -> Serve:
                     assert not task.done(), task.result()
                     await asyncio.sleep(0.01)
             base_url = f"http://{runner.http_address}"
-            async with httpx.AsyncClient(base_url=base_url, trust_env=False, verify=NO_TLS, timeout=60) as client:
+            async with loopback_client(base_url) as client:
                 yield Served(notes, client, runner, stop)
         finally:
             stop.set()

@@ -17,7 +17,7 @@ from classifeed.pictures.v1.picture_service_pb2 import (
     DeletePicturesRequest,
     RequestPicturesRequest,
 )
-from classifeed_common.testing.http import NO_TLS
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
 from ..conftest import Service
@@ -53,9 +53,7 @@ def options(rules: Path) -> dict[str, Any]:
 
 @pytest.fixture
 async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(
-        base_url=f"http://{service.http_address}", timeout=60, trust_env=False, verify=NO_TLS
-    ) as client:
+    async with loopback_client(f"http://{service.http_address}") as client:
         yield client
 
 
