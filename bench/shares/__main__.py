@@ -22,8 +22,9 @@ from datetime import UTC
 from functools import partial
 from pathlib import Path
 
-from tests.e2e.site import Site, serve_hosts, serve_site, wait_until
+from tests.e2e.site import Site, serve_hosts, serve_site
 from tests.e2e.suite import Suite
+from tests.e2e.waiting import wait_until
 
 from bench.generated_feed import write_feed
 from classifeed.feeds.v1 import feed_pb2, task_pb2

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, TypeVar
-
-T = TypeVar("T")
+from typing import Any
 
 _PIECE = b"<!-- nothing but words -->" * 400
 
@@ -138,16 +135,3 @@ def serve_hosts(count: int) -> Iterator[list[Site]]:
     """Give so many sites, each at a loopback address of its own."""
     with ExitStack() as stack:
         yield [stack.enter_context(serve_site(f"127.0.1.{number}")) for number in range(1, count + 1)]
-
-
-def wait_until(condition: Callable[[], T | None], timeout_s: float, what: str, pause_s: float = 0.2) -> T:
-    """Return the first true value of a condition.
-
-    Raises:
-        AssertionError: there was none in time.
-    """
-    ends_at = time.monotonic() + timeout_s
-    while not (value := condition()):
-        assert time.monotonic() < ends_at, f"not within {timeout_s} s: {what}"
-        time.sleep(pause_s)
-    return value

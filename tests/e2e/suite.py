@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.request
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -25,6 +24,7 @@ from psycopg.conninfo import make_conninfo
 from classifeed_cli.main import run
 from classifeed_cli.platform.service_table import ServiceTable
 from classifeed_common.testing.databases import DatabaseServer
+from tests.e2e.waiting import wait_until
 
 SPANS = "spans.jsonl"
 """Name of the file with the spans of all services, in the installation's folder."""
@@ -167,17 +167,12 @@ class Suite:
             os.kill(pid, signal.SIGKILL)
 
     def wait(self, condition: Callable[[], bool], timeout_s: float, what: str) -> None:
-        """Wait for a condition, without spending more than a third of a core on looking.
+        """Wait for a condition.
 
         Raises:
             AssertionError: it did not come true in time.
         """
-        ends_at = time.monotonic() + timeout_s
-        began_s = time.monotonic()
-        while not condition():
-            assert time.monotonic() < ends_at, f"not within {timeout_s} s: {what}"
-            time.sleep(max(0.1, 2 * (time.monotonic() - began_s)))
-            began_s = time.monotonic()
+        wait_until(condition, timeout_s, what, 0.1)
 
 
 def _result_of(exit_code: int, stdout: str, stderr: str) -> CommandResult:

@@ -17,10 +17,11 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 
 from classifeed_common.testing.campaigns import IS_LONG
-from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 from tests.e2e.topic import check_runs, requests_of
+from tests.e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _MOMENTS = 200 if IS_LONG else 12

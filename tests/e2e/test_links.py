@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
-from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
+from tests.e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1800)]
 _OFFERS = 50

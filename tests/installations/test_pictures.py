@@ -23,8 +23,9 @@ from classifeed_cli.platform.layout import Layout
 from classifeed_cli.terminal.output import Output
 from classifeed_common.testing.servers import server_folder
 from tests.e2e.metrics import check_metrics
-from tests.e2e.site import Site, serve_site, wait_until
+from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
+from tests.e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1800)]
 _OFFERS = 30
