@@ -45,11 +45,7 @@ async def lost_lease(database: Database, pid: int) -> AsyncIterator[None]:
             await lose_leases(database, [pid])
 
     assert await lose_leases(database, [pid]) == 1
-    losing = asyncio.create_task(lose_again())
-    try:
+    async with asyncio.TaskGroup() as group:
+        losing = group.create_task(lose_again())
         yield
-    finally:
         losing.cancel()
-        await asyncio.wait([losing])
-        if not losing.cancelled():
-            losing.result()

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import nullcontext
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -69,28 +69,25 @@ async def test_each_text_is_judged_once_though_processes_are_killed(moderation: 
     rejudger = Rejudger(moderation, other_rules())
     await rejudger.begin()
     judged = 0
-    killed: subprocess.Popen[bytes] | None = None
-    for _ in range(KILLS):
-        process, before = start(), judged
+    async with AsyncExitStack() as losses:
+        for _ in range(KILLS):
+            process, before = start(), judged
 
-        async def has_come_further(before: int = before) -> bool:
-            return (await rejudger.get()).judged > before + 3000
+            async def has_come_further(before: int = before) -> bool:
+                return (await rejudger.get()).judged > before + 3000
 
-        async with nullcontext() if killed is None else lost_lease(moderation.database, killed.pid):
             await until(has_come_further, within_s=120.0)
-        process.kill()
-        await asyncio.to_thread(process.wait, 60)
-        found = await rejudger.get()
-        assert not found.done, "it was killed in the middle"
-        judged = found.judged
-        killed = process
-    start()
-    assert killed is not None
+            process.kill()
+            await asyncio.to_thread(process.wait, 60)
+            found = await rejudger.get()
+            assert not found.done, "it was killed in the middle"
+            judged = found.judged
+            await losses.enter_async_context(lost_lease(moderation.database, process.pid))
+        start()
 
-    async def is_done() -> bool:
-        return (await rejudger.get()).done
+        async def is_done() -> bool:
+            return (await rejudger.get()).done
 
-    async with lost_lease(moderation.database, killed.pid):
         await until(is_done, within_s=180.0)
     assert found_of(await rejudger.get()) == changes_of(TEXTS)
     assert await made(moderation, TEXTS) == changes_of(TEXTS)[1]

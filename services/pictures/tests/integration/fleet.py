@@ -57,7 +57,7 @@ class Fleet:
     alive: dict[int, str] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     kills: Counter[str] = field(default_factory=Counter)
-    _idle: set[int] = field(default_factory=set)
+    _struck: set[int] = field(default_factory=set)
 
     def open(self) -> None:
         """Start the process that the others are forked from."""
@@ -81,28 +81,25 @@ class Fleet:
 
     async def kill(self, pid: int) -> None:
         """Kill a process at once, and have what it held go to others."""
-        os.kill(pid, signal.SIGSTOP)  # so that it downloads nothing else after its jobs were counted
-        await self._count_again(pid)
+        await self.stop(pid)  # so that it downloads nothing else after its jobs were counted
         os.kill(pid, signal.SIGKILL)
         self.kills[self.alive.pop(pid)] += 1
-        self._idle.add(pid)
-        await self.lose_leases()
 
     async def stop(self, pid: int) -> None:
         """Have a process stand still, and its jobs go to others."""
         os.kill(pid, signal.SIGSTOP)
         await self._count_again(pid)
-        self._idle.add(pid)
+        self._struck.add(pid)
         await self.lose_leases()
 
     def resume(self, pid: int) -> None:
         """Have a process go on that was stopped."""
-        self._idle.discard(pid)
+        self._struck.discard(pid)
         os.kill(pid, signal.SIGCONT)
 
     async def lose_leases(self) -> None:
         """Have what killed and stopped processes held go to others, whatever they had sent in their last moment."""
-        await lose_leases(self.database, self._idle)
+        await lose_leases(self.database, self._struck)
 
     async def count_all_again(self) -> None:
         """Note that every job under way may be tried again: the database was away, and their results with it."""
