@@ -21,6 +21,7 @@ from ..conftest import CLEAN, PENDING_S, PEOPLE, PROBE_S, RETRY_S, Moderation, e
 OUTAGE_S = 72 * 3600
 CHECK_S = 10.0
 TEXTS = 12
+ANSWER_S = 0.3  # a request that is given up has come as far as the service, on a busy machine too
 ERROR = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no"}}).encode()
 WORLD = Area(-90, -180, 90, 180)
 CONTENTS = {
@@ -65,7 +66,9 @@ async def count_shown(moderation: Moderation) -> int:
 async def test_every_text_is_decided_within_its_bound_after_72_hours(
     make_moderation: MakeModeration, fault: str, bound_s: float
 ) -> None:
-    moderation = await make_moderation(workers=16, breaker_failures=10**9, answer_s=0.05 if fault == "hangs" else 30.0)
+    moderation = await make_moderation(
+        workers=16, breaker_failures=10**9, answer_s=ANSWER_S if fault == "hangs" else 30.0
+    )
     stand_in, connections = moderation.stand_in, moderation.service._connections
     if fault == "away":
         moderation.service._connections = Connections("http://127.0.0.1:1/v2/", limit_bytes=1000)
@@ -91,9 +94,7 @@ async def test_every_text_is_decided_within_its_bound_after_72_hours(
         assert waiting == TEXTS, "nothing is decided without a verdict"
         assert next_s <= bound_s - CHECK_S, "and each is requested again, however long it has waited"
         assert await count_shown(moderation) == 0
-        if fault == "hangs":  # one that is given up may not have come as far as the service
-            assert 0 < len(stand_in.requests) - before <= TEXTS
-        elif fault != "away":
+        if fault != "away":
             assert len(stand_in.requests) - before == TEXTS, "each was requested once now"
 
     moderation.service._connections, stand_in.respond = connections, refused_if_bad
