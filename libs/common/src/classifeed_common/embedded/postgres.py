@@ -125,8 +125,12 @@ class EmbeddedPostgres(EmbeddedServer):
             "client_connection_check_interval": "10s",
         }
         if self.fast:
-            settings |= {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-            settings |= {"max_wal_size": "256MB"}  # the folder may be in memory
+            settings |= {
+                "fsync": "off",
+                "synchronous_commit": "off",
+                "full_page_writes": "off",
+                "max_wal_size": "256MB",  # the folder may be in memory
+            }
         command = [str(binaries() / "postgres"), "-D", str(self.data_dir)]
         for key, value in settings.items():
             command += ["-c", f"{key}={value}"]

@@ -15,7 +15,7 @@ _NO_AUTHORITIES: Final = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 def loopback_client(
     base_url: httpx.URL | str = "", *, timeout_s: float = 60, headers: Mapping[str, str] | None = None
 ) -> httpx.AsyncClient:
-    """Return a client of a server on loopback, without the proxies of the environment; for `async with`.
+    """Return a client of a server on loopback, without the proxies of the environment. The caller closes it.
 
     Args:
         base_url: where paths begin, such as `http://127.0.0.1:8080`; empty: each request has a whole URL.
