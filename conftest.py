@@ -38,6 +38,7 @@ class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
         super()._assign_work_unit(node)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
     """Give files to processes as `InstallersApart` says, where `--dist loadfile` is asked for."""
     return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
