@@ -42,8 +42,9 @@ from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
+from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_jobs.service import ServiceJobs

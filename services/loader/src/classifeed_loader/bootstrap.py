@@ -12,9 +12,10 @@ from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import StartError, http_keys
-from classifeed_common.runner.parts import blobs_of, channel_to, check_table, database_of
+from classifeed_common.runner.parts import channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import JobStore, PipelineError, PlacingError, load_pipelines, place_jobs

@@ -15,7 +15,8 @@ from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.kafka import DeadLetters, KafkaProducer
 from classifeed_common.outbox import Outbox
-from classifeed_common.runner.parts import blobs_of, channel_to, database_of
+from classifeed_common.runner.blob_parts import blobs_of
+from classifeed_common.runner.parts import channel_to, database_of
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool

@@ -21,7 +21,7 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
-from classifeed_common.runner.parts import blobs_of
+from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import (

@@ -10,8 +10,9 @@ from typing import Final
 from classifeed_common.blobs import BlobSweeper
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, dlq, ensure_topics
 from classifeed_common.runner import Role, ServiceRunner, Watch
+from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import blobs_of, check_table, database_of
+from classifeed_common.runner.parts import check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 import grpc.aio
 
 from classifeed_common.auth import KeyStore
-from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.settings import ServiceSettings
@@ -24,22 +23,6 @@ def database_of(settings: ServiceSettings) -> Database:
         use_pool=settings.db_use_pool,
         recycle_s=settings.db_pool_recycle_s,
         unanswered_s=settings.db_unanswered_s,
-    )
-
-
-def blobs_of(settings: ServiceSettings, *, bucket: str = "") -> BlobStore:
-    """Return the store of files, whose owner the service is.
-
-    Args:
-        settings: of the service.
-        bucket: the one that the service has to itself, by a setting of its own; empty: the one that services share.
-    """
-    return BlobStore(
-        endpoint=settings.s3_endpoint,
-        access_key=settings.s3_access_key,
-        secret_key=settings.s3_secret_key.get_secret_value(),
-        bucket=bucket or settings.s3_bucket,
-        owner=settings.service_name(),
     )
 
 
