@@ -41,6 +41,11 @@ class OutboxCursor:
         """The id that everything up to has been sent and removed."""
         return self._after
 
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether a read from `position` finds all there is: no full scan is due, and the cursor is not on its way."""
+        return not self._target and time.monotonic() < self._full_scan_at_s
+
     def reset(self) -> None:
         """Begin with a full scan: nothing is known of the outbox any more."""
         self._after = self._target = 0

@@ -17,6 +17,9 @@ LIMIT %(limit)s
 -- name: remove_sent
 DELETE FROM outbox WHERE shard = %(shard)s AND id = ANY(%(ids)s)
 
+-- name: is_anything_waiting
+SELECT EXISTS (SELECT FROM outbox WHERE shard = %(shard)s AND id > %(after)s)
+
 -- name: count_waiting
 SELECT count(*) FROM outbox WHERE shard = %(shard)s AND id > %(after)s
 

@@ -24,6 +24,7 @@ _log = structlog.get_logger(__name__)
 _SQL: Final = load_queries("classifeed_common.outbox")
 _READ: Final = _SQL["read_front"]
 _REMOVE: Final = _SQL["remove_sent"]
+_IS_ANYTHING_WAITING: Final = _SQL["is_anything_waiting"]
 _COUNT: Final = _SQL["count_waiting"]
 
 _FIRST_PAUSE_S: Final = 0.01
@@ -69,6 +70,7 @@ class Relay:
         self._max_idle_s = max_idle_s
         self._max_backoff_s = max_backoff_s
         self._cursor = OutboxCursor()
+        self._was_empty = False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop` is set; wait for the lease when another process has it. Faults are retried for ever."""
@@ -153,6 +155,8 @@ class Relay:
 
     async def _send_front(self, lease: Lease) -> int:
         """Send and remove the first messages; return how many there were."""
+        if self._was_empty and self._cursor.is_at_rest and not await self._is_anything_waiting():
+            return 0  # while nothing happens, a look is one statement, and takes no lock
         async with self._database.transaction() as tx:
             await self._leases.guard(tx, lease)
             after = await self._cursor.begin(tx)
@@ -160,6 +164,7 @@ class Relay:
             rows = await (await tx.execute(_READ, parameters)).fetchall()
             self._cursor.read(after)
         OUTBOX_OLDEST_AGE.labels(self._database.schema, str(self._shard)).set(rows[0][-1] if rows else 0.0)
+        self._was_empty = not rows
         if not rows:
             self._cursor.removed(0, is_whole=True)
             return 0
@@ -170,6 +175,12 @@ class Relay:
         self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
         OUTBOX_SENT.labels(self._database.schema, str(self._shard)).inc(len(rows))
         return len(rows)
+
+    async def _is_anything_waiting(self) -> bool:
+        async with self._database.connection() as connection:
+            parameters = {"shard": self._shard, "after": self._cursor.position}
+            row = await (await connection.execute(_IS_ANYTHING_WAITING, parameters)).fetchone()
+        return row is None or bool(row[0])
 
     @property
     def _lease_name(self) -> str:

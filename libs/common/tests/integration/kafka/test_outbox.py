@@ -473,6 +473,35 @@ async def test_wake_spares_the_wait_for_the_next_look(
             await eventually(arrived(read, topic, n + 1))
 
 
+async def test_a_look_at_an_empty_outbox_takes_no_lock_and_sees_what_comes(
+    db: Database,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
+    topic = await make_topic()
+
+    async def scans(table: str) -> int:
+        """Return how often the table was read; each connection reports what it did within a second."""
+        counted = "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = %s"
+        async with db.connection() as connection:
+            row = await (await connection.execute(counted, [table])).fetchone()
+        return row[0] if row else 0
+
+    async def is_seen_often() -> bool:
+        return await scans("outbox") > 50
+
+    async with running(relay(outbox=None, max_idle_s=0.01)):
+        await eventually(is_seen_often)
+        assert await scans("leases") < 10, "the lease is checked before something is sent, and renewed"
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", b"late")])
+        await eventually(arrived(read, topic, 1))
+
+
 async def test_shards_are_apart(
     db: Database,
     outbox: Outbox,
