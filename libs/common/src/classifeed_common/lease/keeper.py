@@ -80,6 +80,8 @@ class LeaseKeeper:
 
     async def _round(self) -> None:
         started_s = _now_s()
+        if self._group is None and len(self._held) == len(self._names) and not self._is_renewal_due(started_s):
+            return  # there is nothing to take, and nobody to share with
         try:
             gained = await self._renew_and_take(started_s)
         except Exception as error:  # noqa: BLE001 - whatever it is, trying again is all that can be done
@@ -95,11 +97,14 @@ class LeaseKeeper:
                 log_fault(_log, "lease.unusable", error, lease=lease.name)
                 self._let_go([lease], "unusable")
 
+    def _is_renewal_due(self, now_s: float) -> bool:
+        return now_s - self._renewed_at_s >= self._leases.ttl_s / 3
+
     async def _renew_and_take(self, started_s: float) -> list[Lease]:
         """One transaction; its effects on what is held here happen after its commit."""
         gained: list[Lease] = []
         kept = [*self._held.values(), *(lease for lease, _ in self._leaving.values())]
-        renewing = started_s - self._renewed_at_s >= self._leases.ttl_s / 3
+        renewing = self._is_renewal_due(started_s)
         async with self._leases.database.transaction(timeout_s=self._leases.ttl_s / 2) as tx:
             still: set[str] = set()
             if renewing:
