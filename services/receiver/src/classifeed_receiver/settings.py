@@ -40,7 +40,7 @@ class ReceiverSettings(ServiceSettings):
         default=5, gt=0, description="How old the known epochs of a client may be, in seconds."
     )
     queue_poll_s: float = Field(
-        default=0.1,
+        default=0.25,
         gt=0,
         le=10,
         description="How often a waiting reader polls for commits of other replicas, in seconds.",
