@@ -96,6 +96,7 @@ def _keeper_of(
             dead_letters=dead_letters,
             refuse=sink.refuse,
             max_records=settings.batch_records,
+            gather_s=settings.gather_s,
             assign_all=True,
         )
 

@@ -20,6 +20,11 @@ class SearcherSettings(ServiceSettings):
     clients: str = Field(default="offers", description="Clients whose documents are indexed, separated by commas.")
     group: str = Field(default="searcher", description="Name of this replica as a reader, for lag displays.")
     batch_records: int = Field(default=5000, gt=0, description="Maximum number of documents in a commit of the index.")
+    gather_s: float = Field(
+        default=0.5,
+        ge=0,
+        description="Longest pause after a commit of the index, in which documents of the next one gather, in seconds.",
+    )
     at_least_wait_s: float = Field(
         default=2.0, gt=0, description="How long a search waits for the index to reach `at_least`, in seconds."
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
@@ -159,6 +161,37 @@ async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_muc
         await eventually(together)
     assert all(pieces[0] == [1] * len(pieces[0]) for pieces in ends), ends
     assert ends[-1][1] == [0] * len(ends[-1][1])
+
+
+async def test_records_gather_after_an_effect_and_none_waits_for_a_full_one(
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    consumer: MakeConsumer,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
+    topic = await make_topic()
+    effects: list[tuple[float, float, int]] = []
+
+    async def handle(tx: Tx, records: Sequence[Record]) -> None:
+        began_s = time.monotonic()
+        await ledger.write(tx, records)
+        await asyncio.sleep(0.1)
+        effects.append((began_s, time.monotonic(), len(records)))
+
+    values: list[str] = []
+    async with running(consumer(topic, handle=handle, max_records=3, gather_s=30.0)):
+        for count in (1, 1, 9):
+            values += await send(topic, count)
+            await eventually(ledger.holding(values))
+    pauses = [
+        (count, (next_s - ended_s) / (ended_s - began_s))
+        for (began_s, ended_s, count), (next_s, _, _) in itertools.pairwise(effects)
+    ]
+    assert min(pause for count, pause in pauses if count < 3) >= 3
+    assert min(pause for count, pause in pauses if count == 3) < 3
+    assert [count for _, _, count in effects[-2:]] == [3, 3]
 
 
 async def test_first_start_writes_its_beginning_before_any_record(

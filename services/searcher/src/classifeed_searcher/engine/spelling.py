@@ -25,9 +25,9 @@ _LATIN_LETTER: Final = re.compile(r"[A-Za-z]")
 _CYRILLIC_LETTER: Final = re.compile(r"[Ѐ-ӿ]")
 _ONLY_LATIN_ALIKE: Final = re.compile(rf"[{_LATIN}]+")
 _ONLY_CYRILLIC_ALIKE: Final = re.compile(rf"[{_CYRILLIC}]+")
-# Latin and Cyrillic letters of one word, or of the parts of one code: `R15С`, `ТК-540M`. One search of this tells
-# whether a text has any; few have.
-_MIXED: Final = re.compile(r"[A-Za-z][0-9./-]*[Ѐ-ӿ]|[Ѐ-ӿ][0-9./-]*[A-Za-z]")
+# Latin and Cyrillic letters of one word, or of the parts of one code: `R15С`, and, read backwards, `ТК-540M`. A search
+# each way tells whether a text has any, as few have; one pattern for both ways would stop at each Cyrillic letter.
+_MIXED: Final = re.compile(r"[A-Za-z][0-9./-]*[Ѐ-ӿ]")
 _UNIT: Final = re.compile(r"[^\W_]+(?:[./-][^\W_]+)*")
 _PART: Final = re.compile(r"[^\W_]+")
 # A longer word beside a number is no code: `iPhone 12`, `Bizhub 220`, but not `размерами 100`.
@@ -107,7 +107,8 @@ def unify_alphabets(text: str) -> str:
     A code (letters and digits, also joined by `-`, `/`, `.`) whose Cyrillic letters all look Latin becomes Latin as a
     whole; otherwise each word is decided by itself. Words that cannot be of one alphabet stay as they are.
     """
-    return _UNIT.sub(lambda found: _unify_unit(found[0]), text) if _MIXED.search(text) else text
+    is_mixed = _MIXED.search(text) or _MIXED.search(text[::-1])
+    return _UNIT.sub(lambda found: _unify_unit(found[0]), text) if is_mixed else text
 
 
 def alphabets(text: str) -> list[str]:
