@@ -34,7 +34,8 @@ class DecodePool:
     Args:
         processes: how many; by default as many as there are cores for this process.
         limits: what a picture may take.
-        deadline_s: how long one may take, in seconds, not counting the wait for a process.
+        deadline_s: how long one may take, in seconds of CPU, and six times that by the clock, not counting the wait for
+            a process.
         pictures_per_process: after so many a process is replaced, so that what libraries leak has an end.
         waiting: how many pictures may wait for a process.
         observer: is told what became of each picture.

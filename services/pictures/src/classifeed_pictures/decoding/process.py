@@ -28,6 +28,7 @@ from classifeed_pictures.decoding.wire import (
 
 _START_S: Final = 60.0
 _END_S: Final = 1.0
+_CLOCK_TIMES: Final = 6
 # An answer is the original and its versions; more than this comes only from a process that was taken over.
 _ANSWER_BYTES: Final = 256 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
@@ -48,7 +49,8 @@ class DecodeProcess:
 
     Args:
         limits: of pictures, and of its memory.
-        deadline_s: how long one picture may take, in seconds of the wall clock, and of CPU.
+        deadline_s: how long one picture may take, in seconds of CPU, and six times that by the clock: that others keep
+            the machine busy says nothing about the picture.
     """
 
     def __init__(self, limits: Limits, deadline_s: float) -> None:
@@ -129,7 +131,7 @@ class DecodeProcess:
         self.served += 1
         self._is_spent = True
         try:
-            async with asyncio.timeout(self._deadline_s):
+            async with asyncio.timeout(self._deadline_s * _CLOCK_TIMES):
                 self._write(pack_request(data, sizes, formats))
                 fields, blobs = await self._read()
             self._is_spent = fields.get("code") == TOO_MUCH_MEMORY  # after which it ends
@@ -174,7 +176,7 @@ class DecodeProcess:
 
     def _explain(self, code: int | None) -> Exception:
         """Return the fault of a picture in whose course the process ended."""
-        if code == -signal.SIGXCPU:
+        if code == -signal.SIGPROF:
             return self._timed_out()
         if code == -signal.SIGKILL:
             return ProcessKilled()

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from classifeed_pictures.decoding import process
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import SizeSpec
@@ -38,14 +39,39 @@ async def test_a_picture_past_its_deadline_fails_alone() -> None:
     await pool.stop()
 
 
-async def test_a_process_that_its_pool_cannot_kill_is_ended_by_its_limit_of_cpu() -> None:
-    pool = DecodePool(processes=1)
+async def test_a_process_that_its_pool_cannot_kill_ends_by_its_limit_of_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_CLOCK_TIMES", 1e9)
+    pool = DecodePool(processes=1, deadline_s=0.5)
+    await pool.start()
+    with pytest.raises(DecodeFailed) as caught:
+        await pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",))
+    assert caught.value.code == DECODE_TIMEOUT
+    await pool.stop()
+
+
+async def test_a_picture_is_not_refused_because_the_machine_is_busy() -> None:
+    pool = DecodePool(processes=1, deadline_s=1)
     await pool.start()
     (pid,) = pool.pids
-    await pool.decode(good("jpeg"), (), ())
-    limits = Path(f"/proc/{pid}/limits").read_text()
-    soft = int(next(line for line in limits.splitlines() if line.startswith("Max cpu time"))[26:].split()[0])
-    assert 5 < soft <= 8
+    request = asyncio.create_task(pool.decode(good("jpeg"), SIZES, ("jpeg",)))
+    os.kill(pid, signal.SIGSTOP)
+    await asyncio.sleep(1.2)  # no CPU for longer than the deadline
+    os.kill(pid, signal.SIGCONT)
+    assert (await request).width == 200
+    assert pool.pids == [pid]
+    await pool.stop()
+
+
+async def test_a_process_that_stands_still_is_ended() -> None:
+    pool = DecodePool(processes=1, deadline_s=0.1)
+    await pool.start()
+    (pid,) = pool.pids
+    os.kill(pid, signal.SIGSTOP)
+    with pytest.raises(DecodeFailed) as caught:
+        await pool.decode(good("jpeg"), SIZES, ("jpeg",))
+    assert caught.value.code == DECODE_TIMEOUT
+    assert (await pool.decode(good("gif"), (), ())).width == 200
+    assert pid not in pool.pids
     await pool.stop()
 
 
