@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 
+@lru_cache(maxsize=1024)
 def name_of(enum: EnumTypeWrapper, number: int) -> str:
     """Return the name of a value in lower case, without that of its type: `succeeded` of TASK_STATUS_SUCCEEDED.
 
