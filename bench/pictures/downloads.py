@@ -6,6 +6,7 @@ import asyncio
 import os
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -21,6 +22,7 @@ from bench.pictures.peers import environment
 from bench.pictures.sizes import Sizes
 from bench.pictures.states import requests_of
 from bench.processes import cpu_of, cpu_of_tree
+from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.kafka import KafkaProducer, Message
 
 _GOAL: Final = 1.5
@@ -31,7 +33,7 @@ _PEER: Final = "img2dataset"
 _NAMESPACE: Final = "INSERT INTO namespaces (name, sizes, formats) VALUES (%s, %s, %s)"
 _SO_FAR: Final = """
 SELECT (SELECT count(*) FROM stored_pictures), (SELECT count(*) FROM requests_in_flight),
-       (SELECT count(*) FROM requests_in_flight JOIN pictures USING (url_hash) WHERE failed_attempts > 0)
+       (SELECT array_agg(failure) FROM requests_in_flight JOIN pictures USING (url_hash) WHERE failed_attempts > 0)
 """
 _LIMIT_S: Final = 900.0
 
@@ -96,9 +98,10 @@ class _Downloads:
         """Return once each request has its result."""
         with self._installation.connect() as connection:
             while True:
-                stored, waiting, failed = connection.execute(_SO_FAR).fetchone() or (0, 0, 0)
+                stored, waiting, failed = connection.execute(_SO_FAR).fetchone() or (0, 0, None)
                 if failed:
-                    raise RuntimeError(f"{failed} pictures failed: is the machine so busy that decoding takes 5 s?")
+                    failures = Counter(LoadFailure.FromString(each).message for each in failed)
+                    raise RuntimeError(f"pictures failed: {failures.most_common(3)}")
                 if stored == self._requested and not waiting:
                     return
                 if time.perf_counter() > until_s:
