@@ -82,9 +82,9 @@ class SteppedBlobs:
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}
 
-    async def put_bytes(self, content: bytes, sha256: str) -> None:
+    async def put_bytes(self, content: bytes, sha256: str, *, is_new: bool = False) -> None:
         await stand_at("before a file")
-        self.files.setdefault(sha256, content)
+        self.files[sha256] = content if is_new else self.files.get(sha256, content)
         await stand_at("behind a file")
 
     async def delete(self, sha256: str) -> None:

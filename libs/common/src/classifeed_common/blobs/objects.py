@@ -45,9 +45,9 @@ class Objects:
             # which is as good as silence.
             client.fput_object(self._bucket, self.own(sha256), str(path), num_parallel_uploads=1)
 
-    def put_bytes(self, client: Minio, content: bytes, sha256: str) -> None:
-        """Store bytes unless they are there."""
-        if not self._has(client, sha256, len(content)):
+    def put_bytes(self, client: Minio, content: bytes, sha256: str, *, is_new: bool = False) -> None:
+        """Store bytes unless they are there; without a look for them where they are new."""
+        if is_new or not self._has(client, sha256, len(content)):
             client.put_object(self._bucket, self.own(sha256), io.BytesIO(content), len(content), num_parallel_uploads=1)
 
     def keep(self, client: Minio, sha256: str) -> None:

@@ -1,10 +1,12 @@
 -- name: touch_blobs
--- Makes the rows or locks them, in order of the hash; a clean-up that holds one is waited for.
+-- Makes the rows or locks them, in order of the hash; a clean-up that holds one is waited for. Returns how many needed
+-- them until now.
 INSERT INTO blobs (sha256, ref_count, touched_at)
 SELECT wanted.sha256, 0, clock_timestamp()
   FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256) AS wanted
  ORDER BY wanted.sha256
     ON CONFLICT (sha256) DO UPDATE SET touched_at = clock_timestamp()
+RETURNING sha256, ref_count
 
 -- name: add_refs
 -- A pair that is there, or given twice, is inserted once at the most, so counted once at the most. The rows of blobs are

@@ -28,15 +28,20 @@ class BlobRefs:
         """Note that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
         await self.add_many(tx, [(sha256, ref)])
 
-    async def add_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> None:
+    async def add_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> frozenset[str]:
         """Note of each pair (hash, reference) that the reference needs the file; idempotent, repeated pairs too.
+
+        Returns the hashes of files that nobody needed until now, which are hardly ever there.
 
         Holds the rows of the files until the transaction ends, all locked in order of their hash. So transactions with
         the same files do not deadlock, as long as each makes one call for all that it adds.
         """
-        if pairs:
-            await tx.execute(SQL["touch_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
-            await tx.execute(SQL["add_refs"], _columns(pairs))
+        if not pairs:
+            return frozenset()
+        cursor = await tx.execute(SQL["touch_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
+        touched = await cursor.fetchall()
+        await tx.execute(SQL["add_refs"], _columns(pairs))
+        return frozenset(sha256 for sha256, ref_count in touched if ref_count == 0)
 
     async def drop(self, tx: Tx, *refs: str) -> None:
         """Note that `refs` need none of their files any more; idempotent. They go after the grace time, if at all.

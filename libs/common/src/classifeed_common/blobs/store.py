@@ -70,13 +70,18 @@ class BlobStore:
         """
         await self._transfers.run(lambda client: self._objects.put(client, path, sha256))
 
-    async def put_bytes(self, content: bytes, sha256: str) -> None:
+    async def put_bytes(self, content: bytes, sha256: str, *, is_new: bool = False) -> None:
         """Store bytes under their hash, unless they are there; idempotent. The caller vouches for the hash.
+
+        Args:
+            content: the bytes.
+            sha256: their hash.
+            is_new: nobody needed them until now (`BlobRefs.add_many`), so they are not looked for before.
 
         Raises:
             Unavailable: the object store does not answer.
         """
-        await self._transfers.run(lambda client: self._objects.put_bytes(client, content, sha256))
+        await self._transfers.run(lambda client: self._objects.put_bytes(client, content, sha256, is_new=is_new))
 
     async def keep(self, sha256: str) -> None:
         """Have a file of one's own with this hash, copied inside of the object store from whoever has it; idempotent.

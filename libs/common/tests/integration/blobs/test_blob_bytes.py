@@ -113,6 +113,15 @@ async def test_a_piece_before_the_damage_is_still_good(store: BlobStore, s3: Emb
         await store.get_piece(SHA256, LAST)
 
 
+async def test_new_bytes_are_put_without_a_look_for_them(store: BlobStore, s3: EmbeddedS3, bucket: str) -> None:
+    spoil(s3, bucket, flipped(0))
+    await store.put_bytes(CONTENT, SHA256)
+    with pytest.raises(BlobCorrupt):  # a file of this size was there
+        await store.verify(SHA256)
+    await store.put_bytes(CONTENT, SHA256, is_new=True)
+    assert await store.verify(SHA256) == len(CONTENT)
+
+
 @pytest.mark.slow
 async def test_bytes_from_a_server_that_is_silent_are_unavailable_within_the_limit(
     s3: EmbeddedS3, tcp_proxy: MakeProxy, bucket: str

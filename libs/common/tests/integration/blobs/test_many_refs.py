@@ -58,6 +58,15 @@ async def test_repeats_count_once(tables: Database) -> None:
     assert not await pairs_of(tables)
 
 
+async def test_files_that_nobody_needed_are_named(tables: Database) -> None:
+    async with tables.transaction() as tx:
+        assert await REFS.add_many(tx, [(FIRST, "a"), (FIRST, "b")]) == {FIRST}
+        assert await REFS.add_many(tx, [(FIRST, "c"), (LAST, "c")]) == {LAST}
+        await REFS.drop(tx, "a", "b", "c")
+        assert await REFS.add_many(tx, [(LAST, "a"), (FIRST, "a")]) == {FIRST, LAST}
+        assert await REFS.add_many(tx, []) == frozenset()
+
+
 async def add_many(tx: Tx, hashes: list[str], ref: str) -> None:
     await REFS.add_many(tx, [(sha256, ref) for sha256 in hashes])
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from classifeed.pictures.v1.orders_pb2 import DownloadOrder, Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
@@ -92,8 +95,7 @@ class PictureDownloader:
         if self._check_robots is not None and (refusal := await self._check_robots(order.url)) is not None:
             return Loading(refusal)
         request = FetchRequest(order.url, etag=order.held.source_etag, last_modified=order.held.source_last_modified)
-        with tempfile.TemporaryDirectory(prefix="picture-", dir=self._folder) as folder:
-            path = Path(folder) / "picture"
+        with _place(self._folder) as path:
             try:
                 fetched = await self._fetcher.fetch(request, path)
             except FetchFailed as failed:
@@ -123,6 +125,16 @@ class PictureDownloader:
         if failed.retry_after_s is not None:
             failure.retry_time.FromDatetime(self._clock.now() + timedelta(seconds=failed.retry_after_s))
         return failure
+
+
+@contextmanager
+def _place(folder: Path | None) -> Iterator[Path]:
+    """Give a path for a file, which is removed afterwards. A folder for each takes five times as long."""
+    path = Path(folder or tempfile.gettempdir()) / f"picture-{uuid4().hex}"
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
 
 
 def _not_to_be_shown(url: str) -> LoadFailure:

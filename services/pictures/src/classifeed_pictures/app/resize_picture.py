@@ -94,7 +94,7 @@ class PictureResizer:
             address = source.info
             if await find_stored(tx, address.namespace, address.group_id, address.name, is_locked=True) is None:
                 return source_gone()
-            await record_stored(tx, self._refs, picture, namespace)
+            new = await record_stored(tx, self._refs, picture, namespace)
         for sha256, content in files.items():
-            await self._blobs.put_bytes(content, sha256)
+            await self._blobs.put_bytes(content, sha256, is_new=sha256 in new)
         return copy

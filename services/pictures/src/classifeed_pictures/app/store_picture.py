@@ -87,9 +87,9 @@ class PictureStorer:
         info = self._info(source, namespace, decoded, pieces)
         picture = StoredPicture(info, source.url_hash, attempt, original, tuple(pieces))
         async with (begin or self._database.transaction)() as tx:
-            await record_stored(tx, self._refs, picture, namespace)
+            new = await record_stored(tx, self._refs, picture, namespace)
         for sha256, content in files.items():
-            await self._blobs.put_bytes(content, sha256)
+            await self._blobs.put_bytes(content, sha256, is_new=sha256 in new)
         return info
 
     def _info(self, source: Source, namespace: Namespace, decoded: Decoded, pieces: Sequence[Piece]) -> PictureInfo:
@@ -117,8 +117,10 @@ class PictureStorer:
         return info
 
 
-async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespace: Namespace) -> None:
+async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespace: Namespace) -> frozenset[str]:
     """Note a picture with the references to its files, and count it; what is stored already keeps its versions.
+
+    Returns the hashes of files that nobody needed until now.
 
     Raises:
         ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
@@ -135,9 +137,10 @@ async def record_stored(tx: Tx, refs: BlobRefs, picture: StoredPicture, namespac
                 f"The namespace {namespace.name} has {used_bytes} of {namespace.quota_bytes} bytes in use, and the "
                 f"picture takes {added_bytes} more. Delete pictures, or raise its quota.",
             )
-    await refs.add_many(tx, [(sha256, picture.reference) for sha256 in picture.blobs])
+    new = await refs.add_many(tx, [(sha256, picture.reference) for sha256 in picture.blobs])
     await put_stored(tx, picture if known is None else replace(picture, attempt=max(picture.attempt, known.attempt)))
     await add_usage(tx, info.namespace, info.group_id, pictures=0 if is_counted else 1, size_bytes=added_bytes)
+    return new
 
 
 async def remove_stored(tx: Tx, url_hash: bytes, place: tuple[str, int, str], attempt: int) -> list[str]:
