@@ -17,6 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
+from classifeed_common.gathering import pause_after
 from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.blocked import BlockedPartitions
 from classifeed_common.kafka.cluster import Cluster
@@ -50,7 +51,6 @@ _LONG_ATTEMPT_S: Final = 60.0
 _SHORTEST_MAX_WAIT_S: Final = 15.0
 _STARVING_S: Final = 30.0
 _COMPARE_EVERY_S: Final = 10.0
-_GATHER_TIMES: Final = 3
 
 
 class OrderedConsumer(Generic[T]):
@@ -221,7 +221,7 @@ class OrderedConsumer(Generic[T]):
             await self._apply(self._in_order(records))
         if 0 < len(records) < self._max_records:
             took_s = time.monotonic() - self._received_s
-            await wait_for_event(stop, min(self._gather_s, _GATHER_TIMES * took_s))
+            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s))
         if self._is_ours:
             await self._apply(self._blocked.due())
         if self._is_ours and self._reader.held:

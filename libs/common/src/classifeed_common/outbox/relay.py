@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Coroutine, Sequence
 from contextlib import suppress
 from typing import Any, Final
@@ -10,6 +11,7 @@ from typing import Any, Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
+from classifeed_common.gathering import pause_after
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
@@ -28,6 +30,7 @@ _IS_ANYTHING_WAITING: Final = _SQL["is_anything_waiting"]
 _COUNT: Final = _SQL["count_waiting"]
 
 _FIRST_PAUSE_S: Final = 0.01
+_GATHER_S: Final = 0.1
 _STOP_GRACE_S: Final = 2.0
 
 
@@ -139,9 +142,12 @@ class Relay:
         while not closing.is_set():
             self._arrival.clear()
             limit_s, failed = self._max_idle_s, False
+            began_s = time.monotonic()
             try:
-                if await _unless(closing, self._send_front(lease)):
+                if sent := await _unless(closing, self._send_front(lease)):
                     pause_s = _FIRST_PAUSE_S
+                    if sent < self._max_messages:
+                        await wait_for_event(closing, pause_after(time.monotonic() - began_s, longest_s=_GATHER_S))
                     continue
             except LeaseLost:
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, Protocol
@@ -471,6 +472,39 @@ async def test_wake_spares_the_wait_for_the_next_look(
                 await outbox.put(tx, [Message(topic, b"k", str(n).encode())])
             outbox.wake()
             await eventually(arrived(read, topic, n + 1))
+
+
+async def test_messages_gather_after_a_few_were_sent(
+    db: Database,
+    producer: KafkaProducer,
+    outbox: Outbox,
+    relay: MakeRelay,
+    read: Read,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
+    topic = await make_topic()
+    sends: list[tuple[float, float]] = []
+
+    class Slow:
+        async def send(self, messages: Sequence[Message], *, limit_s: float | None = 30.0) -> None:
+            began_s = time.monotonic()
+            await asyncio.sleep(0.1)
+            await producer.send(messages, limit_s=limit_s)
+            sends.append((began_s, time.monotonic()))
+
+    async def put(value: bytes) -> None:
+        async with db.transaction() as tx:
+            await outbox.put(tx, [Message(topic, b"k", value)])
+        outbox.wake()
+
+    async with running(relay(producer=Slow())):
+        for number in range(30):
+            await put(str(number).encode())
+            await asyncio.sleep(0.01)
+        await eventually(arrived(read, topic, 30))
+    assert min(began_s - ended_s for (_, ended_s), (began_s, _) in itertools.pairwise(sends)) >= relay_module._GATHER_S
 
 
 async def test_a_look_at_an_empty_outbox_takes_no_lock_and_sees_what_comes(
