@@ -54,6 +54,7 @@ from classifeed_offers.store import publishing
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
 _REQUEST_AGAIN_S: Final = 10.0
+_GATHER_S: Final = 0.25  # results of pictures come one by one
 _TOPICS: Final = (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -246,6 +247,7 @@ def _pictures(
         positions=positions,
         handle=PictureHandler(outbox, picture_namespace=settings.picture_namespace).handle,
         dead_letters=dead_letters,
+        gather_s=_GATHER_S,
     )
     requester = PictureRequester(
         database,

@@ -86,7 +86,7 @@ def confine(limits: Limits) -> None:
 
 
 def limit_cpu(deadline_s: float) -> None:
-    """Let this process use so many seconds of CPU from now on, any number if 0; then the kernel ends it with SIGPROF."""
+    """Have the kernel end this process, by SIGPROF, after so many seconds of CPU from now on; 0: never."""
     signal.setitimer(signal.ITIMER_PROF, deadline_s)
 
 
