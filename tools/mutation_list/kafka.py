@@ -79,6 +79,15 @@ MUTATIONS: Final = (
         tests=(f"{_OUTBOX_TESTS}::test_death_between_acknowledgement_and_removal_sends_again",),
     ),
     Mutation(
+        "relay-sends-one-by-one",
+        "Outbox and relay",
+        "A relay sends what comes meanwhile message by message, each in a transaction of its own.",
+        f"{COMMON}/outbox/relay.py",
+        before="                    if sent < self._max_messages:\n",
+        after="                    if not sent:\n",
+        tests=(f"{_OUTBOX_TESTS}::test_messages_gather_after_a_few_were_sent",),
+    ),
+    Mutation(
         "topic-grown-under-a-group-that-is-behind",
         "Growing topics",
         "A topic gets partitions although a group has not read all of it: keys that move are read out of order.",

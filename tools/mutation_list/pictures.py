@@ -21,6 +21,7 @@ _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
 _ORDERING: Final = f"{PICTURES}/domain/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
+_POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -51,14 +52,23 @@ MUTATIONS: Final = (
         "A sweep takes the files of a picture between their put and their reference.",
         f"{PICTURES}/app/store_picture.py",
         before="        async with (begin or self._database.transaction)() as tx:\n"
-        "            await record_stored(tx, self._refs, picture, namespace)\n"
+        "            new = await record_stored(tx, self._refs, picture, namespace)\n"
         "        for sha256, content in files.items():\n"
-        "            await self._blobs.put_bytes(content, sha256)\n",
+        "            await self._blobs.put_bytes(content, sha256, is_new=sha256 in new)\n",
         after="        for sha256, content in files.items():\n"
         "            await self._blobs.put_bytes(content, sha256)\n"
         "        async with (begin or self._database.transaction)() as tx:\n"
         "            await record_stored(tx, self._refs, picture, namespace)\n",
         tests=(f"{_BYTES}::test_what_is_held_can_be_read_and_nothing_is_left_over",),
+    ),
+    Mutation(
+        "picture-refused-by-a-busy-machine",
+        "Pictures",
+        "A picture counts as too slow although its process had no CPU.",
+        f"{PICTURES}/decoding/process.py",
+        before="_CLOCK_TIMES: Final = 6",
+        after="_CLOCK_TIMES: Final = 1",
+        tests=(f"{_POOL}::test_a_picture_is_not_refused_because_the_machine_is_busy",),
     ),
     Mutation(
         "download-of-a-lost-claim-stored",
