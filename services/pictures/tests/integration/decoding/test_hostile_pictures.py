@@ -51,8 +51,8 @@ async def test_a_hostile_file_is_answered_and_harms_nothing_else(pool: DecodePoo
     assert read_limit(before, "Max address space") == str(MEMORY_BYTES)
 
     try:
-        # Twice the deadline is when the test gives up, not what is promised: `pool` itself has the deadline.
-        async with asyncio.timeout(10):
+        # When the test gives up, not what is promised: `pool` itself has the deadline, of CPU and by the clock.
+        async with asyncio.timeout(60):
             decoded = await pool.decode(data, SIZES, ("jpeg", "webp"))
     except DecodeFailed as fault:
         assert fault.code in case.codes
