@@ -219,15 +219,15 @@ class OrderedConsumer(Generic[T]):
             self._received_s = time.monotonic()
         if self._is_ours:
             await self._apply(self._in_order(records))
-        if 0 < len(records) < self._max_records:
-            took_s = time.monotonic() - self._received_s
-            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s))
         if self._is_ours:
             await self._apply(self._blocked.due())
         if self._is_ours and self._reader.held:
             await self._read_on()
         await self._compare()
         await self._show(now=False)
+        if self._gather_s and 0 < len(records) < self._max_records:
+            took_s = time.monotonic() - self._received_s
+            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s))
 
     async def _compare(self) -> None:
         """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.
