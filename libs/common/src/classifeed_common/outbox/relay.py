@@ -84,10 +84,7 @@ class Relay:
 
     async def backlog(self) -> int:
         """Return how many messages wait to be sent. No effect."""
-        async with self._database.connection() as connection:
-            parameters = {"shard": self._shard, "after": self._cursor.position}
-            row = await (await connection.execute(_COUNT, parameters)).fetchone()
-        return int(row[0]) if row else 0
+        return int(await self._read_value(_COUNT))
 
     async def _acquire(self, stop: asyncio.Event) -> Lease | None:
         try:
@@ -161,7 +158,7 @@ class Relay:
 
     async def _send_front(self, lease: Lease) -> int:
         """Send and remove the first messages; return how many there were."""
-        if self._was_empty and self._cursor.is_at_rest and not await self._is_anything_waiting():
+        if self._was_empty and self._cursor.is_at_rest and not await self._read_value(_IS_ANYTHING_WAITING):
             return 0  # while nothing happens, a look is one statement, and takes no lock
         async with self._database.transaction() as tx:
             await self._leases.guard(tx, lease)
@@ -182,11 +179,12 @@ class Relay:
         OUTBOX_SENT.labels(self._database.schema, str(self._shard)).inc(len(rows))
         return len(rows)
 
-    async def _is_anything_waiting(self) -> bool:
+    async def _read_value(self, query: str) -> Any:
+        """Return the one value of a query about the shard above the cursor, in a statement of its own."""
         async with self._database.connection() as connection:
             parameters = {"shard": self._shard, "after": self._cursor.position}
-            row = await (await connection.execute(_IS_ANYTHING_WAITING, parameters)).fetchone()
-        return row is None or bool(row[0])
+            [(value,)] = await (await connection.execute(query, parameters)).fetchall()
+        return value
 
     @property
     def _lease_name(self) -> str:
