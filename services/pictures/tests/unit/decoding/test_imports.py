@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
-_LOADED = "import sys, classifeed_pictures.decoding.worker; print(*sys.modules)"
+from classifeed_common.testing.imports import loaded_by
 
 
 def test_the_process_that_decodes_loads_nothing_of_its_pool() -> None:
-    done = subprocess.run([sys.executable, "-I", "-c", _LOADED], check=True, capture_output=True, text=True)
-    loaded = set(done.stdout.split())
+    loaded = loaded_by("classifeed_pictures.decoding.worker")
     assert "classifeed_pictures.decoding.pipeline" in loaded
     assert loaded & {"asyncio", "structlog", "grpc", "psycopg", "classifeed_pictures.decoding.pool"} == set()
