@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -69,10 +69,14 @@ class TablePositions:
         async with self._database.transaction() as tx:
             await tx.execute(_BEGIN, parameters)
 
-    async def skip_lost(self, lost: LogLost) -> None:
+    async def skip_lost(self, lost: LogLost, *, with_effect: Callable[[Tx], Awaitable[None]] | None = None) -> None:
         """Go on where the log can be read: `on_log_lost` of a consumer whose senders ask again for what got no reply.
 
         Idempotent. Counted and logged, as what was skipped is gone for good.
+
+        Args:
+            lost: what the log has no more.
+            with_effect: does what else follows, in the transaction that moves the positions.
         """
         parameters = _columns(lost.moves) | {
             "expected_ids": [move.stored.topic_id for move in lost.moves.values()],
@@ -82,6 +86,8 @@ class TablePositions:
         }
         async with self._database.transaction() as tx:
             await tx.execute(_REPLACE, parameters)
+            if with_effect is not None:
+                await with_effect(tx)
         for part, move in lost.moves.items():
             metrics.LOST_RECORDS.labels(part.group, part.topic).inc(move.skipped)
             _log.error(
