@@ -122,12 +122,14 @@ def build(settings: ModerationSettings) -> ServiceRunner:
 
     points = PointPublication(database, receiver, leases, begin=partial(enqueue_republish, jobs.store))
     handler = RequestHandler(outbox, current_rules=current_rules)
+    positions = NotifyingPositions(database, outbox.wake, corrector.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
         topics=[MODERATION_REQUESTS],
-        positions=NotifyingPositions(database, outbox.wake, corrector.wake),
+        positions=positions,
         handle=handler.handle,
+        on_log_lost=positions.skip_lost,  # offers requests again what waits
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
         max_records=settings.poll_records,
