@@ -6,13 +6,14 @@ import ast
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Module:
     """A module of the tree: its path from the root, and its syntax."""
 
@@ -30,7 +31,20 @@ class Module:
         parts = self.path.parts
         return "/".join(parts[:2]) if parts[0] in {"libs", "services"} else parts[0]
 
-    @property
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the syntax, those that are nearer to the top first: as `ast.walk` yields them, found once."""
+        found: list[ast.AST] = [self.tree]
+        for node in found:  # which grows meanwhile
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, ast.AST):
+                    found.append(value)
+                elif isinstance(value, list):
+                    found += [each for each in value if isinstance(each, ast.AST)]
+        return found
+
+    @cached_property
     def inner(self) -> tuple[str, ...]:
         """The folders and the name below its package, without the suffix: `("rpc", "feed_service")`; () in tests."""
         parts = self.path.with_suffix("").parts

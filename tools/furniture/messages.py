@@ -50,7 +50,7 @@ def check_messages(module: Module) -> Iterator[Finding]:
 
 def _texts(module: Module) -> Iterator[tuple[int, str]]:
     silent = set(_without_reader(module))
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in silent:
             yield node.lineno, node.value
 
@@ -58,7 +58,7 @@ def _texts(module: Module) -> Iterator[tuple[int, str]]:
 def _without_reader(module: Module) -> Iterator[ast.expr]:
     """Yield docstrings, and strings that stand below an attribute to describe it; those of commands are help."""
     is_command = module.inner[0] == "commands"
-    for parent in ast.walk(module.tree):
+    for parent in module.nodes:
         helps = is_command and isinstance(parent, ast.FunctionDef) and not parent.name.startswith("_")
         for node in getattr(parent, "body", ()) if isinstance(getattr(parent, "body", None), list) else ():
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and not helps:

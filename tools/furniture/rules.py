@@ -23,7 +23,7 @@ _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 def check_servicers(module: Module) -> Iterator[Finding]:
     """Yield servicers not called as their proto service, or not in a module (or package) of that name in `rpc`."""
     stubs = _imports(module, "Servicer")
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if not module.inner or not isinstance(node, ast.ClassDef):
             continue
         for base in stubs & {name.id for name in node.bases if isinstance(name, ast.Name)}:
@@ -76,7 +76,7 @@ def check_variables(module: Module) -> Iterator[Finding]:
     """Yield where a database, or what every bootstrap has, is called otherwise."""
     if not module.inner:
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Name):
             kind, name = node.annotation.id, node.arg
             if kind == "Database" and name != "database":
@@ -130,7 +130,7 @@ def _imports(module: Module, suffix: str) -> set[str]:
     """Return the names with this suffix that a module imports from stubs of gRPC."""
     return {
         name.asname or name.name
-        for node in ast.walk(module.tree)
+        for node in module.nodes
         if isinstance(node, ast.ImportFrom) and (node.module or "").endswith("_pb2_grpc")
         for name in node.names
         if name.name.endswith(suffix)
@@ -138,7 +138,7 @@ def _imports(module: Module, suffix: str) -> set[str]:
 
 
 def _calls(module: Module) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(module.tree) if isinstance(node, ast.Call))
+    return (node for node in module.nodes if isinstance(node, ast.Call))
 
 
 def _event_of(call: ast.Call) -> ast.expr | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from tools.furniture.areas import Finding, Module
@@ -39,14 +39,14 @@ def check_words(module: Module) -> Iterator[Finding]:
     Names of tests are sentences and may have any; local variables are left to the reader.
     """
     named = [(1, part) for part in module.path.with_suffix("").parts]
-    for line, name in [*named, *_names(module.tree)]:
+    for line, name in [*named, *_names(module.nodes)]:
         for word in _SPLIT.split(name):
             if word.lower() in BANNED and name not in KEPT:
                 yield Finding("word", module, line, f"{name}: instead of {word.lower()}: {BANNED[word.lower()]}")
 
 
-def _names(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(tree):
+def _names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:
+    for node in nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("test_"):
             yield node.lineno, node.name
         elif isinstance(node, ast.ClassDef):
