@@ -1,17 +1,15 @@
-"""The tables that a backup carries, with their columns as they are declared: further ones are carried by themselves."""
+"""The tables that a backup carries, with their columns as they are declared: further ones are carried by themselves.
+
+What reads declarations and files is imported by the first backup: most processes make none.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from sqlalchemy import BigInteger, Boolean, Column, DateTime, Integer, LargeBinary, SmallInteger, Table, Text
-from sqlalchemy.dialects.postgresql import JSONB
-from sqlalchemy.types import JSON
-
-from classifeed_pictures.store.tables import metadata
-
 if TYPE_CHECKING:
     import pyarrow
+    from sqlalchemy import Column
 
 SHARDED: Final = ("pictures", "requests_in_flight", "stored_pictures", "settled_requests")
 """Tables whose rows belong to the hash of a URL: a snapshot has those of one range of hashes."""
@@ -22,7 +20,9 @@ WHOLE: Final = ("namespaces", "event_files", RESULTS)
 
 def columns_of(name: str) -> list[Column[object]]:
     """Return the columns of a table that are stored and not computed, or drawn by the server."""
-    table: Table = metadata.tables[name]
+    from classifeed_pictures.store.tables import metadata
+
+    table = metadata.tables[name]
     return [column for column in table.columns if column.computed is None and column.identity is None]
 
 
@@ -33,7 +33,9 @@ def names_of(name: str) -> list[str]:
 
 def is_json(column: Column[object]) -> bool:
     """Return whether a column is carried as the text of its JSON."""
-    return isinstance(column.type, JSON | JSONB)
+    from sqlalchemy.types import JSON
+
+    return isinstance(column.type, JSON)
 
 
 def schema_of(name: str) -> pyarrow.Schema:
@@ -49,6 +51,7 @@ def schema_of(name: str) -> pyarrow.Schema:
 
 def _type_of(column: Column[object]) -> pyarrow.DataType:
     import pyarrow
+    from sqlalchemy import BigInteger, Boolean, DateTime, Integer, LargeBinary, SmallInteger, Text
 
     if is_json(column):
         return pyarrow.string()
