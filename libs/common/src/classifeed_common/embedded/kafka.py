@@ -108,6 +108,8 @@ class EmbeddedKafka(EmbeddedServer):
             "broker.session.timeout.ms": 3000,
             # A broker that stood still counts as gone until the next of these, and tells its clients so.
             "broker.heartbeat.interval.ms": 500,
+            # Empty records, twice a second, by which other controllers see that one leads: there are none.
+            "metadata.max.idle.interval.ms": 0,
             # Indexes are allocated in full when a segment is made: 10 MB by default, for each of 64 shards.
             "log.index.size.max.bytes": 262144,
             "num.network.threads": 2,
