@@ -94,8 +94,8 @@ MUTATIONS: Final = (
         _MECHANISM,
         "Pictures of offers that are removed are downloaded.",
         f"{OFFERS}/store/picturing.sql",
-        before=" AND status <> 'REMOVED' THEN",
-        after=" THEN",
+        before="pictures_requested_at IS NULL AND status <> 'REMOVED' THEN",
+        after="pictures_requested_at IS NULL THEN",
         tests=(f"{_CATCH_UP_TESTS}::test_removed_offers_request_nothing",),
     ),
     Mutation(

@@ -103,6 +103,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "RepublishOffers": (OPERATOR,),
             "GetPublication": (OPERATOR,),
             "ExportPictureUrls": ("pictures",),
+            "RequestPictures": ("pictures", OPERATOR),
         },
     ),
     **_allow(

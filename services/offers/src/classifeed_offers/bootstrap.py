@@ -9,7 +9,14 @@ from typing import Final
 from classifeed.offers.v1.offer_service_pb2_grpc import add_OfferServiceServicer_to_server
 from classifeed_common.db import Database, Tx
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import DeadLetters, KafkaProducer, NotifyingPositions, OrderedConsumer, ensure_topics
+from classifeed_common.kafka import (
+    DeadLetters,
+    KafkaProducer,
+    LogLost,
+    NotifyingPositions,
+    OrderedConsumer,
+    ensure_topics,
+)
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
@@ -142,12 +149,14 @@ def build(settings: OffersSettings) -> ServiceRunner:
         max_records=settings.poll_batches,
     )
 
+    judged = NotifyingPositions(database, outbox.wake, pusher.wake)
     outcomes = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=OUTCOMES_GROUP,
         topics=[MODERATION_OUTCOMES],
-        positions=NotifyingPositions(database, outbox.wake, pusher.wake),
+        positions=judged,
         handle=OutcomeHandler(outbox).handle,
+        on_log_lost=judged.skip_lost,  # texts that wait are requested again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
     )
@@ -159,7 +168,12 @@ def build(settings: OffersSettings) -> ServiceRunner:
             group.create_task(requester.run(stop))
 
     pictures, picture_requester = _pictures(
-        settings, database, outbox, NotifyingPositions(database, outbox.wake, pusher.wake), DeadLetters(producer)
+        settings,
+        database,
+        outbox,
+        NotifyingPositions(database, outbox.wake, pusher.wake),
+        DeadLetters(producer),
+        jobs.store,
     )
 
     async def consume_pictures(stop: asyncio.Event) -> None:
@@ -205,7 +219,10 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("publish", publish, unpublished, blocked=publication.blocked),
         ],
         servicers=[
-            Servicer.of(add_OfferServiceServicer_to_server, OfferService(database, republisher, pusher.backlog)),
+            Servicer.of(
+                add_OfferServiceServicer_to_server,
+                OfferService(database, republisher, pusher.backlog, jobs.store if settings.pictures else None),
+            ),
             jobs.servicer(),
         ],
         readiness={"postgres": check_table(database, "task_heads")},
@@ -238,14 +255,24 @@ def _pictures(
     outbox: Outbox,
     positions: NotifyingPositions,
     dead_letters: DeadLetters,
+    store: JobStore,
 ) -> tuple[OrderedConsumer[Tx], PictureRequester]:
     """Return what applies results about pictures, and what requests those again that have not come."""
+
+    async def request_again(tx: Tx) -> None:
+        await request_pictures.enqueue_again(store, tx)
+
+    async def skip_lost(lost: LogLost) -> None:
+        # Not only awaited results are among them: a picture may have changed since.
+        await positions.skip_lost(lost, with_effect=request_again if settings.pictures else None)
+
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=PICTURES_GROUP,
         topics=[PICTURES_RESULTS],
         positions=positions,
         handle=PictureHandler(outbox, picture_namespace=settings.picture_namespace).handle,
+        on_log_lost=skip_lost,
         dead_letters=dead_letters,
         gather_s=_GATHER_S,
     )

@@ -13,12 +13,15 @@ from classifeed.offers.v1.offer_pb2 import (
     OFFER_STATUS_ACTIVE,
     OFFER_STATUS_REMOVED,
 )
-from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest
+from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest, RequestPicturesRequest
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
 from classifeed_common.db import Database
+from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
+from classifeed_jobs import JobStore, Registry
+from classifeed_offers.jobs.request_pictures import PictureCatchUp
 from classifeed_offers.rpc import offer_service
 from classifeed_offers.rpc.offer_service import OfferService
 
@@ -28,9 +31,19 @@ PARENT = "sellers/seller/feeds/default"
 
 
 @pytest.fixture
-async def target(db: Database, rpc_server: StartServer, new_publishing: NewPublishing) -> str:
+def picture_jobs() -> JobStore | None:
+    registry = Registry()
+    PictureCatchUp(Outbox(), lambda: store, "offers", rate=1).register(registry)
+    store = JobStore(tasks=registry)
+    return store
+
+
+@pytest.fixture
+async def target(
+    db: Database, rpc_server: StartServer, new_publishing: NewPublishing, picture_jobs: JobStore | None
+) -> str:
     publishing = new_publishing(None)
-    service = OfferService(db, publishing.republisher, publishing.pusher.backlog)
+    service = OfferService(db, publishing.republisher, publishing.pusher.backlog, picture_jobs)
     return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
 
 
@@ -141,3 +154,21 @@ async def test_a_wrong_request_is_refused(offers: OfferServiceStub, request_: Li
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await offers.ListOffers(request_)
     assert refused.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+
+
+async def test_pictures_are_requested_again_by_a_job(offers: OfferServiceStub, db: Database) -> None:
+    request = RequestPicturesRequest(parent="sellers/seller/feeds/default", request_id="r")
+    first, repeated = [await offers.RequestPictures(request) for _ in range(2)]
+    assert first.job_id
+    assert repeated.job_id == first.job_id
+    async with db.connection() as connection:
+        rows = await (await connection.execute("SELECT job_id::text, args FROM dl_jobs")).fetchall()
+    expected = {"seller_id": "seller", "namespace": "default", "again": True}
+    assert [(job_id, expected.items() <= payload.items()) for job_id, payload in rows] == [(first.job_id, True)]
+    with pytest.raises(grpc.aio.AioRpcError, match="parent"):
+        await offers.RequestPictures(RequestPicturesRequest(parent="sellers/"))
+
+
+@pytest.mark.parametrize("picture_jobs", [None])
+async def test_an_installation_without_pictures_requests_none(offers: OfferServiceStub) -> None:
+    assert not (await offers.RequestPictures(RequestPicturesRequest())).job_id

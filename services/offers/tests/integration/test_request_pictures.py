@@ -7,15 +7,17 @@ from typing import Any
 
 import pytest
 
-from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_AWAITED
-from classifeed.pictures.v1.requests_pb2 import PictureRequests
+from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_AWAITED, OFFER_PICTURE_STATE_STORED
+from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
+from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResults
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import TERMINAL, JobStore, Registry, Worker
-from classifeed_offers.app.request_unrequested import request_unrequested
+from classifeed_offers.app.keep_pictures import keep_pictures
+from classifeed_offers.app.request_next_offers import request_next_offers
 from classifeed_offers.domain.offers import Namespace, hash_of
 from classifeed_offers.domain.pictures import read_pictures
-from classifeed_offers.jobs.request_pictures import QUEUE, TASK, PictureCatchUp, RequestPicturesArgs
+from classifeed_offers.jobs.request_pictures import QUEUE, TASK, PictureCatchUp, RequestPicturesArgs, enqueue_again
 from classifeed_offers.store import applying
 
 SELLER = Namespace("seller", "default")
@@ -47,14 +49,22 @@ async def requested(db: Database) -> list[tuple[str, str]]:
     return [(it.recipient, request.url.rpartition("/")[2]) for it in messages for request in it.requests]
 
 
-async def play(db: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)") -> None:
-    """Run the job that starts the others until a condition holds for all: that they have ended."""
+async def play(
+    db: Database, *, rate: float = 1e6, until: str = "status = ANY (%s)", again: dict[str, str] | None = None
+) -> None:
+    """Run the job that starts the others until a condition holds for all: that they have ended.
+
+    With `again`, all pictures are requested again; that says of whose offers.
+    """
     registry = Registry()
     outbox = Outbox()
     PictureCatchUp(outbox, lambda: store, "offers", rate=rate, slice_offers=2).register(registry)
     store = JobStore(tasks=registry)
     async with db.transaction() as tx:
-        await store.enqueue(tx, QUEUE, TASK, RequestPicturesArgs(), lock_key=TASK)
+        if again is None:
+            await store.enqueue(tx, QUEUE, TASK, RequestPicturesArgs(), lock_key=TASK)
+        else:
+            await enqueue_again(store, tx, **again)
     worker = Worker(db, store, registry, queues={QUEUE: 1})
     stop = asyncio.Event()
     running = asyncio.create_task(worker.run(stop))
@@ -116,7 +126,9 @@ async def test_a_slice_that_is_done_again_requests_nothing_twice(owner: Any, loa
     for _ in range(2):
         async with owner.db.transaction() as tx:
             await applying.lock_heads(tx, {SELLER}, create=False)
-            done = await request_unrequested(tx, SELLER, after="", limit=2, outbox=Outbox(), picture_namespace="offers")
+            done = await request_next_offers(
+                tx, SELLER, after="", limit=2, again=False, outbox=Outbox(), picture_namespace="offers"
+            )
             counts.append((done.last, done.offers))
     assert counts == [("b", 2), ("b", 0)]
 
@@ -128,3 +140,54 @@ async def test_the_rate_of_a_seller_is_kept(owner: Any, load: Any) -> None:
     assert [link for _, link in await requested(owner.db)] == ["a.jpg", "b.jpg"]
     later = "available_at BETWEEN clock_timestamp() + interval '30 s' AND clock_timestamp() + interval '100 s'"
     assert await count_jobs(owner.db, f"waits_for = 'time' AND {later}") == 1
+
+
+async def states(db: Database) -> dict[str, list[Any]]:
+    """Return the states of pictures by the ids of their offers."""
+    async with db.connection() as connection:
+        rows = await (await connection.execute("SELECT external_id, pictures FROM offers")).fetchall()
+    return {external_id: [it.state for it in read_pictures(records)] for external_id, records in rows}
+
+
+async def test_all_are_requested_again_whatever_is_known_of_them(owner: Any, load: Any) -> None:
+    """But for those that somebody has deleted: they come back under a new link only."""
+    owner.picture_namespace = "offers"
+    await load("a", "b", "c", "deleted", "plain", "removed")
+    await load("a", "b", "c", "deleted", "plain", task=2)
+    info = PictureInfo(namespace="offers", group_id=1, name="n")
+    failure, deletion = LoadFailure(code="PICTURE_NOT_FOUND"), LoadFailure(code="PICTURE_DELETED")
+    async with owner.db.transaction() as tx:
+        results = PictureResults(recipient="seller")
+        for name, result in (
+            ("a", {"info": info}),
+            ("b", {"failure": failure}),
+            ("deleted", {"failure": deletion}),
+        ):
+            url = f"https://shop.example/{name}.jpg"
+            results.results.add(url=url, namespace="offers", reference=f"default/{name}", attempt=7, **result)
+        await keep_pictures(tx, [results], picture_namespace="offers")
+    before = await states(owner.db)
+    assert before["a"] == [OFFER_PICTURE_STATE_STORED]
+    await play(owner.db, again={})
+    assert sorted(await requested(owner.db)) == [("seller", f"{name}.jpg") for name in "abc"]
+    assert await states(owner.db) == before, "a picture is shown until it is known to be gone"
+
+
+async def test_pictures_of_one_seller_or_namespace_are_requested_again(owner: Any, load: Any) -> None:
+    owner.picture_namespace = "offers"
+    await load("a", "b", seller="one")
+    await load("c", seller="other")
+    await play(owner.db, again={"seller_id": "one"})
+    assert await requested(owner.db) == [("one", "a.jpg"), ("one", "b.jpg")]
+    await play(owner.db, again={"seller_id": "other", "namespace": "default"})
+    assert (await requested(owner.db))[2:] == [("other", "c.jpg")]
+
+
+async def test_a_request_for_all_counts_once_by_its_id(db: Database) -> None:
+    store = JobStore(tasks=Registry())
+    ids = []
+    for request_id in ("first", "first", "second", "", ""):
+        async with db.transaction() as tx:
+            ids.append(await enqueue_again(store, tx, request_id=request_id))
+    assert ids[0] == ids[1]
+    assert len(set(ids)) == 4

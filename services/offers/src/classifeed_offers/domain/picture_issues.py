@@ -82,7 +82,8 @@ CODES: Final = _by_failure(
 )
 
 
-NEVER_SHOWN: Final = frozenset({"PICTURE_NOINDEX", "PICTURE_DELETED"})
+DELETED: Final = "PICTURE_DELETED"
+NEVER_SHOWN: Final = frozenset({"PICTURE_NOINDEX", DELETED})
 """Failures of pictures that could be had and may not be shown: their host forbids it, or an operator did."""
 
 

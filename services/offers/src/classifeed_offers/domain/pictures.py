@@ -17,7 +17,7 @@ from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
 from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult
 from classifeed_offers.domain.offers import Namespace
-from classifeed_offers.domain.picture_issues import code_of
+from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # as many values as a field of a document takes
 _MESSAGE_REQUESTS: Final = 100
@@ -140,6 +140,11 @@ def newest_results(results: Iterable[PictureResult]) -> dict[str, PictureResult]
 def awaited_urls(records: bytes | None) -> list[str]:
     """Return the links of which the result is awaited."""
     return [it.url for it in read_pictures(records) if it.state == OFFER_PICTURE_STATE_AWAITED]
+
+
+def lasting_urls(records: bytes | None) -> list[str]:
+    """Return the links that may be requested again at any time: all but those whose picture somebody has deleted."""
+    return [it.url for it in read_pictures(records) if it.failure.code != DELETED]
 
 
 def request_messages(

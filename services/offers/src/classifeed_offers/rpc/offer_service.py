@@ -20,6 +20,8 @@ from classifeed.offers.v1.offer_service_pb2 import (
     Republication,
     RepublishOffersRequest,
     RepublishOffersResponse,
+    RequestPicturesRequest,
+    RequestPicturesResponse,
 )
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
@@ -28,10 +30,12 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
+from classifeed_jobs import JobStore
 from classifeed_offers.app.export_picture_urls import export_picture_urls
 from classifeed_offers.app.republish_offers import Republisher
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.domain.pictures import read_pictures
+from classifeed_offers.jobs.request_pictures import enqueue_again
 from classifeed_offers.store import publishing, reading, republishing
 from classifeed_offers.store.reading import OfferRow
 from classifeed_offers.store.republishing import Scope
@@ -44,12 +48,26 @@ _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 
 class OfferService(OfferServiceServicer):
-    """Answers from the table of offers, and begins republications."""
+    """Answers from the table of offers, and begins republications and requests of pictures.
 
-    def __init__(self, database: Database, republisher: Republisher, count_due: Callable[[], Awaitable[int]]) -> None:
+    Args:
+        database: where the offers are.
+        republisher: begins republications.
+        count_due: returns how many offers wait to be pushed.
+        picture_jobs: where a job requests pictures again; None: no pictures are requested.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        republisher: Republisher,
+        count_due: Callable[[], Awaitable[int]],
+        picture_jobs: JobStore | None,
+    ) -> None:
         self._database = database
         self._republisher = republisher
         self._count_due = count_due
+        self._picture_jobs = picture_jobs
 
     async def GetOffer(self, request: GetOfferRequest, context: Context) -> Offer:
         """Return one offer, a removed one too.
@@ -119,6 +137,21 @@ class OfferService(OfferServiceServicer):
         """Yield the links of all pictures of offers."""
         async for part in export_picture_urls(self._database):
             yield part
+
+    async def RequestPictures(self, request: RequestPicturesRequest, context: Context) -> RequestPicturesResponse:
+        """Have a job request pictures once more."""
+        if self._picture_jobs is None:
+            return RequestPicturesResponse()
+        scope = _scope_of(request.parent)
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            job_id = await enqueue_again(
+                self._picture_jobs,
+                tx,
+                seller_id=scope.seller_id or "",
+                namespace=scope.namespace or "",
+                request_id=request.request_id,
+            )
+        return RequestPicturesResponse(job_id=str(job_id))
 
 
 def _scope_of(parent: str) -> Scope:

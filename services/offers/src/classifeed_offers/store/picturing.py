@@ -47,12 +47,14 @@ class NextOffer(NamedTuple):
         offer_id: its id.
         last_task_id: the task that has changed it.
         unrequested_content: what it says, where it exists and its pictures were never requested; else None.
+        requested_pictures: its PictureRecords, where it exists and those are wanted; else None.
     """
 
     external_id: str
     offer_id: int
     last_task_id: int
     unrequested_content: bytes | None
+    requested_pictures: bytes | None
 
 
 async def load_pictures(
@@ -99,15 +101,22 @@ async def count_awaited(tx: Tx) -> int:
     return int(row[0])
 
 
-async def next_offers(tx: Tx, namespace: Namespace, *, after: str, limit: int) -> list[NextOffer]:
-    """Return the offers of a namespace whose external ids come after one, in their order."""
-    parameters = {**namespace._asdict(), "after": after, "limit": limit}
+async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, limit: int) -> list[NextOffer]:
+    """Return the offers of a namespace whose external ids come after one, in their order.
+
+    Args:
+        after: external id of the last offer that was looked at; empty: none was.
+        again: whether those with pictures that were requested come with them.
+        limit: offers at once.
+    """
+    parameters = {**namespace._asdict(), "after": after, "again": again, "limit": limit}
     return [NextOffer(*row) for row in await (await tx.execute(SQL["next_offers"], parameters)).fetchall()]
 
 
-async def next_namespaces(tx: Tx, *, after: Namespace, limit: int) -> list[Namespace]:
-    """Return the namespaces that come after one, in their order."""
-    rows = await (await tx.execute(SQL["next_namespaces"], {**after._asdict(), "limit": limit})).fetchall()
+async def next_namespaces(tx: Tx, *, after: Namespace, only_seller: str | None, limit: int) -> list[Namespace]:
+    """Return the namespaces, all or those of a seller, that come after one, in their order."""
+    parameters = {**after._asdict(), "only_seller": only_seller, "limit": limit}
+    rows = await (await tx.execute(SQL["next_namespaces"], parameters)).fetchall()
     return [Namespace(*row) for row in rows]
 
 

@@ -50,7 +50,8 @@ SELECT count(*) FROM offers WHERE pictures_requested_at IS NOT NULL
 -- name: next_offers
 -- All are looked at in the order of their keys, so that a slice ends after as many rows whatever it finds.
 SELECT external_id, offer_id, last_task_id,
-       CASE WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN content END
+       CASE WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN content END,
+       CASE WHEN %(again)s AND status <> 'REMOVED' THEN pictures END
 FROM offers
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND external_id > %(after)s
 ORDER BY external_id
@@ -59,6 +60,6 @@ LIMIT %(limit)s
 -- name: next_namespaces
 SELECT seller_id, namespace
 FROM task_heads
-WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s)
+WHERE (seller_id, namespace) > (%(seller_id)s, %(namespace)s) AND (%(only_seller)s::text IS NULL OR seller_id = %(only_seller)s)
 ORDER BY seller_id, namespace
 LIMIT %(limit)s

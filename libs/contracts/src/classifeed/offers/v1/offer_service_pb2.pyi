@@ -122,3 +122,17 @@ class PictureUrlsEnd(_message.Message):
     count: int
     digest: bytes
     def __init__(self, count: _Optional[int] = ..., digest: _Optional[bytes] = ...) -> None: ...
+
+class RequestPicturesRequest(_message.Message):
+    __slots__ = ("parent", "request_id")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    request_id: str
+    def __init__(self, parent: _Optional[str] = ..., request_id: _Optional[str] = ...) -> None: ...
+
+class RequestPicturesResponse(_message.Message):
+    __slots__ = ("job_id",)
+    JOB_ID_FIELD_NUMBER: _ClassVar[int]
+    job_id: str
+    def __init__(self, job_id: _Optional[str] = ...) -> None: ...

@@ -61,6 +61,11 @@ class OfferServiceStub:
                 request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.FromString,
                 _registered_method=True)
+        self.RequestPictures = channel.unary_unary(
+                '/classifeed.offers.v1.OfferService/RequestPictures',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesResponse.FromString,
+                _registered_method=True)
 
 
 class OfferServiceServicer:
@@ -105,6 +110,15 @@ class OfferServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def RequestPictures(self, request, context):
+        """Requests the pictures of all offers, or of those of a seller, once more, whatever is known of them: for a service of
+        pictures that has lost what it knew. Returns at once; jobs of the queue offers.request-pictures do it. What was not lost
+        has its result at once, and changes nothing.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_OfferServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -132,6 +146,11 @@ def add_OfferServiceServicer_to_server(servicer, server):
                     servicer.ExportPictureUrls,
                     request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.FromString,
                     response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.SerializeToString,
+            ),
+            'RequestPictures': grpc.unary_unary_rpc_method_handler(
+                    servicer.RequestPictures,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -270,6 +289,33 @@ class OfferService:
             '/classifeed.offers.v1.OfferService/ExportPictureUrls',
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsRequest.SerializeToString,
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ExportPictureUrlsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def RequestPictures(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/RequestPictures',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RequestPicturesResponse.FromString,
             options,
             channel_credentials,
             insecure,

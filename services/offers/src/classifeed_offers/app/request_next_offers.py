@@ -1,0 +1,73 @@
+"""Request pictures of a namespace's offers, slice by slice: those that were never requested, or all of them again.
+
+Never requested are those that came before pictures were, or while they were off. All are requested again where the
+service of pictures may have lost what it knew.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_common.db import Tx
+from classifeed_common.kafka import message_of
+from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import PICTURES_REQUESTS
+from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.domain.pictures import PicturePlan, lasting_urls, plan_pictures, request_messages
+from classifeed_offers.metrics import PICTURES_REQUESTED_AGAIN
+from classifeed_offers.store import judging, picturing
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedSlice:
+    """What a slice did.
+
+    Attributes:
+        last: the last offer that was looked at; None: there are no more.
+        offers: how many had pictures requested.
+    """
+
+    last: str | None
+    offers: int
+
+
+async def request_next_offers(
+    tx: Tx, namespace: Namespace, *, after: str, limit: int, again: bool, outbox: Outbox, picture_namespace: str
+) -> RequestedSlice:
+    """Look at the next offers of a namespace, and request pictures of them.
+
+    The caller holds the head of the namespace. Links without a request get one, once. What is known of others stays
+    until a result of a higher attempt comes.
+
+    Args:
+        after: external id of the last offer that was looked at; empty: none was.
+        limit: offers at once.
+        again: whether links that were requested before are requested, too.
+        picture_namespace: that is to keep the pictures.
+    """
+    found = await picturing.next_offers(tx, namespace, after=after, again=again, limit=limit)
+    now = Timestamp()
+    now.FromMicroseconds(await judging.next_content_version(tx))
+    plans: list[tuple[int, PicturePlan]] = []
+    urls_of: dict[str, list[str]] = {}
+    for offer in found:
+        if offer.requested_pictures is not None:
+            if known := lasting_urls(offer.requested_pictures):
+                urls_of[offer.external_id] = known
+                PICTURES_REQUESTED_AGAIN.inc(len(known))
+        elif offer.unrequested_content is not None:
+            urls = OfferContent.FromString(offer.unrequested_content).picture_urls
+            plan = plan_pictures(urls, None, task_id=offer.last_task_id, now=now)
+            if plan.requested:
+                plans.append((offer.offer_id, plan))
+                urls_of[offer.external_id] = list(plan.requested)
+    if plans:
+        await picturing.save_requests(tx, plans)
+    if urls_of:
+        messages = request_messages(namespace, urls_of, picture_namespace=picture_namespace, now=now)
+        key = namespace.seller_id.encode()
+        await outbox.put(tx, [message_of(PICTURES_REQUESTS, key, message) for message in messages])
+    return RequestedSlice(found[-1].external_id if len(found) == limit else None, len(urls_of))
