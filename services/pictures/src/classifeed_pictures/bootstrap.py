@@ -11,7 +11,7 @@ from typing import Final, TypeAlias
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Tx
 from classifeed_common.ids import process_holder
-from classifeed_common.kafka import Cluster, NotifyingPositions, OrderedConsumer, Record, ensure_topics
+from classifeed_common.kafka import Cluster, LogLost, NotifyingPositions, OrderedConsumer, Record, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Relay
 from classifeed_common.runner import Role, ServiceRunner, Watch
@@ -33,6 +33,7 @@ from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.check_robots import RobotsChecker
 from classifeed_pictures.app.clean_up import pictures_clean_up
+from classifeed_pictures.app.close_event_gaps import EventGapCloser
 from classifeed_pictures.app.compare_pictures import PictureComparer
 from classifeed_pictures.app.download_picture import PictureDownloader
 from classifeed_pictures.app.make_backup import BackupMaker
@@ -58,6 +59,7 @@ from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import backup, download, event_files, resize
 from classifeed_pictures.jobs.backup import BackupJob
 from classifeed_pictures.jobs.check_stored import CheckStoredJob
+from classifeed_pictures.jobs.close_event_gaps import CloseEventGapsJob, open_gap
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.fill_similarity_keys import FillSimilarityKeysJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
@@ -67,6 +69,7 @@ from classifeed_pictures.settings import PicturesSettings
 
 SERVICE = "pictures"
 Handle: TypeAlias = Callable[[Tx, Sequence[Record]], Awaitable[None]]
+NoteGap: TypeAlias = Callable[[Tx, str], Awaitable[None]]
 _TOPICS: Final = (
     PICTURES_REQUESTS,
     PICTURES_EVENTS,
@@ -105,13 +108,21 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     store = PictureStorer(database, base.blobs, clock)
     robots = RobotsChecker(database, base.fetcher) if settings.obey_robots else None
     downloader = PictureDownloader(database, base.fetcher, base.decoder, store, clock, check_robots=robots)
-    jobs = jobs_of(base, tasks_of(base, downloader))
+
+    async def note_gap(tx: Tx, cause: str) -> None:
+        await open_gap(tx, cause, store=jobs.store)
+
+    jobs = jobs_of(base, tasks_of(base, downloader, note_gap))
     put = PicturePutter(database, outbox, base.decoder, store, canonical_rules=base.canonical_rules, rules=rules)
     sharder = resharder.Resharder(base.producer, base.letters, current_rules=base.canonical_rules)
-    sharding = consumer_of(base, resharder.GROUP, resharder.TOPICS, sharder.handle)
-    processing = consumer_of(base, events.GROUP, [PICTURES_EVENTS], events.EventHandler(outbox, rules).handle)
-    copying = consumer_of(base, copies.GROUP, [PICTURES_COPIES], copies.CopyHandler(outbox, jobs.store).handle)
-    downloading = consumer_of(base, downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle)
+    sharding = consumer_of(base, resharder.GROUP, resharder.TOPICS, sharder.handle, note_gap)
+    processing = consumer_of(base, events.GROUP, [PICTURES_EVENTS], events.EventHandler(outbox, rules).handle, note_gap)
+    copying = consumer_of(
+        base, copies.GROUP, [PICTURES_COPIES], copies.CopyHandler(outbox, jobs.store).handle, note_gap
+    )
+    downloading = consumer_of(
+        base, downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle, note_gap
+    )
 
     async def unsent() -> dict[str, int]:
         return {"messages": await relay.backlog()}
@@ -183,16 +194,22 @@ async def watch(base: Base, stop: asyncio.Event) -> None:
         group.create_task(Watch(BackupMeter(base.backups), period_s=_WATCH_S).run(stop))
 
 
-def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -> OrderedConsumer[Tx]:
+def consumer_of(
+    base: Base, group: str, topics: Sequence[str], handle: Handle, note_gap: NoteGap
+) -> OrderedConsumer[Tx]:
     """Return a consumer whose effects are in the service's tables."""
     positions = NotifyingPositions(base.database, base.outbox.wake)
+
+    async def skip_lost(lost: LogLost) -> None:
+        await positions.skip_lost(lost, with_effect=lambda tx: note_gap(tx, f"records that {group} had not read"))
+
     return OrderedConsumer(
         bootstrap=base.settings.kafka_bootstrap,
         group=group,
         topics=topics,
         positions=positions,
         handle=handle,
-        on_log_lost=positions.skip_lost,  # whoever waits requests again, and orders without a result are given again
+        on_log_lost=skip_lost,  # whoever waits requests again, and orders without a result are given again
         dead_letters=base.letters,
         max_records=base.settings.poll_records,
         gather_s=_GATHER_S,
@@ -200,7 +217,7 @@ def consumer_of(base: Base, group: str, topics: Sequence[str], handle: Handle) -
     )
 
 
-def tasks_of(base: Base, downloader: PictureDownloader) -> Registry:
+def tasks_of(base: Base, downloader: PictureDownloader, note_gap: NoteGap) -> Registry:
     """Return the tasks of the service's worker."""
     tasks = Registry()
     reporter = LoadReporter(base.outbox)
@@ -218,7 +235,7 @@ def tasks_of(base: Base, downloader: PictureDownloader) -> Registry:
         limit_bytes=base.settings.event_file_max_bytes,
     )
     event_files.register_event_files(tasks, base.events, taker)
-    backup.register_restore(tasks, restorer_of(base))
+    backup.register_restore(tasks, restorer_of(base, note_gap))
     return tasks
 
 
@@ -229,7 +246,7 @@ def backup_maker_of(base: Base) -> BackupMaker:
     )
 
 
-def restorer_of(base: Base) -> BackupRestorer:
+def restorer_of(base: Base, note_gap: NoteGap) -> BackupRestorer:
     """Return what restores backups."""
     return BackupRestorer(
         base.backups,
@@ -239,6 +256,7 @@ def restorer_of(base: Base) -> BackupRestorer:
         base.rules_version,
         base.settings.spool_dir,
         replayed=(events.GROUP, PICTURES_EVENTS),
+        on_events_lost=note_gap,
     )
 
 
@@ -268,6 +286,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),
             CompareJob(comparer_of(base), settings.compare_s),
+            CloseEventGapsJob(EventGapCloser(base.database, OffersClient(base.offers))),
             RekeyJob(
                 base.outbox,
                 base.canonical_rules,

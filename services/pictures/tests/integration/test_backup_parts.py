@@ -34,6 +34,7 @@ from classifeed_pictures.domain.backups import Stand
 from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
 from classifeed_pictures.store.backups import empty, set_stands
+from classifeed_pictures.store.event_gaps import open_gap
 
 from .backups import STATE, Run, bucket_at
 from .histories import Processor, hash_of, info, loaded, request
@@ -141,6 +142,7 @@ async def test_what_no_event_brings_again_is_in_the_backup(
             str,
             tmp_path,
             replayed=("pictures", topic),
+            on_events_lost=open_gap,
         )
         [_ async for _ in restore(Run(database), name)]  # type: ignore[arg-type]
     await blobs.close()
@@ -154,6 +156,9 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     assert await processor.rows("SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage") == [(1, 5)]
     assert await processor.rows("SELECT count(*) FROM blob_refs") == [(2,)]
     assert await processor.rows("SELECT next FROM consumer_offsets") == [(0,)]
+    # Its topic was made again, so that nobody knows what it had since.
+    [(cause,)] = await processor.rows("SELECT cause FROM event_gaps WHERE cause LIKE 'the backup%%'")
+    assert name in cause
     # Its file is not in the bucket.
     [notices] = await processor.take(PictureNotices)
     assert [(notice.url, notice.look_again.refresh) for notice in notices.notices] == [("key-1", True)]

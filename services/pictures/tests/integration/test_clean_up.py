@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from classifeed_common.db import Database
 from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.events import Request
-from classifeed_pictures.store import comparisons
+from classifeed_pictures.store import comparisons, event_gaps
 from classifeed_pictures.store.canonical_rules import list_rules, note_rekeyed, note_rules
 from classifeed_pictures.store.requests import delete_reported, remember
 from classifeed_pictures.store.robots import claim_rules, delete_old_rules, save_rules
@@ -92,3 +92,16 @@ async def test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_
         assert await delete_old_rules(tx, before=_BEFORE, limit=10) == 1
         left = await (await tx.execute("SELECT origin FROM robots_rules")).fetchall()
     assert left == [("https://new.example",)]
+
+
+async def test_gaps_go_that_were_closed_long_ago(migrated_database: Callable[[str], Awaitable[Database]]) -> None:
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        await tx.execute("DELETE FROM event_gaps")
+        for gap_id, closed_at in ((1, _OLD), (2, None), (3, _NOW), (4, _OLD)):
+            values = (gap_id, closed_at)
+            await tx.execute("INSERT INTO event_gaps (gap_id, cause, closed_at) VALUES (%s, 'a test', %s)", values)
+        assert await event_gaps.delete_closed(tx, before=_BEFORE, limit=1) == 1
+        assert await event_gaps.delete_closed(tx, before=_BEFORE, limit=10) == 1
+        left = await (await tx.execute("SELECT gap_id FROM event_gaps ORDER BY 1")).fetchall()
+    assert left == [(2,), (3,)]

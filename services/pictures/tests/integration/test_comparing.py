@@ -17,7 +17,7 @@ from classifeed.offers.v1.offer_service_pb2 import (
     PictureUrls,
     PictureUrlsEnd,
 )
-from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer, add_OfferServiceServicer_to_server
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed.pictures.v1.picture_service_pb2 import (
     COMPARISON_STATE_DONE,
     COMPARISON_STATE_HELD,
@@ -36,6 +36,7 @@ from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
 from classifeed_pictures.store.canonical_rules import note_rules
 
 from .conftest import Service
+from .offers_server import served
 from .picture_host import PictureHost, jpeg
 
 RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": []})
@@ -72,12 +73,8 @@ class Offers(OfferServiceServicer):
 @pytest.fixture
 async def offers() -> AsyncIterator[tuple[Offers, str]]:
     servicer = Offers()
-    server = grpc.aio.server()
-    add_OfferServiceServicer_to_server(servicer, server)
-    port = server.add_insecure_port("127.0.0.1:0")
-    await server.start()
-    yield servicer, f"127.0.0.1:{port}"
-    await server.stop(None)
+    async with served(servicer) as address:
+        yield servicer, address
 
 
 class Run:

@@ -12,6 +12,7 @@ from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.store.comparisons import delete_comparisons
+from classifeed_pictures.store.event_gaps import delete_closed
 from classifeed_pictures.store.requests import delete_reported
 from classifeed_pictures.store.robots import delete_old_rules
 
@@ -19,6 +20,7 @@ CLEAN_UP: Final = "pictures.clean-up"
 _ROWS: Final = 2000
 _COMPARISONS: Final = timedelta(days=90)
 _RULES: Final = timedelta(days=30)
+_GAPS: Final = timedelta(days=90)
 _HOSTS_S: Final = 30 * 86400.0
 
 
@@ -40,6 +42,7 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
             partial(_forget_hosts, hosts=hosts),
             until_nothing_is_left(_remove_comparisons, limit=_ROWS),
             until_nothing_is_left(_remove_rules, limit=_ROWS),
+            until_nothing_is_left(_remove_gaps, limit=_ROWS),
         ],
     )
 
@@ -58,3 +61,7 @@ async def _remove_rules(tx: Tx, at: datetime, limit: int) -> int:
 
 async def _remove_comparisons(tx: Tx, at: datetime, limit: int) -> int:
     return await delete_comparisons(tx, before=at - _COMPARISONS, limit=limit)
+
+
+async def _remove_gaps(tx: Tx, at: datetime, limit: int) -> int:
+    return await delete_closed(tx, before=at - _GAPS, limit=limit)

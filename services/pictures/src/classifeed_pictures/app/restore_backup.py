@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -45,6 +45,7 @@ class BackupRestorer:
         rules_version: Returns the version of the rules of canonical URLs.
         spool_dir: For the files of the backup.
         replayed: Group and topic whose events since the backup are applied again.
+        on_events_lost: Called with the transaction and the cause where Kafka has not all of these events.
     """
 
     bucket: BackupBucket
@@ -54,6 +55,7 @@ class BackupRestorer:
     rules_version: Callable[[], str]
     spool_dir: Path
     replayed: Reader
+    on_events_lost: Callable[[Tx, str], Awaitable[None]]
 
     async def __call__(self, ctx: JobContext, name: str) -> AsyncGenerator[Progress, None]:
         """Restore a backup; yields after each file that was checked, and after each step.
@@ -90,6 +92,8 @@ class BackupRestorer:
             await fetch_again(tx, await backups.join_rows(tx), outbox=self.outbox)
             await backups.set_stands(tx, places.exact, places.least)
             await note_not_rekeyed(tx)
+            if not places.is_whole:
+                await self.on_events_lost(tx, f"the backup {manifest.name}, whose later events are not all there")
             await ctx.save_checkpoint(tx, {"restored": manifest.name})
             after_commit(tx, partial(self._report, manifest, places))
         self.outbox.wake()
@@ -107,7 +111,7 @@ class BackupRestorer:
                 "pictures.backup.events_lost",
                 backup=manifest.name,
                 events=places.lost,
-                fix="offers requests again what it waits for; request others again",
+                fix="offers requests its pictures again by itself; request others again",
             )
         if manifest.rules != self.rules_version():
             _log.warning("pictures.backup.rules_differ", backup=manifest.rules, now=self.rules_version())

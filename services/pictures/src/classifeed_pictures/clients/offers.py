@@ -1,4 +1,4 @@
-"""Client of offers: which pictures they use."""
+"""Client of offers: which pictures they use, and requests for all of them again."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Final
 
 import grpc.aio
 
-from classifeed.offers.v1.offer_service_pb2 import ExportPictureUrlsRequest, ExportPictureUrlsResponse
+from classifeed.offers.v1.offer_service_pb2 import (
+    ExportPictureUrlsRequest,
+    ExportPictureUrlsResponse,
+    RequestPicturesRequest,
+)
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.errors import Unavailable
 from classifeed_domain.picture_urls import UrlDigest
 
 _LIMIT_S: Final = 3600.0
+_CALL_LIMIT_S: Final = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,19 @@ class OffersClient:
         if first is None or first.WhichOneof("part") != "snapshot_time":
             raise _cut_off("its first message is not its time")
         return UrlExport(first.snapshot_time.ToDatetime(tzinfo=UTC), _pieces(responses))
+
+    async def request_pictures(self, request_id: str) -> str:
+        """Have all pictures of offers requested again, once for each `request_id`.
+
+        Returns:
+            The job of offers that does it; empty: it requests no pictures.
+
+        Raises:
+            grpc.aio.AioRpcError: the service does not respond.
+        """
+        request = RequestPicturesRequest(request_id=request_id)
+        response = await self._stub.RequestPictures(request, timeout=_CALL_LIMIT_S)
+        return response.job_id
 
 
 async def _pieces(responses: AsyncIterator[ExportPictureUrlsResponse]) -> AsyncIterator[Sequence[str]]:

@@ -194,6 +194,17 @@ canonical_rules = Table(
     Column("rekeyed_at", DateTime(timezone=True)),
 )
 
+# Times from which on events may be missing, so that the pictures of all offers have to be requested again.
+event_gaps = Table(
+    "event_gaps",
+    metadata,
+    # Microseconds since 1970: no number comes again, also when the database goes back.
+    Column("gap_id", BigInteger, primary_key=True, autoincrement=False),
+    Column("cause", Text, nullable=False),
+    # When offers has taken the request; null: not yet.
+    Column("closed_at", DateTime(timezone=True)),
+)
+
 add_event_files(metadata)
 shared_tables.add_consumer_offsets(metadata)
 shared_tables.add_outbox(metadata)

@@ -1,0 +1,51 @@
+"""The job `pictures.close-event-gaps`: has offers request its pictures again after events were lost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from classifeed_common.db import Tx
+from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Schedule
+from classifeed_pictures.app.close_event_gaps import EventGapCloser
+from classifeed_pictures.store import event_gaps
+
+TASK: Final = "pictures.close-event-gaps"
+_EVERY_S: Final = 3600
+
+
+async def open_gap(tx: Tx, cause: str, *, store: JobStore) -> None:
+    """Note that events may be missing, and have the gap closed soon."""
+    await event_gaps.open_gap(tx, cause)
+    await store.enqueue(tx, TASK, TASK, {}, lock_key=TASK)
+
+
+@dataclass(frozen=True, slots=True)
+class CloseEventGapsJob:
+    """Closes gaps; one run at a time, whatever the number of processes.
+
+    Attributes:
+        close: Does it.
+    """
+
+    close: EventGapCloser
+
+    @property
+    def name(self) -> str:
+        """Name of the queue, the task and the schedule."""
+        return TASK
+
+    @property
+    def schedule(self) -> Schedule:
+        """When it runs without a loss that it knows of: for a new database, and for runs that were given up."""
+        return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
+
+    def tasks(self) -> Registry:
+        """Return its task for the service's worker."""
+        registry = Registry()
+
+        @registry.register(TASK, backoff=Exponential(first_s=5, cap_s=600))
+        async def close_event_gaps(_ctx: JobContext, _args: dict[str, Any]) -> None:
+            await self.close()
+
+        return registry
