@@ -85,6 +85,10 @@ EXAMPLES: Final = {
     "picture namespaces": ("classifeed picture namespaces",),
     "picture put": ("classifeed picture put 1.jpg --key https://shop.example/1.jpg",),
     "picture request": ("classifeed picture request https://shop.example/1.jpg --wait",),
+    "picture request-again": (
+        "classifeed picture request-again",
+        "classifeed picture request-again --seller my-shop",
+    ),
     "picture restore": (
         "classifeed picture restore",
         "classifeed picture restore 20261125T120000000000Z --yes",

@@ -267,3 +267,15 @@ def test_a_namespace_changes_what_is_given_alone(pictures: Any, terminal: Any, s
     assert (list(offers.formats), [size.name for size in offers.sizes]) == (["avif", "jpeg"], ["card", "wide"])
     for wrong in ("card", "card:320", "card:ax3", "Card:3x3", "card:3x3:fill"):
         assert terminal("picture", "namespace", "cards", "--size", wrong).exit_code == ExitCode.USAGE
+
+
+def test_pictures_of_offers_are_requested_again(api: Any, terminal: Any) -> None:
+    api.respond("RequestPictures", offer_service_pb2.RequestPicturesResponse(job_id="j-1"))
+    assert terminal("picture", "request-again", "--json").document == {"job_id": "j-1"}
+    assert "offers.request-pictures" in terminal("picture", "request-again", "--seller", "s", "--namespace", "n").out
+    requests = api.requests["RequestPictures"]
+    assert [request.parent for request in requests] == ["", "sellers/s/feeds/n"]
+    assert len({request.request_id for request in requests}) == 2
+    assert terminal("picture", "request-again", "--namespace", "n").exit_code == ExitCode.USAGE
+    api.respond("RequestPictures", offer_service_pb2.RequestPicturesResponse())
+    assert "request no pictures" in terminal("picture", "request-again").out

@@ -11,8 +11,8 @@ from classifeed.documents.v1 import indexer_service_pb2
 from classifeed.offers.v1 import offer_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.messages import document_of
+from classifeed_cli.scope import NamespaceOption, SellerOption, parent_of
 from classifeed_cli.session import Session, with_session
-from classifeed_client import feed_name, seller_name
 
 _SHARDS = 64
 _app = typer.Typer(help="State of the search index, and its repair.", no_args_is_help=True)
@@ -47,14 +47,12 @@ def status(
 @with_session
 def republish(
     session: Session,
-    seller: Annotated[str, typer.Option("--seller", help="Only offers of this seller.")] = "",
-    namespace: Annotated[str, typer.Option("--namespace", help="Only this namespace of the seller.")] = "",
+    seller: SellerOption = "",
+    namespace: NamespaceOption = "",
 ) -> None:
     """Publish all offers once more, or those of a seller; repairs a registry that lacks some."""
-    if namespace and not seller:
-        raise typer.BadParameter("--namespace needs --seller")
     out = session.out
-    parent = feed_name(seller, namespace) if namespace else seller_name(seller) if seller else ""
+    parent = parent_of(seller, namespace)
     with session.index_client() as calls:
         number = calls.republish_offers(parent, uuid.uuid4().hex)
     out.say(f"republication {number} has begun; `classifeed index status` shows its progress")

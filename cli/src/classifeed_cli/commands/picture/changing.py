@@ -1,19 +1,21 @@
-"""`classifeed picture look-again|delete`."""
+"""`classifeed picture look-again|request-again|delete`."""
 
 from __future__ import annotations
 
+import uuid
 from typing import Annotated
 
 import typer
 
 from classifeed_cli.commands.picture.options import UrlsArgument, picture_namespace
+from classifeed_cli.scope import NamespaceOption, SellerOption, parent_of
 from classifeed_cli.session import Session, with_session
 from classifeed_cli.terminal.confirmation import YesOption, confirm
 
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
-    for command in (look_again, delete):
+    for command in (look_again, request_again, delete):
         group.command()(command)
 
 
@@ -24,6 +26,21 @@ def look_again(session: Session, urls: UrlsArgument) -> None:
         client.look_again(urls)
     session.out.say(f"to be tried again: {len(urls)}; `classifeed picture state` shows the outcome")
     session.out.document({"urls": len(urls)})
+
+
+@with_session
+def request_again(session: Session, seller: SellerOption = "", namespace: NamespaceOption = "") -> None:
+    """Request the pictures of all offers once more, or of those of a seller.
+
+    For a service of pictures that has lost what it knew, as after a restore. What it has is not downloaded again.
+    """
+    with session.picture_client() as client:
+        job_id = client.request_again(parent_of(seller, namespace), uuid.uuid4().hex)
+    if job_id:
+        session.out.say("requested; `classifeed jobs list --queue offers.request-pictures` shows its progress")
+    else:
+        session.out.say("nothing is requested: offers of this installation request no pictures")
+    session.out.document({"job_id": job_id})
 
 
 @with_session

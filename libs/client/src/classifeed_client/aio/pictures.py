@@ -6,21 +6,24 @@ from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from classifeed.offers.v1 import offer_service_pb2
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed.pictures.v1 import picture_pb2, picture_service_pb2
 from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
 from classifeed_client.aio.connection import Caller
 from classifeed_client.requests import next_page, open_content, picture_pieces_of
 
-PICTURE_SERVICES: Final = ("pictures",)
+PICTURE_SERVICES: Final = ("pictures", "offers")
 """The services that these calls go to."""
 _PUT_S: Final = 60.0
 
 
 class PictureClient(Caller):
-    """Reads and changes what pictures has. Arguments as those of Caller, with the address of PICTURE_SERVICES."""
+    """Reads and changes what pictures has. Arguments as those of Caller, with the addresses of PICTURE_SERVICES."""
 
     def _open_stubs(self) -> None:
         self._pictures = self._stub("pictures", PictureServiceStub)
+        self._offers = self._stub("offers", OfferServiceStub)
 
     async def get_state(self, url: str) -> picture_pb2.PictureState:
         """Return what is known of a URL or key.
@@ -59,6 +62,15 @@ class PictureClient(Caller):
         """Request the pictures of 1 to 1000 URLs for a namespace. What becomes of them is in their states."""
         request = picture_service_pb2.RequestPicturesRequest(urls=urls, namespace=namespace)
         await self._call(self._pictures.RequestPictures, request, picture_service_pb2.RequestPicturesResponse)
+
+    async def request_again(self, parent: str = "", request_id: str = "") -> str:
+        """Have offers request all its pictures once more, or those of a seller or a namespace; return the job.
+
+        It is empty where offers requests no pictures. A repeated request id begins nothing further.
+        """
+        request = offer_service_pb2.RequestPicturesRequest(parent=parent, request_id=request_id)
+        response = await self._call(self._offers.RequestPictures, request, offer_service_pb2.RequestPicturesResponse)
+        return response.job_id
 
     async def look_again(self, urls: Sequence[str]) -> None:
         """Have the failed pictures of 1 to 1000 URLs tried again, whether they are due or not."""
