@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
+from tools.mutation_list.paths import OFFERS, OFFERS_TESTS, PICTURES, PICTURES_TESTS
 
 _MECHANISM: Final = "Backups of pictures"
 _RESTORE: Final = f"{PICTURES}/app/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
 _PARTS: Final = f"{PICTURES_TESTS}/integration/test_backup_parts.py"
+_GAPS: Final = f"{PICTURES_TESTS}/integration/test_event_gaps.py"
 _FILES: Final = f"{PICTURES_TESTS}/unit/test_backup_files.py"
 
 MUTATIONS: Final = (
@@ -22,6 +23,48 @@ MUTATIONS: Final = (
         before="backups.set_stands(tx, places.exact, places.least)",
         after="backups.set_stands(tx, (), places.least)",
         tests=(f"{_TESTS}::test_a_restored_state_equals_an_undisturbed_one",),
+    ),
+    Mutation(
+        "lost-events-not-requested-again",
+        _MECHANISM,
+        "After a restore without all events, pictures that offers show and that nobody knows stay unknown.",
+        _RESTORE,
+        before="            if not places.is_whole:\n                await self.on_events_lost",
+        after="            if places.is_whole:\n                await self.on_events_lost",
+        tests=(
+            f"{_PARTS}::test_what_no_event_brings_again_is_in_the_backup",
+            f"{_GAPS}::test_offers_requests_again_after_a_restore_without_all_events",
+        ),
+    ),
+    Mutation(
+        "gap-closed-before-offers-has-the-request",
+        _MECHANISM,
+        "A gap is closed although the call to offers failed.",
+        f"{PICTURES}/app/close_event_gaps.py",
+        before='        job_id = await self.offers.request_pictures(f"pictures-{newest}")\n',
+        after="""        async with self.database.transaction() as tx:
+            await event_gaps.close_through(tx, newest)
+        job_id = await self.offers.request_pictures(f"pictures-{newest}")
+""",
+        tests=(f"{_GAPS}::test_a_lost_response_is_requested_again_under_the_same_id",),
+    ),
+    Mutation(
+        "later-gap-closed-by-an-earlier-request",
+        _MECHANISM,
+        "A gap that opens while offers is called is closed by that call.",
+        f"{PICTURES}/store/event_gaps.sql",
+        before="WHERE closed_at IS NULL AND gap_id <= %(gap_id)s",
+        after="WHERE closed_at IS NULL OR gap_id <= %(gap_id)s",
+        tests=(f"{_GAPS}::test_a_gap_that_opens_during_the_call_stays_open",),
+    ),
+    Mutation(
+        "deleted-picture-requested-again",
+        _MECHANISM,
+        "A picture that somebody has deleted comes back when all are requested again.",
+        f"{OFFERS}/domain/pictures.py",
+        before=" if it.failure.code != DELETED]",
+        after="]",
+        tests=(f"{OFFERS_TESTS}/test_request_pictures.py::test_all_are_requested_again_whatever_is_known_of_them",),
     ),
     Mutation(
         "restored-unchecked",
