@@ -90,6 +90,15 @@ MUTATIONS: Final = (
         tests=(f"{_CATCH_UP_TESTS}::test_each_offer_from_before_is_requested_once",),
     ),
     Mutation(
+        "lost-results-not-requested-again",
+        _MECHANISM,
+        "Results of pictures that Kafka removed before offers read them are skipped, and nobody requests them again.",
+        f"{OFFERS}/bootstrap.py",
+        before="with_effect=request_again if settings.pictures else None",
+        after="with_effect=None",
+        tests=(f"{OFFERS_TESTS}/test_service.py::test_a_load_goes_through_while_the_receiver_is_away",),
+    ),
+    Mutation(
         "removed-offers-request-pictures",
         _MECHANISM,
         "Pictures of offers that are removed are downloaded.",

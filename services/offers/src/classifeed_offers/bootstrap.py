@@ -149,14 +149,14 @@ def build(settings: OffersSettings) -> ServiceRunner:
         max_records=settings.poll_batches,
     )
 
-    judged = NotifyingPositions(database, outbox.wake, pusher.wake)
+    outcome_positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     outcomes = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=OUTCOMES_GROUP,
         topics=[MODERATION_OUTCOMES],
-        positions=judged,
+        positions=outcome_positions,
         handle=OutcomeHandler(outbox).handle,
-        on_log_lost=judged.skip_lost,  # texts that wait are requested again
+        on_log_lost=outcome_positions.skip_lost,  # texts that wait are requested again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
     )

@@ -87,7 +87,8 @@ class OffersSettings(ServiceJobSettings):
     picture_catch_up_rate: float = Field(
         default=50,
         gt=0,
-        description="Offers of a namespace from before pictures whose pictures are requested a second, at most.",
+        description="Offers of a namespace whose pictures a pass requests a second, at most: of those from before "
+        "pictures, and of all once events of pictures were lost.",
     )
     picture_base_url: str = Field(
         default="",

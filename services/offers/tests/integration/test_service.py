@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import grpc
+import psycopg
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from classifeed.offers.v1.offer_pb2 import (
     OFFER_PICTURE_STATE_AWAITED,
@@ -23,8 +26,9 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS, declared
 from classifeed_offers.domain.offers import hash_of
+from classifeed_offers.jobs.request_pictures import TASK
 
 from ..conftest import Load, Records
 
@@ -43,6 +47,25 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "classifeed_offers", *arguments]
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+async def lose_results(kafka: EmbeddedKafka, dsn: str) -> None:
+    """Have the positions stand at results of pictures that Kafka has removed."""
+    ends = [TopicPartition(PICTURES_RESULTS, at, -1) for at in range(declared(PICTURES_RESULTS).partitions)]
+    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
+    for removed in admin.delete_records(ends).values():
+        await asyncio.to_thread(removed.result, 30)
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        query = "UPDATE offers.consumer_offsets SET next = 0 WHERE topic = %s AND next > 0"
+        assert (await connection.execute(query, [PICTURES_RESULTS])).rowcount
+
+
+async def count_jobs_again(dsn: str) -> int:
+    """Return how many jobs request the pictures of all offers again."""
+    async with await psycopg.AsyncConnection.connect(dsn) as connection:
+        query = 'SELECT count(*) FROM offers.dl_jobs WHERE task = %s AND args @> \'{"again": true, "seller_id": ""}\''
+        [count] = await (await connection.execute(query, [TASK])).fetchone() or [0]
+    return int(count)
 
 
 @pytest.mark.kafka
@@ -101,6 +124,10 @@ async def test_a_load_goes_through_while_the_receiver_is_away(
                 exported = [part async for part in stub.ExportPictureUrls(ExportPictureUrlsRequest())]
                 assert [url for part in exported for url in part.urls.urls] == [picture.url]
                 assert exported[-1].end.count == 1
+            await lose_results(kafka, database_dsn)
+            await producer.send([message_of(PICTURES_RESULTS, b"service-test", results)])
+            while not await count_jobs_again(database_dsn):
+                await asyncio.sleep(0.05)
             assert (offer.status, offer.published_version) == (OFFER_STATUS_ACTIVE, 0)
             process.terminate()
             assert await process.wait() == 0

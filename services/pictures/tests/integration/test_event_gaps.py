@@ -176,4 +176,4 @@ def remove_events(service: Service) -> None:
     admin = AdminClient({"bootstrap.servers": service.settings.kafka_bootstrap})
     ends = [TopicPartition(PICTURES_EVENTS, at, -1) for at in range(declared(PICTURES_EVENTS).partitions)]
     for removed in admin.delete_records(ends).values():
-        removed.result()
+        removed.result(30)
