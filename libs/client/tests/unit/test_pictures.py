@@ -17,7 +17,7 @@ from classifeed.pictures.v1.picture_service_pb2_grpc import (
     PictureServiceServicer,
     add_PictureServiceServicer_to_server,
 )
-from classifeed_client import PictureClient, Refused, aio
+from classifeed_client import PICTURE_SERVICES, PictureClient, Refused, aio
 
 MIB = 1 << 20
 
@@ -120,7 +120,7 @@ async def service() -> AsyncIterator[tuple[PictureService, str]]:
 
 @pytest_asyncio.fixture(params=[PictureClient, aio.PictureClient])
 async def calls(request: pytest.FixtureRequest, service: tuple[PictureService, str]) -> AsyncIterator[Calls]:
-    made = Calls(request.param({"pictures": service[1]}, lambda: "t", timeout_s=20))
+    made = Calls(request.param(dict.fromkeys(PICTURE_SERVICES, service[1]), lambda: "t", timeout_s=20))
     yield made
     await made.close()
 
@@ -188,7 +188,7 @@ async def test_backups_are_listed_and_restored(calls: Calls) -> None:
 
 async def test_similar_pictures_are_listed_over_all_pages(service: tuple[PictureService, str]) -> None:
     request = picture_service_pb2.ListSimilarRequest(url="known/1", urls=["a"], max_distance=0)
-    addresses = {"pictures": service[1]}
+    addresses = dict.fromkeys(PICTURE_SERVICES, service[1])
     async with aio.PictureClient(addresses, lambda: "t", timeout_s=20) as client:
         assert [each.url async for each in client.iter_similar(request)] == ["copy/0", "copy/1"]
         assert [each.page_token for each in service[0].requests] == ["", "1"]

@@ -71,6 +71,7 @@ APPLYING = {
     "list_batches": RUN,
 }
 MAKING = {"make_changes": RUN | {"limit": 1000}}
+SLICE = {"seller_id": "seller1", "namespace": "default", "limit": 500}
 HOT: dict[str, Query] = {
     "lock_end": (sweeping.SQL, RUN),
     "plan_slices": (sweeping.SQL, RUN | {"slice_size": 1000}),
@@ -121,8 +122,8 @@ HOT: dict[str, Query] = {
     "count_unanswered": (judging.SQL, {}),
     "find_awaited": (picturing.SQL, {"wait_s": 7200, "limit": 100}),
     "count_awaited": (picturing.SQL, {}),
-    "next_offers": (picturing.SQL, {"seller_id": "seller1", "namespace": "default", "after": "id1", "limit": 500}),
-    "next_namespaces": (picturing.SQL, {"seller_id": "seller1", "namespace": "default", "limit": 500}),
+    "next_offers": (picturing.SQL, SLICE | {"after": "id1", "again": True}),
+    "next_namespaces": (picturing.SQL, SLICE | {"only_seller": None}),
     "next_pictures": (reading.SQL, {"after": 20_000, "limit": 1000}),
 }
 
