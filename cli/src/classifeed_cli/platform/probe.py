@@ -12,7 +12,8 @@ _LIMIT_BYTES = 4 * 1024 * 1024
 async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int, bytes] | None:
     """Status and body of `http://address/path`; None when nobody answers in time."""
     try:
-        return await asyncio.wait_for(_get(address, path), timeout_s)
+        async with asyncio.timeout(timeout_s):
+            return await _get(address, path)
     except (TimeoutError, OSError, ValueError, IndexError):
         return None
 

@@ -94,7 +94,8 @@ class Supervised:
         if process is not None and process.poll() is None:
             process.send_signal(self._stop_signal)
             try:
-                await asyncio.wait_for(ended(process), self._stop_timeout_s)
+                async with asyncio.timeout(self._stop_timeout_s):
+                    await ended(process)
             except TimeoutError:
                 process.kill()
                 await ended(process)
@@ -148,7 +149,8 @@ class Supervised:
             self._on_change()
             pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _STEADY_S else min(pause_s * 2, _LONGEST_PAUSE_S)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._stopping.wait(), pause_s)
+                async with asyncio.timeout(pause_s):
+                    await self._stopping.wait()
             if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
                 self.restarts += 1
                 self._start_once()

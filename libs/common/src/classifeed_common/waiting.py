@@ -11,9 +11,13 @@ T = TypeVar("T")
 
 
 async def wait_for_event(event: asyncio.Event, limit_s: float) -> None:
-    """Return once the event is set, or after `limit_s` seconds."""
+    """Return once the event is set, or after `limit_s` seconds.
+
+    Not by `asyncio.wait_for`: before Python 3.12 it returns as if nothing was, if the task is cancelled as it ends.
+    """
     with suppress(TimeoutError):
-        await asyncio.wait_for(event.wait(), limit_s)
+        async with asyncio.timeout(limit_s):
+            await event.wait()
 
 
 async def gather_within(limit_s: float, *awaitables: Awaitable[T]) -> list[T]:

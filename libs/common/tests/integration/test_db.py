@@ -94,6 +94,32 @@ def test_a_schema_is_a_plain_name() -> None:
         Database("", schema="a; DROP TABLE x", application_name="test")
 
 
+async def test_a_cancellation_counts_though_a_connection_comes_at_the_same_time(database_dsn: str) -> None:
+    """What psycopg_pool waits with forgets it before Python 3.12: the task that was cancelled would go on for ever."""
+    database = Database(database_dsn, schema="test", application_name="test", min_size=1, max_size=1)
+    await database.open()
+
+    async def wait() -> None:
+        async with database.connection() as connection:
+            await connection.execute("SELECT 1")
+
+    cancelled = 0
+    for steps in range(30):
+        async with database.connection():
+            task = asyncio.create_task(wait())
+            await asyncio.sleep(0.001)
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        if task.cancel():
+            await asyncio.wait([task])
+            assert task.cancelled(), f"not {steps} steps after the connection was free"
+            cancelled += 1
+        async with asyncio.timeout(10):
+            await wait()  # the connection was given back
+    assert cancelled > 3
+    await database.close()
+
+
 async def test_a_pooled_connection_is_replaced_at_its_age(database_dsn: str) -> None:
     database = Database(database_dsn, schema="public", application_name="aging", max_size=1, recycle_s=0.05)
     await database.open()

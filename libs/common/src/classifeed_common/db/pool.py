@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from psycopg_pool import AsyncConnectionPool
@@ -14,6 +15,21 @@ _LONGEST_PAUSE_S: Final = 2.0
 
 class Pool(AsyncConnectionPool[WatchedConnection]):
     """Connects again every 2 s at the latest: psycopg's own pauses double up to minutes, in which nobody is served."""
+
+    async def getconn(self, timeout: float | None = None) -> WatchedConnection:
+        """Return a connection; see psycopg_pool.
+
+        Raises:
+            asyncio.CancelledError: the task was cancelled meanwhile. psycopg_pool waits by `asyncio.wait_for`, which
+                before Python 3.12 forgets that if a connection comes at the same time: the task would go on for ever.
+        """
+        task = asyncio.current_task()
+        before = task.cancelling() if task is not None else 0
+        connection = await super().getconn(timeout)
+        if task is not None and task.cancelling() > before:
+            await self.putconn(connection)
+            raise asyncio.CancelledError
+        return connection
 
     async def schedule_task(self, task: MaintenanceTask, delay: float) -> None:
         """Run a task later; see psycopg_pool."""

@@ -108,7 +108,8 @@ class JobMethods:
             if job.status in TERMINAL:
                 return
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._draining.wait(), _WATCH_PERIOD_S)
+                async with asyncio.timeout(_WATCH_PERIOD_S):
+                    await self._draining.wait()
                 raise Unavailable("DRAINING", "The service is stopping; the job continues. Watch it again.")
 
     async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
