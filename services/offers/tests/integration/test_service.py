@@ -37,6 +37,7 @@ from ..conftest import Load, Records
 def environment(tmp_path: Path) -> dict[str, str]:
     return {
         "PATH": os.environ["PATH"],
+        "PYTHONPATH": os.environ.get("PYTHONPATH", ""),  # of a copy of the tree, where one is tested
         "CLASSIFEED_OFFERS_RUN_FILE": str(tmp_path / "run.json"),
         "CLASSIFEED_OFFERS_KAFKA_BOOTSTRAP": "127.0.0.1:1",
         "CLASSIFEED_OFFERS_RECEIVER_ADDRESS": "127.0.0.1:1",
@@ -126,8 +127,9 @@ async def test_a_load_goes_through_while_the_receiver_is_away(
                 assert exported[-1].end.count == 1
             await lose_results(kafka, database_dsn)
             await producer.send([message_of(PICTURES_RESULTS, b"service-test", results)])
-            while not await count_jobs_again(database_dsn):
-                await asyncio.sleep(0.05)
+            async with asyncio.timeout(60):
+                while not await count_jobs_again(database_dsn):
+                    await asyncio.sleep(0.05)
             assert (offer.status, offer.published_version) == (OFFER_STATUS_ACTIVE, 0)
             process.terminate()
             assert await process.wait() == 0
