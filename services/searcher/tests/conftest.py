@@ -13,8 +13,6 @@ from typing import Any
 
 import grpc
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
@@ -26,6 +24,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, Topic, dlq
 from classifeed_common.lease import Leases
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.topics import forget_records
 from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.topics import index_documents
@@ -293,11 +292,7 @@ def forget_topic(kafka: EmbeddedKafka, topic: str) -> Callable[[], Awaitable[Non
     """Remove what the topic holds, as its retention does after a week."""
 
     async def forget() -> None:
-        ends = await Cluster(kafka.bootstrap, client_id="test").ends([(topic, at) for at in range(SHARDS)])
-        admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-        removed = admin.delete_records([TopicPartition(topic, at, end) for (_, at), end in ends.items() if end])
-        for future in removed.values():
-            await asyncio.to_thread(future.result)
+        await forget_records(kafka.bootstrap, topic)
 
     return forget
 

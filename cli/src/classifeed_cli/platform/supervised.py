@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 import subprocess
 import time
@@ -11,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from classifeed_common.embedded.process import ProcessIdentity, ServerError
+from classifeed_common.waiting import wait_for_event
 
 _POLL_S = 0.1
 _FIRST_PAUSE_S = 0.2
@@ -148,9 +148,7 @@ class Supervised:
                 return
             self._on_change()
             pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _STEADY_S else min(pause_s * 2, _LONGEST_PAUSE_S)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
-                    await self._stopping.wait()
+            await wait_for_event(self._stopping, pause_s)
             if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
                 self.restarts += 1
                 self._start_once()

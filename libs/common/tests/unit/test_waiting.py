@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 import pytest
 
@@ -15,12 +17,12 @@ async def by_wait_for(event: asyncio.Event, limit_s: float) -> None:
     await asyncio.wait_for(event.wait(), limit_s)
 
 
-async def count_lost(wait: object) -> int:
+async def count_lost(wait: Callable[[asyncio.Event, float], Coroutine[Any, Any, None]]) -> int:
     """Cancel a wait 0 to 5 steps after its event is set; return how many of these cancellations had no effect."""
     lost = 0
     for steps in range(6):
         event = asyncio.Event()
-        task = asyncio.create_task(wait(event, 60.0))  # type: ignore[operator]
+        task = asyncio.create_task(wait(event, 60.0))
         await asyncio.sleep(0.001)
         event.set()
         for _ in range(steps):

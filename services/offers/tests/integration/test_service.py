@@ -12,8 +12,6 @@ from pathlib import Path
 import grpc
 import psycopg
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from classifeed.offers.v1.offer_pb2 import (
     OFFER_PICTURE_STATE_AWAITED,
@@ -26,7 +24,8 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, message_of
-from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS, declared
+from classifeed_common.testing.topics import forget_records
+from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, PICTURES_RESULTS
 from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.jobs.request_pictures import TASK
 
@@ -52,10 +51,7 @@ def run(environment: dict[str, str], *arguments: str) -> subprocess.CompletedPro
 
 async def lose_results(kafka: EmbeddedKafka, dsn: str) -> None:
     """Have the positions stand at results of pictures that Kafka has removed."""
-    ends = [TopicPartition(PICTURES_RESULTS, at, -1) for at in range(declared(PICTURES_RESULTS).partitions)]
-    admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
-    for removed in admin.delete_records(ends).values():
-        await asyncio.to_thread(removed.result, 30)
+    await forget_records(kafka.bootstrap, PICTURES_RESULTS)
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
         query = "UPDATE offers.consumer_offsets SET next = 0 WHERE topic = %s AND next > 0"
         assert (await connection.execute(query, [PICTURES_RESULTS])).rowcount

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
 import pytest
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from classifeed.jobs.v1.job_pb2 import JOB_STATUS_SUCCEEDED
 from classifeed.offers.v1.offer_service_pb2 import RequestPicturesRequest, RequestPicturesResponse
@@ -18,7 +15,8 @@ from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.recovery import until
-from classifeed_domain.topics import PICTURES_EVENTS, declared
+from classifeed_common.testing.topics import forget_records
+from classifeed_domain.topics import PICTURES_EVENTS
 from classifeed_pictures.app.close_event_gaps import EventGapCloser
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.store import event_gaps
@@ -145,7 +143,7 @@ async def test_offers_requests_again_after_a_restore_without_all_events(
 
     await service.request([host.put(f"/{number}.jpg", jpeg(number)) for number in range(2, 40)], prefix="later")
     await service.results(38)
-    await asyncio.to_thread(remove_events, service)
+    await forget_records(service.settings.kafka_bootstrap, PICTURES_EVENTS)
     await destroy(service)
     assert (await restore(service, name)).status == JOB_STATUS_SUCCEEDED
     await until(lambda: is_closed(service, f"the backup {name}%"))
@@ -158,7 +156,7 @@ async def test_offers_requests_again_after_records_that_a_consumer_could_not_rea
     await service.request([host.put("/1.jpg", jpeg(1))])
     await service.results(1)
     # The positions of an older database: what they stand at is not there any more.
-    await asyncio.to_thread(remove_events, service)
+    await forget_records(service.settings.kafka_bootstrap, PICTURES_EVENTS)
     query = """UPDATE consumer_offsets SET next = 0 WHERE topic = %s AND next > 0 RETURNING 1"""
     assert await service.rows(query, PICTURES_EVENTS)
     await service.request([host.put(f"/{number}.jpg", jpeg(number)) for number in range(2, 40)], prefix="later")
@@ -169,11 +167,3 @@ async def test_offers_requests_again_after_records_that_a_consumer_could_not_rea
 async def is_closed(service: Service, cause: str) -> bool:
     query = "SELECT 1 FROM event_gaps WHERE cause LIKE %s AND closed_at IS NOT NULL"
     return bool(await service.rows(query, cause))
-
-
-def remove_events(service: Service) -> None:
-    """Have Kafka remove all events there are."""
-    admin = AdminClient({"bootstrap.servers": service.settings.kafka_bootstrap})
-    ends = [TopicPartition(PICTURES_EVENTS, at, -1) for at in range(declared(PICTURES_EVENTS).partitions)]
-    for removed in admin.delete_records(ends).values():
-        removed.result(30)

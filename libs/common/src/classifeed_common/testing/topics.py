@@ -4,11 +4,14 @@ those that a service always has, read behind what earlier tests have sent.
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Protocol
 
 import pytest
+from confluent_kafka import OFFSET_END, TopicPartition
+from confluent_kafka.admin import AdminClient
 
 from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
@@ -65,3 +68,12 @@ async def begin_at_ends(database: Database, bootstrap: str, group: str, topic: s
     ends = await cluster.ends([(topic, partition) for partition in range(state.partitions)])
     positions = {GroupPartition(group, *part): Position(state.topic_id, end) for part, end in ends.items()}
     await TablePositions(database).begin(positions)
+
+
+async def forget_records(bootstrap: str, topic: str) -> None:
+    """Remove all that a topic holds, as its retention does; what comes then has the next offsets."""
+    partitions = (await Cluster(bootstrap, client_id="forget-records").topics([topic]))[topic].partitions
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    removed = admin.delete_records([TopicPartition(topic, at, OFFSET_END) for at in range(partitions)])
+    for each in removed.values():
+        await asyncio.to_thread(each.result, 60)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
@@ -27,6 +26,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_common.http.api.checking import checked, refusal
+from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import (
     DEFAULT_PAGE,
@@ -107,9 +107,8 @@ class JobMethods:
                 yield message
             if job.status in TERMINAL:
                 return
-            with suppress(TimeoutError):
-                async with asyncio.timeout(_WATCH_PERIOD_S):
-                    await self._draining.wait()
+            await wait_for_event(self._draining, _WATCH_PERIOD_S)
+            if self._draining.is_set():
                 raise Unavailable("DRAINING", "The service is stopping; the job continues. Watch it again.")
 
     async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
