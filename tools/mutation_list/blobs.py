@@ -50,6 +50,15 @@ MUTATIONS: Final = (
         tests=(f"{_MANY_REFS}::test_transactions_from_opposite_ends_do_not_deadlock",),
     ),
     Mutation(
+        "references-removed-without-their-lock",
+        "Blob references",
+        "A removal also takes what another transaction made known meanwhile, and locks its file out of order.",
+        f"{COMMON}/blobs/refs.py",
+        before="if pair[0] in locked]",
+        after="if locked or pair]",
+        tests=(f"{_MANY_REFS}::test_a_file_made_known_while_a_removal_waits_is_left_to_its_maker",),
+    ),
+    Mutation(
         "piece-without-its-hash",
         "Blob references",
         "A piece of a file whose bytes have changed is taken for what was put.",

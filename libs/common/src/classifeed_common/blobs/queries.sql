@@ -28,8 +28,9 @@ SELECT found.sha256, wanted.ref
  CROSS JOIN LATERAL (SELECT sha256 FROM blob_refs WHERE blob_refs.ref = wanted.ref OFFSET 0) AS found
 
 -- name: lock_blobs
--- Locked before the references change and in one order, as an addition does: so no two of them deadlock.
-SELECT
+-- Locked before the references change and in one order, as an addition does: so no two of them deadlock. Returns those
+-- that are there.
+SELECT wanted.sha256
   FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256 ORDER BY sha256) AS wanted
  CROSS JOIN LATERAL (
        SELECT FROM blobs WHERE blobs.sha256 = wanted.sha256 LIMIT 1 FOR NO KEY UPDATE

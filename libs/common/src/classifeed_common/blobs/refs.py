@@ -52,10 +52,17 @@ class BlobRefs:
         await self.drop_many(tx, await cursor.fetchall())
 
     async def drop_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> None:
-        """Note of each pair (hash, reference) that the reference does not need the file any more; as `add_many`."""
-        if pairs:
-            await tx.execute(SQL["lock_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
-            await tx.execute(SQL["remove_refs"], _columns(pairs))
+        """Note of each pair (hash, reference) that the reference does not need the file any more; as `add_many`.
+
+        A file that another transaction makes known meanwhile is left alone: its row could not be locked in order.
+        """
+        if not pairs:
+            return
+        cursor = await tx.execute(SQL["lock_blobs"], {"sha256s": [sha256 for sha256, _ in pairs]})
+        locked = {sha256 for (sha256,) in await cursor.fetchall()}
+        known = [pair for pair in pairs if pair[0] in locked]
+        if known:
+            await tx.execute(SQL["remove_refs"], _columns(known))
 
     async def list_needed(self, tx: Tx, *, after: str, limit: int) -> list[str]:
         """Return hashes of files that somebody needs, in their order from the one after `after` on. No effect."""

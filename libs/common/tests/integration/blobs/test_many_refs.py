@@ -99,10 +99,35 @@ async def interleave(db: Database, one: Change, other: Change) -> None:
         first = asyncio.create_task(change(one, [FIRST, MIDDLE, LAST], "one"))
         assert await comes_to_wait(first, db, behind=holder)
         second = asyncio.create_task(change(other, [LAST, MIDDLE, FIRST], "other"))
-        async with asyncio.timeout(60):
-            while await count_waiting(db) < 2:
-                await asyncio.sleep(0.01)
+        await some_wait(db, 2)
     await asyncio.gather(first, second)
+
+
+async def test_a_file_made_known_while_a_removal_waits_is_left_to_its_maker(tables: Database) -> None:
+    """The removal has not locked its row, and would lock it out of order: a deadlock with whoever came in between."""
+    async with tables.transaction() as tx:
+        await REFS.add_many(tx, [(MIDDLE, "one"), (LAST, "one")])
+
+    async def change(how: Change, hashes: list[str], ref: str) -> None:
+        async with tables.transaction() as tx:
+            await how(tx, hashes, ref)
+
+    async with tables.transaction() as holder:
+        await REFS.add(holder, LAST, "holder")
+        removal = asyncio.create_task(change(drop_many, [FIRST, MIDDLE, LAST], "one"))
+        assert await comes_to_wait(removal, tables, behind=holder)
+        await change(add_many, [FIRST], "one")
+        addition = asyncio.create_task(change(add_many, [FIRST, MIDDLE], "other"))
+        await some_wait(tables, 2)
+    await asyncio.gather(removal, addition)
+    assert await counts(tables) == {FIRST: 2, MIDDLE: 1, LAST: 1}
+    assert await pairs_of(tables) == {(FIRST, "one"), (FIRST, "other"), (MIDDLE, "other"), (LAST, "holder")}
+
+
+async def some_wait(db: Database, count: int) -> None:
+    async with asyncio.timeout(60):
+        while await count_waiting(db) < count:
+            await asyncio.sleep(0.01)
 
 
 async def count_waiting(db: Database) -> int:
