@@ -24,6 +24,7 @@ class Library:
     def __init__(self) -> None:
         self.clients: WeakSet[Any] = WeakSet()
         self.faults = 0
+        self.codes = [KafkaError.LEADER_NOT_AVAILABLE]
         library = self
 
         class Client:
@@ -36,7 +37,8 @@ class Library:
                 for place, future in futures.items():
                     if place.topic == "moving" and library.faults:
                         library.faults -= 1
-                        future.set_exception(KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE)))
+                        code = library.codes[place.partition % len(library.codes)]
+                        future.set_exception(KafkaException(KafkaError(code)))
                     elif place.topic == "moving":
                         future.set_result(SimpleNamespace(offset=7))
                     else:
@@ -76,3 +78,18 @@ async def test_no_response_at_all_is_a_fault(library: Library, monkeypatch: pyte
     with pytest.raises(Unavailable, match="no response within"):
         await asyncio.wait_for(cluster.ends([("slow", 0)]), 10)
     assert await cluster.ends([("moving", 0)]) == {("moving", 0): 7}
+
+
+async def test_partitions_whose_leaders_are_not_known_yet_are_waited_for(library: Library) -> None:
+    """Brokers give these codes side by side for the partitions of a topic that was created a moment ago."""
+    library.codes = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.UNKNOWN_LEADER_EPOCH]
+    library.faults = 4
+    places = [("moving", 0), ("moving", 1)]
+    assert await Cluster("127.0.0.1:1", client_id="test").ends(places) == dict.fromkeys(places, 7)
+
+
+async def test_a_fault_that_stays_is_the_one_that_is_named(library: Library) -> None:
+    library.codes = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.TOPIC_AUTHORIZATION_FAILED]
+    library.faults = 2
+    with pytest.raises(Unavailable, match="authorization failed"):
+        await Cluster("127.0.0.1:1", client_id="test").ends([("moving", 0), ("moving", 1)])

@@ -29,6 +29,7 @@ _LEADERS_PAUSE_S: Final = 0.1
 _LEADER_MOVED: Final = frozenset(
     {
         KafkaError.FENCED_LEADER_EPOCH,
+        KafkaError.UNKNOWN_LEADER_EPOCH,  # a topic that was created a moment ago
         KafkaError.NOT_LEADER_FOR_PARTITION,
         KafkaError.LEADER_NOT_AVAILABLE,
         KafkaError._NOENT,  # "no leaders found", just after a start
@@ -194,8 +195,9 @@ class Cluster:
             faults = [result for result in results.values() if isinstance(result, KafkaException)]
             if not faults:
                 return {(place.topic, place.partition): result.offset for place, result in results.items()}
-            if time.monotonic() > deadline or not all(fault.args[0].code() in _LEADER_MOVED for fault in faults):
-                raise self._unavailable(faults[0])
+            final = [fault for fault in faults if fault.args[0].code() not in _LEADER_MOVED]
+            if final or time.monotonic() > deadline:
+                raise self._unavailable([*final, *faults][0])
             # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
             self._renew()
             await asyncio.sleep(_LEADERS_PAUSE_S)
