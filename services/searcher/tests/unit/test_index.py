@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tantivy
 
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
+from classifeed.documents.v1.document_pb2 import Value
+from classifeed.search.v1.search_service_pb2 import Filter, Range, SearchRequest, Terms
 from classifeed_domain.document_bodies import BodyCodec, native_value
+from classifeed_searcher.app import search_documents
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
@@ -296,6 +301,36 @@ def test_a_field_that_came_later_stays_in_the_body(index: TantivyIndex) -> None:
     assert json.loads(index.show(hit, is_body=True).body)["colour"] == "white"
 
 
+def test_a_beginning_finds_all_words_that_begin_so_however_many_there_are(tmp_path: Path) -> None:
+    """The engine's own query for a phrase with a beginning looks at 50 of them."""
+    index = TantivyIndex(tmp_path / "1", schema())
+    words = ["".join(letters) for letters in itertools.product("бвк", repeat=5)]
+    for number, word in enumerate(words):
+        index.apply(document(f"A-{number}", f"к-фо{word} к{word}", 100))
+    index.commit()
+
+    def count(text: str) -> int:
+        return index.count(parse_query(text, frozenset(index.fields)), [])
+
+    for beginning, expected in (("", 243), ("б", 81), ("бв", 27), ("бвкбв", 1), ("бвкбвк", 0)):
+        assert count(f"title:к-фо{beginning}*") == expected
+        assert count(f"title:фо{beginning}*") == expected
+    index.close()
+
+
+def test_a_phrase_with_too_short_a_beginning_is_explained(tmp_path: Path) -> None:
+    index = TantivyIndex(tmp_path / "1", schema())
+    words = ("".join(letters) for letters in itertools.product("бвгджз", repeat=7))
+    index.apply(document("A-1", "к-фо " + " ".join(itertools.islice(words, 20_000)), 100))
+    index.commit()
+    with pytest.raises(QueryError, match="write more of that word") as caught:
+        find(index, "title:к-б*")
+    assert caught.value.position == 0
+    assert find(index, "title:к-ф*") == ["A-1"]
+    assert find(index, "title:б*") == ["A-1"]
+    index.close()
+
+
 @FORMS
 def test_wrong_type_is_refused_and_the_writer_lives(
     index: TantivyIndex, form: Callable[[index_document_pb2.IndexDocument], index_document_pb2.IndexDocument]
@@ -386,3 +421,22 @@ def test_postings_are_the_entries_of_all_words_where_words_alone_decide(tmp_path
     for unbounded in ("", "див*", "price:[1 TO 2]", "диван -серый", "диван price:[1 TO 2]", "vendor:HP"):
         assert postings(unbounded) is None, unbounded
     index.close()
+
+
+def test_what_is_searched_in_the_event_loop_is_short(index: TantivyIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shortness(text: str = "title:диван", **request: Any) -> bool:
+        node = parse_query(text, frozenset(index.fields))
+        return search_documents.is_short(index, SearchRequest(client="offers", **request), node)
+
+    hp, nord = Value(string_value="HP"), Value(string_value="Nord")
+    one_vendor = Filter(field="vendor", terms=Terms(values=[hp]))
+    assert shortness()
+    assert shortness(filters=[one_vendor, one_vendor], page_size=50)
+    assert not shortness(page_size=51)
+    assert not shortness("title:див*")
+    assert not shortness(conditions=["vendor:HP"])
+    assert not shortness(filters=[Filter(field="vendor", terms=Terms(values=[hp, nord]))])
+    assert not shortness(filters=[one_vendor, Filter(field="price", range=Range(to=Value(double_value=9)))])
+    monkeypatch.setattr(search_documents, "_SHORT_POSTINGS", 1)
+    assert shortness()
+    assert not shortness("title:диван OR title:кожаный OR title:угловой")

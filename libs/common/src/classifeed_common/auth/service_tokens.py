@@ -57,6 +57,8 @@ class KeyStore:
 
     def __init__(self, directory: Path, *, now: Callable[[], float] = time.time) -> None:
         self._directory = directory
+        self._jwks_path = directory / JWKS_FILE
+        self._records_path = directory / RECORDS_FILE
         self._now = now
         self._signers: dict[str, _Signer] = {}
         self._issued: dict[tuple[str, str | tuple[str, ...], float], tuple[str, float, str]] = {}
@@ -189,14 +191,14 @@ class KeyStore:
         return signer
 
     def _reload_records(self) -> None:
-        stamp = _stamp_or_none(self._directory / RECORDS_FILE)
+        stamp = _stamp_or_none(self._records_path)
         if stamp != self._records_stamp:
             records = list_team_tokens(self._directory)
             self._revoked = frozenset(record.token_id for record in records if record.revoked_at is not None)
             self._records_stamp = stamp
 
     def _reload_public_keys(self) -> None:
-        stamp = _stamp_or_none(self._directory / JWKS_FILE)
+        stamp = _stamp_or_none(self._jwks_path)
         if stamp == self._jwks_stamp:
             return
         keys = read_public_keys(self._directory)

@@ -55,7 +55,7 @@ class SearchDocuments:
             return search_service_pb2.SearchResponse()
         index = generation.index
         offset = _offset_of(request)
-        limit = request.page_size or _DEFAULT_PAGE
+        limit = _limit_of(request)
         filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
         filters += [_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
         sort_field = _sort_field(index, request.sort.field)
@@ -70,8 +70,7 @@ class SearchDocuments:
                 offset=offset,
                 limit=limit,
             )
-            is_short = limit <= _SHORT_PAGE and not filters and _is_short(index, node)
-            found = search() if is_short else await asyncio.to_thread(search)
+            found = search() if is_short(index, request, node) else await asyncio.to_thread(search)
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
         hits = [index.show(hit, is_body=request.bodies) for hit in found.hits]
@@ -110,9 +109,23 @@ class SearchDocuments:
             await asyncio.sleep(_POLL_S)
 
 
-def _is_short(index: TantivyIndex, node: Node) -> bool:
+def is_short(index: TantivyIndex, request: search_service_pb2.SearchRequest, node: Node) -> bool:
+    """Return whether a search takes a millisecond at most, however many documents there are.
+
+    A filter of one term is only looked into at what the words have; others read what they filter by.
+    """
+    if _limit_of(request) > _SHORT_PAGE or request.conditions or not all(map(_is_one_term, request.filters)):
+        return False
     postings = index.postings(node)
     return postings is not None and postings <= _SHORT_POSTINGS
+
+
+def _is_one_term(each: search_service_pb2.Filter) -> bool:
+    return each.WhichOneof("condition") == "terms" and len(each.terms.values) == 1
+
+
+def _limit_of(request: search_service_pb2.SearchRequest) -> int:
+    return request.page_size or _DEFAULT_PAGE
 
 
 def _condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:
@@ -124,9 +137,10 @@ def _condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:
 
 def _unreadable(field: str, text: str, error: QueryError) -> InvalidArgument:
     what = "query" if field == "query" else f"condition {text!r}"
+    where = f" at character {error.position}" if error.position else ""
     return InvalidArgument(
         "QUERY_INVALID",
-        f"The {what} cannot be read at character {error.position}: {error}.",
+        f"The {what} cannot be read{where}: {error}.",
         metadata={"position": str(error.position)},
         violations=[FieldViolation(field, str(error))],
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from classifeed.documents.v1 import document_pb2, schema_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_domain.document_digest import Digest
 from classifeed_domain.document_shards import SHARDS
-from classifeed_searcher.domain.query import Everything, Node
+from classifeed_searcher.domain.query import Everything, Node, QueryError
 from classifeed_searcher.engine.analysis import build_analyzers
 from classifeed_searcher.engine.documents import DocumentComposer, SourceDocument
 from classifeed_searcher.engine.fields import (
@@ -184,15 +185,16 @@ class TantivyIndex:
         """Return a page of hits.
 
         Raises:
-            QueryError: the query asks a field for what it does not have.
+            QueryError: the query asks a field for what it does not have, or for too much.
         """
         query = self._query(node, filters)
         searcher = self._index.searcher()
-        if sort_field:
-            order = tantivy.Order.Desc if descending else tantivy.Order.Asc
-            result = searcher.search(query, limit, order_by_field=sort_field, offset=offset, order=order)
-        else:
-            result = searcher.search(query, limit, offset=offset)
+        with _explained():
+            if sort_field:
+                order = tantivy.Order.Desc if descending else tantivy.Order.Asc
+                result = searcher.search(query, limit, order_by_field=sort_field, offset=offset, order=order)
+            else:
+                result = searcher.search(query, limit, offset=offset)
         hits = []
         for score, address in result.hits:
             hit = _stored_hit(searcher, address)
@@ -221,7 +223,8 @@ class TantivyIndex:
         return self._count(_filtered(self._translator.translate_part(parts, at), filters))
 
     def _count(self, query: tantivy.Query) -> int:
-        found = self._index.searcher().search(query, 1)
+        with _explained():
+            found = self._index.searcher().search(query, 1)
         return int(getattr(found, "count", 0) or 0)
 
     def _frequency(self, field: str, word: str) -> int:
@@ -245,6 +248,18 @@ class TantivyIndex:
         with self._write_lock:
             self._writer.rollback()
             del self._writer
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        if "max expansions" not in str(error):
+            raise
+        raise QueryError(
+            "too many words of the index begin as its last one does; write more of that word before the *", 0
+        ) from error
 
 
 def _added_up(shard: Mapping[str, Any]) -> Sums:

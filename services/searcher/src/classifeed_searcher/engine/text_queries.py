@@ -95,14 +95,16 @@ class TextQueries:
         if code.pairs and not code.rest:
             *whole, last = code.pairs
             queries = [self._term(field.name, word) for pair in whole for word in analyzer.analyze(pair)]
-            return _all([*queries, self._regex(field.name, last.lower())])
+            return _all([*queries, self._begins(field.name, last.lower())])
         words = self._analyzers[PLAIN].analyze(text)
         if not words:
             return None
         if len(words) == 1:
-            return self._regex(field.name, words[0])
+            return self._begins(field.name, words[0])
         before = analyzer.analyze(" ".join(words[:-1]))
-        return tantivy.Query.phrase_prefix_query(self._index_schema, field.name, [*before, words[-1]])
+        # The engine's own query for this looks at the first 50 words that begin so, and finds nothing of the others.
+        phrase = [*map(escape, before), escape(words[-1]) + ".*"]
+        return tantivy.Query.regex_phrase_query(self._index_schema, field.name, [*phrase])
 
     def _read_spellings(self, analyzer: str, text: str) -> list[_Spelling]:
         analyze = self._analyzers[analyzer].analyze
@@ -138,8 +140,9 @@ class TextQueries:
             queries.append(tantivy.Query.phrase_query(self._index_schema, field, [*spelling.phrase]))
         return _all(queries)
 
-    def _regex(self, field: str, beginning: str) -> tantivy.Query:
-        return tantivy.Query.regex_query(self._index_schema, field, escape(beginning) + ".*")
+    def _begins(self, field: str, beginning: str) -> tantivy.Query:
+        # What a regular expression finds, made in 2 µs instead of 500: that one is compiled for each search.
+        return tantivy.Query.fuzzy_term_query(self._index_schema, field, beginning, distance=0, prefix=True)
 
     def _term(self, field: str, word: str) -> tantivy.Query:
         return tantivy.Query.term_query(self._index_schema, field, word, "position")
