@@ -25,6 +25,7 @@ from tools.mutation_list import (
     removal_guard,
     reviews,
     snapshots,
+    starting,
     verdicts,
 )
 from tools.mutation_list.mutation import Mutation
@@ -33,6 +34,7 @@ __all__ = ["MUTATIONS", "Mutation"]
 
 MUTATIONS: Final[tuple[Mutation, ...]] = (
     *leases.MUTATIONS,
+    *starting.MUTATIONS,
     *kafka.MUTATIONS,
     *publish_marks.MUTATIONS,
     *jobs.MUTATIONS,

@@ -44,7 +44,7 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_jobs.service import ServiceJobs
@@ -151,7 +151,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("sweep", BlobSweeper(database, blobs).run),
         ],
         servicers=[Servicer.join(add_FeedServiceServicer_to_server, *families), jobs.servicer()],
-        readiness={"postgres": check_table(database, "feed"), "s3": blobs.check},
+        schema=SchemaCheck(database, "classifeed_api"),
+        readiness={"s3": blobs.check},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -25,7 +25,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import http_keys
-from classifeed_common.runner.parts import check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import Registry
 from classifeed_jobs.service import ServiceJobs
@@ -114,7 +114,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
             ),
             *review_routes(ReviewServices(database, enqueue, terms), audience=SERVICE, keys=verifying, policy=POLICY),
         ],
-        readiness={"postgres": check_table(database, "requests")},
+        schema=SchemaCheck(database, "classifeed_cleanweb"),
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -11,7 +11,7 @@ from classifeed_common.kafka import KafkaProducer, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import declared, index_documents
 from classifeed_indexer.app.deliver_elements import Deliverer
@@ -77,7 +77,8 @@ def build(settings: IndexerSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[Role("deliver", holder.run, count_backlog, blocked=holder.blocked)],
         servicers=[Servicer.of(add_IndexerServiceServicer_to_server, IndexerService(offsets))],
-        readiness={"postgres": check_table(database, "offsets"), "receiver": check_receiver},
+        schema=SchemaCheck(database, "classifeed_indexer"),
+        readiness={"receiver": check_receiver},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

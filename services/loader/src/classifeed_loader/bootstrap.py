@@ -15,7 +15,7 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import StartError, http_keys
-from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, channel_to, check_table, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_jobs import JobStore, PipelineError, PlacingError, load_pipelines, place_jobs
@@ -140,11 +140,8 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             keys=keys,
             policy=POLICY,
         ),
-        readiness={
-            "postgres": check_table(database, "feed_loader_task"),
-            "jobs": check_table(database, "dl_jobs"),
-            "s3": blobs.check,
-        },
+        schema=SchemaCheck(database, "classifeed_loader"),
+        readiness={"jobs": check_table(database, "dl_jobs"), "s3": blobs.check},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -16,7 +16,7 @@ from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import http_keys
-from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_domain.publishing import ReceiverClient
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES, MODERATION_REQUESTS, declared
@@ -201,7 +201,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             callbacks_s=settings.callbacks_s,
             takes_anonymous=settings.verdict_environment == "testing",
         ),
-        readiness={"postgres": check_table(database, "subjects")},
+        schema=SchemaCheck(database, "classifeed_moderation"),
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -22,7 +22,7 @@ from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import channel_to, check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_domain.topics import (
@@ -225,7 +225,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
             ),
             jobs.servicer(),
         ],
-        readiness={"postgres": check_table(database, "task_heads")},
+        schema=SchemaCheck(database, "classifeed_offers"),
         on_start=start,
         on_stop=stop,
         policy=POLICY,

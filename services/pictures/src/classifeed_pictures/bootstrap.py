@@ -17,7 +17,7 @@ from classifeed_common.outbox import Relay
 from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import http_keys
-from classifeed_common.runner.parts import check_table
+from classifeed_common.runner.parts import SchemaCheck
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import (
     PICTURES_COPIES,
@@ -171,7 +171,8 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             keys=http_keys(settings, required_by="CLASSIFEED_HTTP_AUTH=on" if settings.http_auth == "on" else ""),
             policy=POLICY,
         ),
-        readiness={"postgres": check_table(database, "pictures"), "s3": base.blobs.check},
+        schema=SchemaCheck(database, "classifeed_pictures"),
+        readiness={"s3": base.blobs.check},
         on_start=base.start,
         on_stop=base.stop,
         policy=POLICY,

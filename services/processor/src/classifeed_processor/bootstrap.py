@@ -12,7 +12,7 @@ from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Ordered
 from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, database_of
 from classifeed_common.spool import sweep_spool
 from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
@@ -137,7 +137,8 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             task_servicer(database, jobs.store, blobs, locate_offer),
             jobs.servicer(),
         ],
-        readiness={"postgres": check_table(database, "tasks"), "kafka": check_kafka, "s3": blobs.check},
+        schema=SchemaCheck(database, "classifeed_processor"),
+        readiness={"kafka": check_kafka, "s3": blobs.check},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

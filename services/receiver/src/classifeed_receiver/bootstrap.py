@@ -10,7 +10,7 @@ from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceSer
 from classifeed_common.clock import SystemClock
 from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
-from classifeed_common.runner.parts import check_table, database_of
+from classifeed_common.runner.parts import SchemaCheck, database_of
 from classifeed_domain.policy import POLICY
 from classifeed_receiver.app.expire_documents import DocumentExpirer
 from classifeed_receiver.app.find_abandoned import find_abandoned
@@ -71,7 +71,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
                 add_IndexQueueServiceServicer_to_server, IndexQueueService(database, read_elements, signal, epochs)
             ),
         ],
-        readiness={"postgres": check_table(database, "schemas")},
+        schema=SchemaCheck(database, "classifeed_receiver"),
         on_start=database.open,
         on_stop=stop,
         policy=POLICY,

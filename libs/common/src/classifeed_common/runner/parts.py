@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import grpc.aio
+import psycopg
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
+from classifeed_common.db.revision import NotMigrated, check_revision
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.settings import ServiceSettings
 
@@ -32,8 +34,43 @@ def channel_to(audience: str, address: str, settings: ServiceSettings) -> grpc.a
     return open_channel(address, caller=settings.service_name(), audience=audience, keys=keys)
 
 
+class SchemaCheck:
+    """A readiness check: the database responds, and its migrations have run.
+
+    Args:
+        database: of the service.
+        package: import name of the service, which has the migrations.
+    """
+
+    def __init__(self, database: Database, package: str) -> None:
+        self._database = database
+        self._package = package
+
+    async def __call__(self) -> None:
+        """Pass, or raise what is wrong.
+
+        Raises:
+            NotMigrated: the migrate step has not run for this version.
+        """
+        async with self._database.connection() as connection:
+            await check_revision(connection, self._package, self._database.schema)
+
+    async def find_missing(self) -> NotMigrated | None:
+        """Return that the migrate step has not run; for before the database is opened. A database that does not
+        respond is for whoever opens it.
+        """
+        try:
+            async with self._database.dedicated_connection() as connection:
+                await check_revision(connection, self._package, self._database.schema)
+        except NotMigrated as missing:
+            return missing
+        except (psycopg.OperationalError, OSError):
+            return None
+        return None
+
+
 def check_table(database: Database, table: str) -> Callable[[], Awaitable[None]]:
-    """Return a readiness check: the database answers, and its migrations have run (the table is there)."""
+    """Return a readiness check: the database responds, and has the table."""
 
     async def check() -> None:
         async with database.connection() as connection:

@@ -69,6 +69,11 @@ class Readiness:
         self._on_change(ready)
         return ready
 
+    def note(self, name: str, fault: str) -> None:
+        """Note what is wrong with a dependency before anything of it is opened."""
+        self._note(name, fault)
+        self._since.note(self.faults)
+
     async def watch(self, stop: asyncio.Event) -> None:
         """Check until `stop` is set; sooner again while something is missing."""
         try:

@@ -26,11 +26,14 @@ from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
 from classifeed_common.rpc.server import Servicer, build_server
 from classifeed_common.runner.listening import ListenError, allowed_hosts, require_keys, write_run_file
+from classifeed_common.runner.parts import SchemaCheck
 from classifeed_common.runner.readiness import Check, Readiness, Since
 from classifeed_common.runner.role import Role, RoleEndedError, run_role
 from classifeed_common.settings import ServiceSettings
 
 SERVE: Final = "serve"
+_DATABASE: Final = "postgres"
+_MIGRATION_POLL_S: Final = 0.5
 _log = structlog.get_logger("runner")
 
 
@@ -47,7 +50,8 @@ class ServiceRunner:
         version: what is running, shown on /health.
         roles: its loops; they start once `on_start` has returned and are all asked to end together.
         servicers: what it answers over gRPC; without `serve` only health and reflection are.
-        readiness: dependencies that it cannot work without, by name; each check raises while its one is missing.
+        schema: its database; nothing is opened before the migrate step has run. None: it has none.
+        readiness: further dependencies that it cannot work without, by name; each check raises while it is missing.
         on_start: opens pools and producers; a failure ends the process.
         on_stop: closes them; called even when `on_start` failed half-way.
         routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
@@ -63,6 +67,7 @@ class ServiceRunner:
         *,
         roles: Sequence[Role] = (),
         servicers: Sequence[Servicer] = (),
+        schema: SchemaCheck | None = None,
         readiness: Mapping[str, Check] | None = None,
         on_start: Callable[[], Coroutine[Any, Any, None]] = _nothing,
         on_stop: Callable[[], Coroutine[Any, Any, None]] = _nothing,
@@ -81,7 +86,9 @@ class ServiceRunner:
         self._on_start, self._on_stop = on_start, on_stop
         self._routes, self._policy, self._keys = routes, policy, keys
         self._health = Health(servicer.name for servicer in self._servicers)
-        self._readiness = Readiness(readiness or {}, self._health.set_serving)
+        self._schema = schema
+        checks: dict[str, Check] = {} if schema is None else {_DATABASE: schema}
+        self._readiness = Readiness({**checks, **(readiness or {})}, self._health.set_serving)
         self._blocked_since = Since()
         self._started = False
         self._draining = False
@@ -136,6 +143,8 @@ class ServiceRunner:
 
     async def check(self) -> dict[str, str]:
         """Open everything, ask each dependency once, close; returns what is missing, by name."""
+        if self._schema is not None and (missing := await self._schema.find_missing()) is not None:
+            return {_DATABASE: str(missing)}
         try:
             await self._on_start()
             await self._readiness.check()
@@ -190,7 +199,7 @@ class ServiceRunner:
 
     async def _open(self, stop: asyncio.Event) -> bool:
         """Open what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
-        opening = asyncio.create_task(self._on_start(), name="open")
+        opening = asyncio.create_task(self._start(), name="open")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
         stopping.cancel()
@@ -201,6 +210,13 @@ class ServiceRunner:
         opening.result()
         self._started = True
         return True
+
+    async def _start(self) -> None:
+        # A process that began before its migrate step would end by the first table that is missing, again and again.
+        while self._schema is not None and (missing := await self._schema.find_missing()) is not None:
+            self._readiness.note(_DATABASE, str(missing))
+            await asyncio.sleep(_MIGRATION_POLL_S)
+        await self._on_start()
 
     async def _work(self, roles: Sequence[Role], stop: asyncio.Event, server: grpc.aio.Server) -> bool:
         closing = asyncio.Event()

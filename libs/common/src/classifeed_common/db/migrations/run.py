@@ -23,10 +23,10 @@ from classifeed_common.db.migrations.history import (
     pending_revisions,
     target_of,
 )
+from classifeed_common.db.revision import VERSION_TABLE
 
 T = TypeVar("T")
 
-VERSION_TABLE = "alembic_version"
 LOCK_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 600
 _WAIT_FOR_OTHER_RUN_S = 120.0

@@ -1,0 +1,73 @@
+"""Whether a database has what a package's code needs: its newest `pre` migration.
+
+Without Alembic, whose import takes longer than a service's whole look at its database: the names of the files tell
+(`DATE_NUMBER_PHASE_WHAT.py`, kept by a test).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Final, TypeAlias
+
+from psycopg import errors
+from psycopg.sql import SQL, Identifier
+
+from classifeed_common.db.connection import Tx
+from classifeed_common.errors import FailedPrecondition
+
+VERSION_TABLE: Final = "alembic_version"
+_SELECT: Final = SQL("SELECT version_num FROM {}")
+_Revision: TypeAlias = tuple[int, ...]
+
+
+class NotMigrated(FailedPrecondition):
+    """The migrate step has not run for this version: tables or columns are missing. Comes right by itself once it has.
+
+    Args:
+        package: whose step it is.
+        found: the revision of the database; empty: it has no tables.
+        needed: the revision that the code needs.
+    """
+
+    def __init__(self, package: str, found: str, needed: str) -> None:
+        state = "The database has no tables"
+        if found:
+            state = f"The database is at revision {found}, {package} needs {needed}"
+        super().__init__(
+            "NOT_MIGRATED",
+            f"{state}: run the migrate step (`python -m {package} migrate`; `classifeed down`, then `up` do it). The "
+            "process waits for it.",
+        )
+
+
+async def check_revision(connection: Tx, package: str, schema: str) -> None:
+    """Pass when a schema has what the code of a package needs. A newer version may have migrated it further.
+
+    Args:
+        connection: to the database.
+        package: import name of the service.
+        schema: where its tables are, as `Database.schema`.
+
+    Raises:
+        NotMigrated: it has not.
+    """
+    needed = _needed_revision(package)
+    try:
+        row = await (await connection.execute(_SELECT.format(Identifier(schema, VERSION_TABLE)))).fetchone()
+    except (errors.UndefinedTable, errors.InvalidSchemaName) as error:
+        raise NotMigrated(package, "", needed) from error
+    found = str(row[0]) if row is not None else ""
+    if _order(found) < _order(needed):
+        raise NotMigrated(package, found, needed)
+
+
+@cache
+def _needed_revision(package: str) -> str:
+    entries = files(package).joinpath("migrations", "versions").iterdir()
+    parts = [entry.name.split("_") for entry in entries if entry.name[0].isdigit()]
+    return max((f"{date}_{number}" for date, number, phase, *_ in parts if phase == "pre"), key=_order)
+
+
+def _order(revision: str) -> _Revision:
+    return tuple(int(part) for part in revision.split("_") if part.isdigit())

@@ -1,0 +1,148 @@
+"""A process that starts before its migrate step waits for it, and says so; no missing table ends it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from psycopg.sql import SQL, Identifier, Literal
+
+from classifeed_common.db import Database
+from classifeed_common.db.revision import NotMigrated, check_revision
+from classifeed_common.runner import Role, ServiceRunner
+from classifeed_common.runner.parts import SchemaCheck
+from classifeed_common.testing.http import loopback_client
+from classifeed_common.testing.rpc import settings_for
+from classifeed_domain.policy import POLICY
+
+PACKAGE = "shop_with_revisions"
+NEEDED = "20261121_10"
+Migrate = Callable[[str], Any]
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    versions = tmp_path / PACKAGE / "migrations" / "versions"
+    versions.mkdir(parents=True)
+    for name in ("20261121_9_pre_first", "20261121_10_pre_second", "20261122_1_post_third", "__init__"):
+        (versions / f"{name}.py").touch()
+    (tmp_path / PACKAGE / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    return PACKAGE
+
+
+@pytest.fixture
+def migrate(database: Database) -> Migrate:
+    """Do what the migrate step does: a table that a role reads, and the revision."""
+
+    async def migrate(revision: str) -> None:
+        version = Identifier(database.schema, "alembic_version")
+        async with database.transaction() as tx:
+            await tx.execute(SQL("CREATE TABLE IF NOT EXISTS {} (version_num text)").format(version))
+            await tx.execute(SQL("DELETE FROM {}").format(version))
+            await tx.execute(SQL("INSERT INTO {} VALUES ({})").format(version, Literal(revision)))
+            await tx.execute("CREATE TABLE IF NOT EXISTS goods (id int)")
+
+    return migrate
+
+
+@pytest.mark.parametrize("revision", [NEEDED, "20261122_1", "20261122_2", "20271231_1"])
+async def test_what_a_newer_version_has_migrated_further_will_do(
+    database: Database, package: str, migrate: Migrate, revision: str
+) -> None:
+    await migrate(revision)
+    async with database.connection() as connection:
+        await check_revision(connection, package, database.schema)
+
+
+async def test_what_is_missing_is_named_with_the_command(database: Database, package: str, migrate: Migrate) -> None:
+    async with database.connection() as connection:
+        with pytest.raises(NotMigrated, match=f"has no tables: run the migrate step .`python -m {PACKAGE} migrate`"):
+            await check_revision(connection, package, database.schema)
+        await migrate("20261121_9")
+        with pytest.raises(NotMigrated, match=f"is at revision 20261121_9, {PACKAGE} needs {NEEDED}: run"):
+            await check_revision(connection, package, database.schema)
+
+
+@pytest.fixture
+async def process(database: Database, package: str) -> AsyncIterator[Process]:
+    started = Process(database, package)
+    try:
+        yield started
+    finally:
+        started.stop.set()
+        async with asyncio.timeout(60):
+            await asyncio.gather(started.task, return_exceptions=True)
+
+
+class Process:
+    """A service whose start and role read a table."""
+
+    def __init__(self, database: Database, package: str) -> None:
+        self.goods: list[int] = []
+        self.stop = asyncio.Event()
+        self._database = database
+        self._schema = SchemaCheck(database, package)
+        self.runner = self._build()
+        self.task = asyncio.create_task(self.runner.run(self.stop))
+
+    def _build(self) -> ServiceRunner:
+        settings = settings_for("offers").model_copy(update={"drain_notice_s": 0.0})
+        roles = [Role("read", self._read)]
+        return ServiceRunner(
+            settings, "offers", "1.2.3", roles=roles, policy=POLICY, schema=self._schema, on_start=self._count
+        )
+
+    async def check(self) -> dict[str, str]:
+        return await self._build().check()
+
+    async def health(self) -> dict[str, Any]:
+        async with asyncio.timeout(60):
+            while not self.runner.http_address:
+                await asyncio.sleep(0.01)
+        async with loopback_client() as client:
+            found: dict[str, Any] = (await client.get(f"http://{self.runner.http_address}/health")).json()
+        return found
+
+    async def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        async with asyncio.timeout(60):
+            while not condition(health := await self.health()):
+                assert not self.task.done(), "the process has ended"
+                await asyncio.sleep(0.02)
+        return health
+
+    async def _count(self) -> None:
+        async with self._database.connection() as connection:
+            row = await (await connection.execute("SELECT count(*) FROM goods")).fetchone()
+        assert row is not None
+        self.goods.append(row[0])
+
+    async def _read(self, stop: asyncio.Event) -> None:
+        await self._count()
+        await stop.wait()
+
+
+async def test_a_process_waits_for_its_migrate_step_and_goes_on_by_itself(process: Process, migrate: Migrate) -> None:
+    health = await process.until(lambda health: "NOT_MIGRATED" in health["missing"].get("postgres", ""))
+    assert health["status"] == "not ready"
+    assert "postgres" in health["since"]
+    assert "NOT_MIGRATED" in (await process.check())["postgres"]
+    assert not process.goods
+    await migrate("20261121_9")
+    await process.until(lambda health: "is at revision 20261121_9" in health["missing"]["postgres"])
+    assert not process.goods
+    await migrate(NEEDED)
+    await process.until(lambda health: health["status"] == "ready")
+    assert process.goods == [0, 0]
+    assert await process.check() == {}
+
+
+async def test_a_process_that_waits_ends_when_it_is_stopped(process: Process) -> None:
+    await process.until(lambda health: "NOT_MIGRATED" in health["missing"].get("postgres", ""))
+    process.stop.set()
+    async with asyncio.timeout(60):
+        assert await process.task == 0
+    assert not process.goods

@@ -1,0 +1,34 @@
+"""The start of a process."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import COMMON, COMMON_TESTS
+
+_TESTS: Final = f"{COMMON_TESTS}/test_schema_check.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "start-before-the-migrate-step",
+        "Start of a process",
+        "A process that is started before its migrate step ends by the first table that is missing, again and again.",
+        f"{COMMON}/runner/service.py",
+        before="        while self._schema is not None and (",
+        after="        while False and self._schema is not None and (",
+        tests=(f"{_TESTS}::test_a_process_waits_for_its_migrate_step_and_goes_on_by_itself",),
+    ),
+    Mutation(
+        "revisions-compared-as-texts",
+        "Start of a process",
+        "The tenth migration of a day counts as older than the ninth: a process waits for ever, or not at all.",
+        f"{COMMON}/db/revision.py",
+        before="    if _order(found) < _order(needed):",
+        after="    if found < needed:",
+        tests=(
+            f"{_TESTS}::test_what_is_missing_is_named_with_the_command",
+            f"{_TESTS}::test_a_process_waits_for_its_migrate_step_and_goes_on_by_itself",
+        ),
+    ),
+)
