@@ -11,7 +11,8 @@ import pytest
 from psycopg.sql import SQL, Identifier, Literal
 
 from classifeed_common.db import Database
-from classifeed_common.db.revision import NotMigrated, check_revision
+from classifeed_common.db.revision import check_revision
+from classifeed_common.errors import FailedPrecondition
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.parts import SchemaCheck
 from classifeed_common.testing.http import loopback_client
@@ -60,10 +61,12 @@ async def test_what_a_newer_version_has_migrated_further_will_do(
 
 async def test_what_is_missing_is_named_with_the_command(database: Database, package: str, migrate: Migrate) -> None:
     async with database.connection() as connection:
-        with pytest.raises(NotMigrated, match=f"has no tables: run the migrate step .`python -m {PACKAGE} migrate`"):
+        with pytest.raises(
+            FailedPrecondition, match=f"has no tables: run the migrate step .`python -m {PACKAGE} migrate`"
+        ):
             await check_revision(connection, package, database.schema)
         await migrate("20261121_9")
-        with pytest.raises(NotMigrated, match=f"is at revision 20261121_9, {PACKAGE} needs {NEEDED}: run"):
+        with pytest.raises(FailedPrecondition, match=f"is at revision 20261121_9, {PACKAGE} needs {NEEDED}: run"):
             await check_revision(connection, package, database.schema)
 
 

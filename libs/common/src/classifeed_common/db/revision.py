@@ -21,26 +21,6 @@ _SELECT: Final = SQL("SELECT version_num FROM {}")
 _Revision: TypeAlias = tuple[int, ...]
 
 
-class NotMigrated(FailedPrecondition):
-    """The migrate step has not run for this version: tables or columns are missing. Comes right by itself once it has.
-
-    Args:
-        package: whose step it is.
-        found: the revision of the database; empty: it has no tables.
-        needed: the revision that the code needs.
-    """
-
-    def __init__(self, package: str, found: str, needed: str) -> None:
-        state = "The database has no tables"
-        if found:
-            state = f"The database is at revision {found}, {package} needs {needed}"
-        super().__init__(
-            "NOT_MIGRATED",
-            f"{state}: run the migrate step (`python -m {package} migrate`; `classifeed down`, then `up` do it). The "
-            "process waits for it.",
-        )
-
-
 async def check_revision(connection: Tx, package: str, schema: str) -> None:
     """Pass when a schema has what the code of a package needs. A newer version may have migrated it further.
 
@@ -50,16 +30,24 @@ async def check_revision(connection: Tx, package: str, schema: str) -> None:
         schema: where its tables are, as `Database.schema`.
 
     Raises:
-        NotMigrated: it has not.
+        FailedPrecondition: NOT_MIGRATED; comes right by itself once the migrate step has run.
     """
     needed = _needed_revision(package)
     try:
         row = await (await connection.execute(_SELECT.format(Identifier(schema, VERSION_TABLE)))).fetchone()
     except (errors.UndefinedTable, errors.InvalidSchemaName) as error:
-        raise NotMigrated(package, "", needed) from error
+        raise _not_migrated("The database has no tables", package) from error
     found = str(row[0]) if row is not None else ""
     if _order(found) < _order(needed):
-        raise NotMigrated(package, found, needed)
+        raise _not_migrated(f"The database is at revision {found}, {package} needs {needed}", package)
+
+
+def _not_migrated(state: str, package: str) -> FailedPrecondition:
+    return FailedPrecondition(
+        "NOT_MIGRATED",
+        f"{state}: run the migrate step (`python -m {package} migrate`; `classifeed down`, then `up` do it). The "
+        "process waits for it.",
+    )
 
 
 @cache

@@ -9,7 +9,8 @@ import psycopg
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
-from classifeed_common.db.revision import NotMigrated, check_revision
+from classifeed_common.db.revision import check_revision
+from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.settings import ServiceSettings
 
@@ -50,19 +51,19 @@ class SchemaCheck:
         """Pass, or raise what is wrong.
 
         Raises:
-            NotMigrated: the migrate step has not run for this version.
+            FailedPrecondition: NOT_MIGRATED, the migrate step has not run for this version.
         """
         async with self._database.connection() as connection:
             await check_revision(connection, self._package, self._database.schema)
 
-    async def find_missing(self) -> NotMigrated | None:
+    async def find_missing(self) -> FailedPrecondition | None:
         """Return that the migrate step has not run; for before the database is opened. A database that does not
         respond is for whoever opens it.
         """
         try:
             async with self._database.dedicated_connection() as connection:
                 await check_revision(connection, self._package, self._database.schema)
-        except NotMigrated as missing:
+        except FailedPrecondition as missing:
             return missing
         except (psycopg.OperationalError, OSError):
             return None
