@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_domain.document_bodies import native_value
 from classifeed_searcher.app.suggest_query import suggest_query
-from classifeed_searcher.domain.query import Node, QueryError
+from classifeed_searcher.domain.query import Between, Node, QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import TantivyIndex
@@ -27,10 +27,12 @@ _DEFAULT_PAGE = 20
 # The engine keeps this many best hits for a deep page; beyond, a filter serves the user better than more pages.
 _DEEPEST_HIT = 10_000
 _POLL_S = 0.02
-# A search of so few entries for so few hits takes a millisecond at most, much of it with the interpreter's lock; to
-# hand it to a thread costs half as much again, for two changes of threads.
-_SHORT_POSTINGS = 20_000
+# A search of so few entries takes about a millisecond, much of it with the interpreter's lock, and so does reading
+# so many hits; to hand it to a thread costs as much again where others search beside it.
+_SHORT_POSTINGS = 100_000
 _SHORT_PAGE = 50
+# A range is looked into at what the words have, a block of documents at a time; in the worst case all are.
+_SHORT_RANGE_DOCUMENTS = 500_000
 
 
 class SearchDocuments:
@@ -57,22 +59,25 @@ class SearchDocuments:
         offset = _offset_of(request)
         limit = _limit_of(request)
         filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
-        filters += [_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
+        conditions = [_read_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
+        filters += [query for _, query in conditions]
         sort_field = _sort_field(index, request.sort.field)
         try:
             node = parse_query(request.query, frozenset(index.fields))
-            search = partial(
-                index.search,
-                node,
-                filters,
+            query = index.prepare(node, filters)
+            rank = partial(
+                index.rank,
+                query,
                 sort_field=sort_field,
                 descending=request.sort.descending,
                 offset=offset,
                 limit=limit,
             )
-            found = search() if is_short(index, request, node) else await asyncio.to_thread(search)
+            is_quick = is_short(index, node, request.filters, [condition for condition, _ in conditions])
+            ranked = rank() if is_quick else await asyncio.to_thread(rank)
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
+        found = ranked.read() if limit <= _SHORT_PAGE else await asyncio.to_thread(ranked.read)
         hits = [index.show(hit, is_body=request.bodies) for hit in found.hits]
         response = search_service_pb2.SearchResponse(hits=hits, total=found.total)
         if not found.total and (hint := await asyncio.to_thread(suggest_query, index, request.query, filters)):
@@ -109,28 +114,36 @@ class SearchDocuments:
             await asyncio.sleep(_POLL_S)
 
 
-def is_short(index: TantivyIndex, request: search_service_pb2.SearchRequest, node: Node) -> bool:
-    """Return whether a search takes a millisecond at most, however many documents there are.
+def is_short(
+    index: TantivyIndex,
+    node: Node,
+    filters: Iterable[search_service_pb2.Filter] = (),
+    conditions: Iterable[Node] = (),
+) -> bool:
+    """Return whether the engine takes about a millisecond, however many documents there are.
 
-    A filter of one term is only looked into at what the words have; others read what they filter by.
+    Filters of one term, and ranges of not too many documents, are only looked into at what the words have; others read
+    what they filter by.
     """
-    if _limit_of(request) > _SHORT_PAGE or request.conditions or not all(map(_is_one_term, request.filters)):
+    are_ranges_short = index.documents <= _SHORT_RANGE_DOCUMENTS
+    for each in filters:
+        is_one_term = each.WhichOneof("condition") == "terms" and len(each.terms.values) == 1
+        if not is_one_term and not (are_ranges_short and each.WhichOneof("condition") == "range"):
+            return False
+    if not all(are_ranges_short and isinstance(condition, Between) for condition in conditions):
         return False
     postings = index.postings(node)
     return postings is not None and postings <= _SHORT_POSTINGS
-
-
-def _is_one_term(each: search_service_pb2.Filter) -> bool:
-    return each.WhichOneof("condition") == "terms" and len(each.terms.values) == 1
 
 
 def _limit_of(request: search_service_pb2.SearchRequest) -> int:
     return request.page_size or _DEFAULT_PAGE
 
 
-def _condition(index: TantivyIndex, text: str, field: str) -> tantivy.Query:
+def _read_condition(index: TantivyIndex, text: str, field: str) -> tuple[Node, tantivy.Query]:
     try:
-        return index.translator.translate(parse_query(text, frozenset(index.fields)))
+        node = parse_query(text, frozenset(index.fields))
+        return node, index.translator.translate(node)
     except QueryError as error:
         raise _unreadable(field, text, error) from error
 

@@ -51,6 +51,30 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Ranked:
+    """Which documents are on a page, none of them read yet.
+
+    Attributes:
+        searcher: sees the moment of the search.
+        places: score and address of each.
+        total: how many documents match in all.
+    """
+
+    searcher: tantivy.Searcher
+    places: list[tuple[float, tantivy.DocAddress]]
+    total: int
+
+    def read(self) -> Found:
+        """Read the documents; 20 µs each, for which the interpreter's lock is wanted again and again."""
+        hits = []
+        for score, address in self.places:
+            hit = _stored_hit(self.searcher, address)
+            hit.score = score
+            hits.append(hit)
+        return Found(hits, self.total)
+
+
+@dataclass(frozen=True, slots=True)
 class Sums:
     """Count and sums of the digests of some documents."""
 
@@ -172,6 +196,32 @@ class TantivyIndex:
         """Return what can be found now."""
         return Snapshot(self._index.searcher(), self._index.schema)
 
+    def prepare(self, node: Node, filters: list[tantivy.Query]) -> tantivy.Query:
+        """Return the engine's query for what matches and meets conditions.
+
+        Raises:
+            QueryError: the query asks a field for what it does not have.
+        """
+        if filters and isinstance(node, Everything):
+            return _filtered(None, filters)
+        return _filtered(self._translator.translate(node), filters)
+
+    def rank(self, query: tantivy.Query, *, sort_field: str, descending: bool, offset: int, limit: int) -> Ranked:
+        """Return which documents are on a page. In the engine alone, which gives up the interpreter's lock meanwhile.
+
+        Raises:
+            QueryError: the query asks for too much.
+        """
+        searcher = self._index.searcher()
+        with _explained():
+            if sort_field:
+                order = tantivy.Order.Desc if descending else tantivy.Order.Asc
+                result = searcher.search(query, limit, order_by_field=sort_field, offset=offset, order=order)
+            else:
+                result = searcher.search(query, limit, offset=offset)
+        places = [(0.0 if sort_field else float(score), address) for score, address in result.hits]
+        return Ranked(searcher, places, int(getattr(result, "count", len(places)) or 0))
+
     def search(
         self,
         node: Node,
@@ -182,25 +232,9 @@ class TantivyIndex:
         offset: int,
         limit: int,
     ) -> Found:
-        """Return a page of hits.
-
-        Raises:
-            QueryError: the query asks a field for what it does not have, or for too much.
-        """
-        query = self._query(node, filters)
-        searcher = self._index.searcher()
-        with _explained():
-            if sort_field:
-                order = tantivy.Order.Desc if descending else tantivy.Order.Asc
-                result = searcher.search(query, limit, order_by_field=sort_field, offset=offset, order=order)
-            else:
-                result = searcher.search(query, limit, offset=offset)
-        hits = []
-        for score, address in result.hits:
-            hit = _stored_hit(searcher, address)
-            hit.score = 0.0 if sort_field else float(score)
-            hits.append(hit)
-        return Found(hits, int(getattr(result, "count", len(hits)) or 0))
+        """Return a page of hits: `prepare`, `rank` and `Ranked.read` in one."""
+        query = self.prepare(node, filters)
+        return self.rank(query, sort_field=sort_field, descending=descending, offset=offset, limit=limit).read()
 
     def postings(self, node: Node) -> int | None:
         """Return how many entries of words a search reads at most; None where that cannot be said."""
@@ -212,7 +246,7 @@ class TantivyIndex:
         Raises:
             QueryError: as `search`.
         """
-        return self._count(self._query(node, filters))
+        return self._count(self.prepare(node, filters))
 
     def count_part(self, parts: Sequence[Node], at: int, filters: list[tantivy.Query]) -> int:
         """Return how many documents match one of several parts as it is meant beside the others.
@@ -229,11 +263,6 @@ class TantivyIndex:
 
     def _frequency(self, field: str, word: str) -> int:
         return self._index.searcher().doc_freq(field, word)
-
-    def _query(self, node: Node, filters: list[tantivy.Query]) -> tantivy.Query:
-        if filters and isinstance(node, Everything):
-            return _filtered(None, filters)
-        return _filtered(self._translator.translate(node), filters)
 
     def get(self, pk: str) -> search_service_pb2.Hit | None:
         """Return a document as it was stored; None when the index has none."""
