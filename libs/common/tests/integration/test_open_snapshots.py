@@ -52,6 +52,9 @@ async def db(database: Database) -> Database:
             "CREATE TABLE goods (id int PRIMARY KEY, version bigint NOT NULL, published_version bigint NOT NULL)"
         )
         await tx.execute("CREATE INDEX goods_due ON goods (version) WHERE version > published_version")
+        # Where autovacuum counts 1,000 rows that wait in 167 pages, reading all of them is the cheaper plan.
+        for table in ("outbox", "goods"):
+            await tx.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
     return database
 
 

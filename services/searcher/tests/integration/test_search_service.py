@@ -113,14 +113,19 @@ class CountingExecutor(ThreadPoolExecutor):
 async def test_short_searches_stay_in_the_event_loop_and_others_leave_it(search: SearchServiceStub) -> None:
     executor = CountingExecutor(2)
     asyncio.get_running_loop().set_default_executor(executor)
-    for query in (request("диваны"), request('"угловой диван"', page_size=50), request("диван OR кресло")):
+    for query in (
+        request("диваны"),
+        request('"угловой диван"', page_size=50),
+        request("диван OR кресло"),
+        request("диван", conditions=["price:[1 TO *]"]),
+    ):
         assert await found(search, query) == set(SELLERS)
     assert executor.handed_over == 0
     for query in (
         request(""),
         request("див*"),
         request("диван", page_size=51),
-        request("диван", conditions=["price:[1 TO *]"]),
+        request("диван", conditions=["price:[1 TO *] OR price:[* TO 1]"]),
     ):
         before = executor.handed_over
         assert await found(search, query) == set(SELLERS)
