@@ -93,6 +93,7 @@ class Suite:
 
     def up(self) -> None:
         """Start everything and wait for health."""
+        self._dsns = {}  # of a start before
         only = ",".join(self.services)
         result = self.run_process("up", "--detach", "--timeout", "600", "--only", only, timeout_s=700)
         assert result.exit_code == 0, (result.document, result.stderr)

@@ -5,12 +5,14 @@ The demo plays on this suite too, as its steps show pictures.
 
 from __future__ import annotations
 
+import asyncio
 import io
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 from PIL import Image
 from tools.pictures import RECORDING
@@ -22,6 +24,8 @@ from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.layout import Layout
 from classifeed_cli.terminal.output import Output
 from classifeed_common.testing.servers import server_folder
+from classifeed_common.testing.topics import forget_records
+from classifeed_domain.topics import PICTURES_DOWNLOADS, PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS
 from tests.e2e.metrics import check_metrics
 from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
@@ -128,6 +132,40 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     assert {error["code"] for error in suite.errors(repeated)} >= {*codes, "PICTURE_DELETED"}
     assert dict(site.requests) == before
     check_metrics(suite, "pictures")
+
+
+def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
+    """Offers alone knows what it shows: what database and topics have lost is requested again, until all is there."""
+    seller = "loser"
+    links = {number: [site.put(f"/lost/{number}.jpg", _jpeg(number))] for number in range(10)}
+    assert suite.upload(_feed(tmp_path / "feed.yml", links), seller).exit_code == 0
+
+    def are_stored() -> bool:
+        states = [picture["state"] for number in links for picture in _pictures_of(suite, seller, f"o{number}")]
+        return len(states) == len(links) and all("STORED" in state for state in states)
+
+    wait_until(are_stored, 240, "every picture to be stored")
+    [(before,)] = suite.query("pictures", "SELECT count(*) FROM stored_pictures")
+    with psycopg.connect(suite.status()["postgres"]["pictures"], autocommit=True) as connection:
+        connection.execute("DROP SCHEMA pictures CASCADE")
+    suite.kill("pictures")
+
+    def is_named() -> bool:
+        return any("NOT_MIGRATED" in problem for problem in suite.status()["services"]["pictures"]["problems"])
+
+    wait_until(is_named, 120, "status to say that the tables are missing")
+    for topic in (PICTURES_REQUESTS, PICTURES_EVENTS, PICTURES_DOWNLOADS, PICTURES_LOADS):
+        asyncio.run(forget_records(suite.status()["kafka"], topic))
+    suite.down()
+    suite.up()
+
+    def are_back() -> bool:
+        [(count,)] = suite.query("pictures", "SELECT count(*) FROM stored_pictures")
+        return int(count) == before
+
+    wait_until(are_back, 240, "every picture to be stored again")
+    suite.settle()
+    assert are_stored()
 
 
 def test_demo_prints_what_the_recording_shows(

@@ -49,6 +49,15 @@ MUTATIONS: Final = (
         tests=(f"{_GAPS}::test_a_lost_response_is_requested_again_under_the_same_id",),
     ),
     Mutation(
+        "gap-of-a-new-database-left-open",
+        _MECHANISM,
+        "A database that was lost is without the pictures that offers shows for up to an hour, until the schedule comes.",
+        f"{PICTURES}/jobs/close_event_gaps.py",
+        before="        if gaps := await event_gaps.list_open(tx):",
+        after="        if not (gaps := await event_gaps.list_open(tx)):",
+        tests=(f"{_GAPS}::test_a_start_has_a_gap_closed_that_nobody_knows_of_and_no_more",),
+    ),
+    Mutation(
         "later-gap-closed-by-an-earlier-request",
         _MECHANISM,
         "A gap that opens while offers is called is closed by that call.",

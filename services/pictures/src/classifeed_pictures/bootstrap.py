@@ -59,7 +59,7 @@ from classifeed_pictures.http.states import StateEndpoint
 from classifeed_pictures.jobs import backup, download, event_files, resize
 from classifeed_pictures.jobs.backup import BackupJob
 from classifeed_pictures.jobs.check_stored import CheckStoredJob
-from classifeed_pictures.jobs.close_event_gaps import CloseEventGapsJob, open_gap
+from classifeed_pictures.jobs.close_event_gaps import CloseEventGapsJob, enqueue_closing, open_gap
 from classifeed_pictures.jobs.compare import CompareJob
 from classifeed_pictures.jobs.fill_similarity_keys import FillSimilarityKeysJob
 from classifeed_pictures.jobs.look_again import LookAgainJob
@@ -124,6 +124,10 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         base, downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle, note_gap
     )
 
+    async def start() -> None:
+        await base.start()
+        await enqueue_closing(database, jobs.store)
+
     async def unsent() -> dict[str, int]:
         return {"messages": await relay.backlog()}
 
@@ -173,7 +177,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         ),
         schema=SchemaCheck(database, "classifeed_pictures"),
         readiness={"s3": base.blobs.check},
-        on_start=base.start,
+        on_start=start,
         on_stop=base.stop,
         policy=POLICY,
     )

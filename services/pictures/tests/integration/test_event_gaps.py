@@ -17,8 +17,10 @@ from classifeed_common.rpc.client import open_channel
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_EVENTS
+from classifeed_jobs import JobStore
 from classifeed_pictures.app.close_event_gaps import EventGapCloser
 from classifeed_pictures.clients.offers import OffersClient
+from classifeed_pictures.jobs.close_event_gaps import TASK, enqueue_closing
 from classifeed_pictures.store import event_gaps
 
 from .backups import destroy, make_backup, restore
@@ -77,6 +79,27 @@ async def test_a_new_database_requests_all_once(
     assert [await close(), await close()] == [1, 0]
     assert len(offers[0].taken) == 1
     assert await open_causes(database) == []
+
+
+async def test_a_start_has_a_gap_closed_that_nobody_knows_of_and_no_more(database: Database) -> None:
+    """The schedule alone would leave a lost database without its pictures for up to an hour."""
+    store = JobStore()
+
+    async def count_jobs() -> int:
+        async with database.connection() as connection:
+            row = await (await connection.execute("SELECT count(*) FROM dl_jobs WHERE task = %s", [TASK])).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    for _ in range(2):  # as many processes
+        await enqueue_closing(database, store)
+        assert await count_jobs() == 1
+    async with database.transaction() as tx:
+        [gap] = await event_gaps.list_open(tx)
+        await event_gaps.close_through(tx, gap.gap_id)
+        await tx.execute("DELETE FROM dl_jobs")
+    await enqueue_closing(database, store)
+    assert await count_jobs() == 0
 
 
 async def test_a_lost_response_is_requested_again_under_the_same_id(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from classifeed_common.db import Tx
+from classifeed_common.db import Database, Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Schedule
 from classifeed_pictures.app.close_event_gaps import EventGapCloser
 from classifeed_pictures.store import event_gaps
@@ -18,6 +18,13 @@ async def open_gap(tx: Tx, cause: str, *, store: JobStore) -> None:
     """Note that events may be missing, and have the gap closed soon."""
     await event_gaps.open_gap(tx, cause)
     await store.enqueue(tx, TASK, TASK, {}, lock_key=TASK)
+
+
+async def enqueue_closing(database: Database, store: JobStore) -> None:
+    """Have gaps closed soon that were opened without a job: a database without pictures begins with one."""
+    async with database.transaction() as tx:
+        if gaps := await event_gaps.list_open(tx):
+            await store.enqueue(tx, TASK, TASK, {}, lock_key=TASK, idempotency_key=f"{TASK}/{gaps[-1].gap_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +44,7 @@ class CloseEventGapsJob:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs without a loss that it knows of: for a new database, and for runs that were given up."""
+        """When it runs without a loss that it knows of: for runs that were given up."""
         return Schedule(TASK, queue=TASK, task=TASK, lock_key=TASK, every_s=_EVERY_S, missed="skip")
 
     def tasks(self) -> Registry:
