@@ -161,7 +161,7 @@ def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site:
 
     def are_back() -> bool:
         [(count,)] = suite.query("pictures", "SELECT count(*) FROM stored_pictures")
-        return int(count) == before
+        return bool(count == before)
 
     wait_until(are_back, 240, "every picture to be stored again")
     suite.settle()

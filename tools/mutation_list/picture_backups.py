@@ -51,7 +51,7 @@ MUTATIONS: Final = (
     Mutation(
         "gap-of-a-new-database-left-open",
         _MECHANISM,
-        "A database that was lost is without the pictures that offers shows for up to an hour, until the schedule comes.",
+        "A lost database is without the pictures that offers shows for up to an hour, until the schedule comes.",
         f"{PICTURES}/jobs/close_event_gaps.py",
         before="        if gaps := await event_gaps.list_open(tx):",
         after="        if not (gaps := await event_gaps.list_open(tx)):",
