@@ -16,6 +16,7 @@ from classifeed_common.errors import FailedPrecondition
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.parts import SchemaCheck
 from classifeed_common.testing.http import loopback_client
+from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import settings_for
 from classifeed_domain.policy import POLICY
 
@@ -103,18 +104,21 @@ class Process:
         return await self._build().check()
 
     async def health(self) -> dict[str, Any]:
-        async with asyncio.timeout(60):
-            while not self.runner.http_address:
-                await asyncio.sleep(0.01)
+        await until(lambda: bool(self.runner.http_address), within_s=60)
         async with loopback_client() as client:
             found: dict[str, Any] = (await client.get(f"http://{self.runner.http_address}/health")).json()
         return found
 
     async def until(self, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-        async with asyncio.timeout(60):
-            while not condition(health := await self.health()):
-                assert not self.task.done(), "the process has ended"
-                await asyncio.sleep(0.02)
+        health: dict[str, Any] = {}
+
+        async def is_met() -> bool:
+            nonlocal health
+            health = await self.health()
+            assert not self.task.done(), "the process has ended"
+            return condition(health)
+
+        await until(is_met, within_s=60)
         return health
 
     async def _count(self) -> None:

@@ -28,7 +28,7 @@ from classifeed_domain.topics import (
     PICTURES_RESULTS,
     declared,
 )
-from classifeed_jobs import Registry
+from classifeed_jobs import JobStore, Registry
 from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 from classifeed_pictures.app.check_robots import RobotsChecker
@@ -124,10 +124,6 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         base, downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle, note_gap
     )
 
-    async def start() -> None:
-        await base.start()
-        await enqueue_closing(database, jobs.store)
-
     async def unsent() -> dict[str, int]:
         return {"messages": await relay.backlog()}
 
@@ -143,7 +139,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent),
             # Each process makes keys, or is asked by them.
             Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
-            Role("watch", partial(watch, base)),
+            Role("watch", partial(watch, base, jobs.store)),
             *jobs.roles(
                 {
                     download.QUEUE: settings.downloads,
@@ -177,7 +173,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         ),
         schema=SchemaCheck(database, "classifeed_pictures"),
         readiness={"s3": base.blobs.check},
-        on_start=start,
+        on_start=base.start,
         on_stop=base.stop,
         policy=POLICY,
     )
@@ -192,8 +188,9 @@ def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
     )
 
 
-async def watch(base: Base, stop: asyncio.Event) -> None:
-    """Watch the tables and the age of backups until `stop`."""
+async def watch(base: Base, store: JobStore, stop: asyncio.Event) -> None:
+    """Have open gaps in the events closed, then watch the tables and the age of backups until `stop`."""
+    await enqueue_closing(base.database, store)
     async with asyncio.TaskGroup() as group:
         group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
         group.create_task(Watch(BackupMeter(base.backups), period_s=_WATCH_S).run(stop))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Final, TypeAlias
+from typing import Final
 
 from psycopg import errors
 from psycopg.sql import SQL, Identifier
@@ -18,7 +18,6 @@ from classifeed_common.errors import FailedPrecondition
 
 VERSION_TABLE: Final = "alembic_version"
 _SELECT: Final = SQL("SELECT version_num FROM {}")
-_Revision: TypeAlias = tuple[int, ...]
 
 
 async def check_revision(connection: Tx, package: str, schema: str) -> None:
@@ -57,5 +56,5 @@ def _needed_revision(package: str) -> str:
     return max((f"{date}_{number}" for date, number, phase, *_ in parts if phase == "pre"), key=_order)
 
 
-def _order(revision: str) -> _Revision:
+def _order(revision: str) -> tuple[int, ...]:
     return tuple(int(part) for part in revision.split("_") if part.isdigit())

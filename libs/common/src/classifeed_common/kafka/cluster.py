@@ -197,7 +197,7 @@ class Cluster:
                 return {(place.topic, place.partition): result.offset for place, result in results.items()}
             final = [fault for fault in faults if fault.args[0].code() not in _LEADER_MOVED]
             if final or time.monotonic() > deadline:
-                raise self._unavailable([*final, *faults][0])
+                raise self._unavailable((final or faults)[0])
             # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
             self._renew()
             await asyncio.sleep(_LEADERS_PAUSE_S)

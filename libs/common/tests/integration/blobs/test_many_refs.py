@@ -15,6 +15,7 @@ from classifeed_common.blobs.refs import SQL
 from classifeed_common.db import Database, Tx, ddl
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.plans import rows_handled
+from classifeed_common.testing.recovery import until
 
 REFS = BlobRefs()
 FIRST, MIDDLE, LAST = (digit * 64 for digit in "19a")
@@ -84,21 +85,22 @@ async def add_one_by_one(tx: Tx, hashes: list[str], ref: str) -> None:
         await REFS.add(tx, sha256, ref)
 
 
+async def change(db: Database, how: Change, hashes: list[str], ref: str) -> None:
+    async with db.transaction() as tx:
+        await how(tx, hashes, ref)
+
+
 async def interleave(db: Database, one: Change, other: Change) -> None:
     """Have two transactions change the same three files in opposite order, while somebody holds the second of three.
 
     The first one stops behind that, with the first file in its hands; the other one then comes from the other end.
     """
 
-    async def change(how: Change, hashes: list[str], ref: str) -> None:
-        async with db.transaction() as tx:
-            await how(tx, hashes, ref)
-
     async with db.transaction() as holder:
         await REFS.add(holder, MIDDLE, "holder")
-        first = asyncio.create_task(change(one, [FIRST, MIDDLE, LAST], "one"))
+        first = asyncio.create_task(change(db, one, [FIRST, MIDDLE, LAST], "one"))
         assert await comes_to_wait(first, db, behind=holder)
-        second = asyncio.create_task(change(other, [LAST, MIDDLE, FIRST], "other"))
+        second = asyncio.create_task(change(db, other, [LAST, MIDDLE, FIRST], "other"))
         await some_wait(db, 2)
     await asyncio.gather(first, second)
 
@@ -108,16 +110,12 @@ async def test_a_file_made_known_while_a_removal_waits_is_left_to_its_maker(tabl
     async with tables.transaction() as tx:
         await REFS.add_many(tx, [(MIDDLE, "one"), (LAST, "one")])
 
-    async def change(how: Change, hashes: list[str], ref: str) -> None:
-        async with tables.transaction() as tx:
-            await how(tx, hashes, ref)
-
     async with tables.transaction() as holder:
         await REFS.add(holder, LAST, "holder")
-        removal = asyncio.create_task(change(drop_many, [FIRST, MIDDLE, LAST], "one"))
+        removal = asyncio.create_task(change(tables, drop_many, [FIRST, MIDDLE, LAST], "one"))
         assert await comes_to_wait(removal, tables, behind=holder)
-        await change(add_many, [FIRST], "one")
-        addition = asyncio.create_task(change(add_many, [FIRST, MIDDLE], "other"))
+        await change(tables, add_many, [FIRST], "one")
+        addition = asyncio.create_task(change(tables, add_many, [FIRST, MIDDLE], "other"))
         await some_wait(tables, 2)
     await asyncio.gather(removal, addition)
     assert await counts(tables) == {FIRST: 2, MIDDLE: 1, LAST: 1}
@@ -125,9 +123,10 @@ async def test_a_file_made_known_while_a_removal_waits_is_left_to_its_maker(tabl
 
 
 async def some_wait(db: Database, count: int) -> None:
-    async with asyncio.timeout(60):
-        while await count_waiting(db) < count:
-            await asyncio.sleep(0.01)
+    async def are_enough() -> bool:
+        return await count_waiting(db) >= count
+
+    await until(are_enough, within_s=60)
 
 
 async def count_waiting(db: Database) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -57,7 +57,7 @@ class SearchDocuments:
             return search_service_pb2.SearchResponse()
         index = generation.index
         offset = _offset_of(request)
-        limit = _limit_of(request)
+        limit = request.page_size or _DEFAULT_PAGE
         filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
         conditions = [_read_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
         filters += [query for _, query in conditions]
@@ -117,27 +117,22 @@ class SearchDocuments:
 def is_short(
     index: TantivyIndex,
     node: Node,
-    filters: Iterable[search_service_pb2.Filter] = (),
-    conditions: Iterable[Node] = (),
+    filters: Sequence[search_service_pb2.Filter] = (),
+    conditions: Sequence[Node] = (),
 ) -> bool:
     """Return whether the engine takes about a millisecond, however many documents there are.
 
     Filters of one term, and ranges of not too many documents, are only looked into at what the words have; others read
     what they filter by.
     """
-    are_ranges_short = index.documents <= _SHORT_RANGE_DOCUMENTS
-    for each in filters:
-        is_one_term = each.WhichOneof("condition") == "terms" and len(each.terms.values) == 1
-        if not is_one_term and not (are_ranges_short and each.WhichOneof("condition") == "range"):
-            return False
-    if not all(are_ranges_short and isinstance(condition, Between) for condition in conditions):
+    terms = [each.terms for each in filters if each.WhichOneof("condition") == "terms"]
+    if any(len(each.values) != 1 for each in terms) or not all(isinstance(each, Between) for each in conditions):
+        return False
+    has_range = bool(conditions) or len(terms) < len(filters)
+    if has_range and index.documents > _SHORT_RANGE_DOCUMENTS:
         return False
     postings = index.postings(node)
     return postings is not None and postings <= _SHORT_POSTINGS
-
-
-def _limit_of(request: search_service_pb2.SearchRequest) -> int:
-    return request.page_size or _DEFAULT_PAGE
 
 
 def _read_condition(index: TantivyIndex, text: str, field: str) -> tuple[Node, tantivy.Query]:
