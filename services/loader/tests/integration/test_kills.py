@@ -21,6 +21,7 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import StartServer
 from classifeed_jobs.testing import lost_lease
+from classifeed_loader.app.queue_fetches import TASK
 
 from ..conftest import Page, Site, Tasks
 from .conftest import Loader, MakeSource
@@ -115,7 +116,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
         )
 
     async def all_ended() -> bool:
-        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE status = 'succeeded'")
+        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
         return bool(ended == len(names))
 
     await until(all_ended)
@@ -123,7 +124,8 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
     # As they were claimed: from there on one of the two processes may be slower than the other.
     claimed = await loader.sql(
         "SELECT substr(args ->> 'namespace', 2)::int FROM dl_job_events JOIN dl_jobs_done USING (job_id)"
-        " WHERE kind = 'picked' ORDER BY event_id"
+        " WHERE kind = 'picked' AND task = %s ORDER BY event_id",
+        TASK,
     )
     assert len(claimed) == len(names)
     assert all(abs(place - number) <= 2 for place, (number,) in enumerate(claimed))

@@ -19,7 +19,6 @@ from classifeed.offers.v1.offer_service_pb2 import (
 )
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed.pictures.v1.picture_service_pb2 import (
-    COMPARISON_STATE_DONE,
     COMPARISON_STATE_HELD,
     Comparison,
     ConfirmComparisonRequest,
@@ -252,20 +251,16 @@ async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
 
     await until(are_two_left)
     offers[0].urls = []
+    held: list[Comparison] = []
 
-    async def newest() -> Comparison:
+    async def is_held() -> bool:  # the next comparison takes the place of a held one within a second
         response = await service.pictures.ListComparisons(ListComparisonsRequest())
-        return next(
-            each for each in response.comparisons if each.state in {COMPARISON_STATE_DONE, COMPARISON_STATE_HELD}
-        )
-
-    async def is_held() -> bool:
-        return (await newest()).state == COMPARISON_STATE_HELD
+        held.extend(each for each in response.comparisons if each.state == COMPARISON_STATE_HELD)
+        return bool(held)
 
     await until(is_held)
     assert await stored() == 2
-    held = await newest()
-    assert (held.compared, held.unused) == (2, 2)
+    assert (held[0].compared, held[0].unused) == (2, 2)
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await service.pictures.ConfirmComparison(ConfirmComparisonRequest(comparison_id=1))
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
