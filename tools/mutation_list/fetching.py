@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON, COMMON_TESTS
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, LOADER, LOADER_TESTS
 
 _KEPT: Final = "Kept connections of the Fetcher"
 _PERMITS: Final = "Permits for hosts"
@@ -188,6 +188,53 @@ MUTATIONS: Final = (
         before="WHERE permit > now_us AND permit <> ALL (released)",
         after="WHERE permit <> ALL (released)",
         tests=(f"{_LIMIT_TESTS}::test_the_permit_of_a_process_that_died_comes_free_after_its_time",),
+    ),
+    Mutation(
+        "permit-never-renewed",
+        _PERMITS,
+        "A permit is another's while the request that has it is still under way.",
+        f"{COMMON}/host_limits/limits.py",
+        before="each.renewal_s <= now_s",
+        after="each.renewal_s < 0",
+        tests=(f"{_LIMIT_TESTS}::test_a_permit_is_renewed_as_long_as_it_is_needed",),
+    ),
+    Mutation(
+        "permit-renewed-for-nobody",
+        _PERMITS,
+        "A permit that is given back while it is renewed is held until it expires.",
+        f"{COMMON}/host_limits/limits.py",
+        before="            self._queue(host).report.released.append(renewed)",
+        after="            pass",
+        tests=(f"{_LIMIT_TESTS}::test_a_permit_that_is_given_back_while_it_is_renewed_is_nobody_s",),
+    ),
+    Mutation(
+        "permits-of-one-owner-alone",
+        _PERMITS,
+        "One owner's slow files take all permits of a host.",
+        f"{COMMON}/host_limits/owners.py",
+        before="            if owner:",
+        after="            if not host:",
+        tests=(f"{_PERMIT_TESTS}::test_a_slow_file_of_one_owner_leaves_the_host_to_another",),
+    ),
+    Mutation(
+        "feeds-limited-by-process",
+        _PERMITS,
+        "Each process of the loader asks a host as if it were alone.",
+        f"{LOADER}/bootstrap.py",
+        before="        permits=permits,",
+        after="        permits=None,",
+        tests=(
+            f"{LOADER_TESTS}/test_kills.py::test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller",
+        ),
+    ),
+    Mutation(
+        "long-pause-without-a-word",
+        _PERMITS,
+        "A fetch that a Retry-After keeps for hours waits without a word.",
+        f"{LOADER}/app/store_file.py",
+        before="if paused.by_retry_after and paused.wait_s",
+        after="if not paused.host and paused.wait_s",
+        tests=(f"{LOADER_TESTS}/test_host_pauses.py::test_a_long_pause_ends_fetches_of_other_feeds_with_the_reason",),
     ),
     Mutation(
         "new-host-overwritten",

@@ -5,10 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import API, API_TESTS, PROCESSOR, PROCESSOR_TESTS
-
-_LOADER: Final = "services/loader/src/classifeed_loader"
-_LOADER_TESTS: Final = "services/loader/tests/integration"
+from tools.mutation_list.paths import API, API_TESTS, LOADER, LOADER_TESTS, PROCESSOR, PROCESSOR_TESTS
 
 MUTATIONS: Final = (
     Mutation(
@@ -24,10 +21,10 @@ MUTATIONS: Final = (
         "older-source-taken",
         "Loads",
         "A version of a feed that comes late replaces a newer one.",
-        f"{_LOADER}/store/sources.sql",
+        f"{LOADER}/store/sources.sql",
         before="WHERE excluded.feed_version > t.feed_version",
         after="WHERE true",
-        tests=(f"{_LOADER_TESTS}/test_feed_source_service.py::test_an_older_version_changes_nothing",),
+        tests=(f"{LOADER_TESTS}/test_feed_source_service.py::test_an_older_version_changes_nothing",),
     ),
     Mutation(
         "task-id-given-twice",

@@ -32,6 +32,7 @@ class Site:
     """The outer world: a web server on the loopback that does as its pages say.
 
     `requests` has each request's path and headers, first come first. Pages that are held respond after `release`.
+    `most_open` is how many requests were under way at a time.
     """
 
     port: int = 0
@@ -39,6 +40,8 @@ class Site:
     requests: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     requested: asyncio.Event = field(default_factory=asyncio.Event)
     released: asyncio.Event = field(default_factory=asyncio.Event)
+    most_open: int = 0
+    _open: int = 0
 
     def url(self, path: str = "/feed.xml", host: str = "127.0.0.1") -> str:
         return f"http://{host}:{self.port}{path}"
@@ -47,11 +50,14 @@ class Site:
         return [path for path, _ in self.requests]
 
     async def respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        self.most_open = max(self.most_open, self._open)
         try:
             await self._respond(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
+            self._open -= 1
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()

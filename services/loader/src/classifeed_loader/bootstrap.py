@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Final
 
 from classifeed.feeds.v1.feed_source_service_pb2_grpc import add_FeedSourceServiceServicer_to_server
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.blobs import BlobRefs, BlobSweeper
 from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.host_limits import HostPolicy, OwnerLimits
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.runner import Role, Servicer, ServiceRunner
@@ -33,6 +35,8 @@ from classifeed_loader.rpc.feed_source_service import FeedSourceService
 from classifeed_loader.settings import LoaderSettings
 
 SERVICE = "loader"
+# A job that waits for a host keeps a slot from the feeds of others; beyond this it comes again later.
+_LONGEST_WAIT_FOR_A_PERMIT_S: Final = 1.0
 
 
 async def prepare(settings: LoaderSettings) -> None:
@@ -71,12 +75,20 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     scheduler = FetchScheduler(database, fetch_jobs, leases, min_interval_s=settings.min_interval_s)
     sources = FeedSourceService(database, fetch_jobs, min_interval_s=settings.min_interval_s, on_change=scheduler.wake)
     channel = channel_to("processor", settings.processor_address, settings)
-    limits = FetchLimits(
-        max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s, per_host=settings.fetches_per_host
+    permits = OwnerLimits(
+        database,
+        HostPolicy(
+            first_rate=settings.host_first_rate,
+            highest_rate=settings.host_highest_rate,
+            at_a_time=settings.fetches_per_host,
+            max_wait_s=_LONGEST_WAIT_FOR_A_PERMIT_S,
+            hold_s=settings.jobs_lease_s,
+        ),
     )
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=settings.allow_loopback),
-        limits=limits,
+        limits=FetchLimits(max_bytes=settings.fetch_max_bytes, total_s=settings.fetch_total_s),
+        permits=permits,
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
     )
     processor, refs = ProcessorClient(channel), BlobRefs()
@@ -96,7 +108,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         blobs=blobs,
         refs=refs,
         tasks=processor,
-        hosts=HostSlots(per_host=limits.per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
+        hosts=HostSlots(per_host=settings.fetches_per_host, waiters=(queues.get(QUEUE, 1) - 1) // 2),
         cipher=CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None,
         spool_dir=settings.spool_dir,
         min_interval_s=settings.min_interval_s,
@@ -112,6 +124,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     async def stop() -> None:
         await channel.close()
         await fetcher.close()
+        await permits.close()
         await blobs.close()
         await database.close()
 

@@ -10,6 +10,7 @@ from typing import Any, Final, Literal
 from pydantic import Field, SecretStr, model_validator
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_common.host_limits.settings import HostRateSettings
 from classifeed_common.settings import TARGET, ServiceSettings
 from classifeed_common.telemetry.log_settings import LogFileSettings, ZoneName
 from classifeed_common.zones import find_zone
@@ -40,7 +41,7 @@ class Hosting(LogFileSettings, JobSettings):
         return f"{host}:{self.app_port}"
 
 
-class LoaderSettings(ServiceSettings):
+class LoaderSettings(HostRateSettings, ServiceSettings):
     """What the loader needs to know, from variables CLASSIFEED_LOADER_*; they win over those without the prefix."""
 
     model_config = SettingsConfigDict(env_prefix="CLASSIFEED_LOADER_", frozen=True)
@@ -87,7 +88,7 @@ class LoaderSettings(ServiceSettings):
         default=2,
         ge=1,
         le=64,
-        description="Fetches from one host that one process runs at a time, each of another seller; so 2 or more.",
+        description="Fetches from one host at a time, over all processes, each of another seller; so 2 or more.",
     )
     proxy: SecretStr | None = Field(
         default=None, description="Proxy for downloads, http://[user:password@]host:port; unset: none."

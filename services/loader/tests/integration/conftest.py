@@ -31,6 +31,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.host_limits import HostPolicy, OwnerLimits
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import MigratedDatabase
@@ -239,9 +240,11 @@ async def fetching(
     loader: Loader, tasks: Tasks, blobs: BlobStore, rpc_server: StartServer, rpc_channel: OpenChannel, tmp_path: Path
 ) -> AsyncIterator[Fetching]:
     target = await rpc_server("processor", Servicer.of(add_TaskServiceServicer_to_server, tasks))
+    permits = OwnerLimits(loader.database, HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=2, max_wait_s=1))
     fetcher = Fetcher(
         guard=AddressGuard(allow_loopback=True),
         limits=FetchLimits(max_bytes=1 << 20, connect_s=60, read_s=60, total_s=120, disk_reserve_bytes=0),
+        permits=permits,
     )
     cipher = CredentialCipher([secrets.token_bytes(32)])
     dependencies = FetchDependencies(
@@ -260,4 +263,5 @@ async def fetching(
     yield fetching
     await fetching.stop()
     await fetcher.close()
+    await permits.close()
     assert list((tmp_path / "spool").glob("*")) == []

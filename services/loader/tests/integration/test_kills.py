@@ -59,6 +59,8 @@ async def start(
         "HEARTBEAT_S": "0.5",
         "JOBS_LEASE_S": "600",
         "LEASE_TTL_S": "2",
+        "HOST_FIRST_RATE": "1000",
+        "HOST_HIGHEST_RATE": "1000",
         "DRAIN_GRACE_S": "3",
         "LOG_LEVEL": "warning",
     }
@@ -132,6 +134,35 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
     assert {len(tasks.made["shop", name]) for name in names} == {1}
 
 
+async def test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller(
+    start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
+) -> None:
+    site.pages |= {f"/{seller}{number}.xml": page(FEED, held=True) for seller in "abc" for number in range(3)}
+    await asyncio.gather(start(FETCHES_PER_HOST="2"), start(FETCHES_PER_HOST="2"))
+    feeds = [
+        source(seller_id=seller, namespace=f"{seller}{number}", url=site.url(f"/{seller}{number}.xml"))
+        for seller in "abc"
+        for number in range(3)
+    ]
+    await loader.put(*feeds)
+
+    async def all_have_tried() -> bool:
+        [[waiting]] = await loader.sql("SELECT count(*) FROM dl_jobs WHERE waits_for = 'time'")
+        return bool(waiting == len(feeds) - 2)
+
+    await until(all_have_tried)
+    assert len({path[1] for path in site.paths()}) == len(site.requests) == 2
+
+    async def all_ended() -> bool:
+        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
+        return bool(ended == len(feeds))
+
+    site.released.set()
+    await until(all_ended)
+    assert sorted(site.paths()) == sorted(site.pages)
+    assert site.most_open == 2
+
+
 async def test_killed_while_downloading_the_other_one_takes_over(
     start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
 ) -> None:
@@ -144,6 +175,7 @@ async def test_killed_while_downloading_the_other_one_takes_over(
     first.kill()
     await asyncio.to_thread(first.wait, 120)
     async with lost_lease(loader.database, first.pid):
+        await loader.sql("UPDATE fetch_hosts SET held = '{}'")  # its permits end with its lease
         await site.requested.wait()
     site.released.set()
     fetch = await wait_ended(loader)
@@ -188,6 +220,7 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(
     site.requested.clear()
     os.kill(first.pid, signal.SIGSTOP)
     async with lost_lease(loader.database, first.pid):
+        await loader.sql("UPDATE fetch_hosts SET held = '{}'")  # its permits end with its lease
         await site.requested.wait()
     site.released.set()
     ended = await wait_ended(loader)

@@ -30,18 +30,14 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     monkeypatch: pytest.MonkeyPatch,
     is_shared: bool,
 ) -> None:
-    """Each from a host of its own, so that the slots of hosts do not help."""
+    """The permits of hosts do not help: there are none here."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     site.pages["/drip.xml"] = page(FEED, held=True)
     site.pages["/fast.xml"] = page(FEED)
-    patient = Fetcher(
-        guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, per_host=64, disk_reserve_bytes=0)
-    )
+    patient = Fetcher(guard=AddressGuard(allow_loopback=True), limits=FetchLimits(read_s=3600, disk_reserve_bytes=0))
     hosts = HostSlots(per_host=64, waiters=64)
     fetching.dependencies = replace(fetching.dependencies, downloader=patient, hosts=hosts)
-    # One host here stands for many: without an owner each download has a connection of its own.
-    monkeypatch.setattr("classifeed_common.fetch.slots.HostSlots.hold", lambda *_: _NoSlot())
     drips = [source(seller_id="flood", namespace=f"drip{n}", url=site.url("/drip.xml")) for n in range(12)]
     await loader.put(*drips)
     for record in drips:
@@ -65,12 +61,6 @@ async def test_dripping_links_of_one_seller_leave_slots_to_another(
     await fetching.settled()
     await fetching.stop()
     await patient.close()
-
-
-class _NoSlot:
-    async def __aenter__(self) -> None: ...
-
-    async def __aexit__(self, *_: object) -> None: ...
 
 
 async def test_fetch_queued_by_the_version_before_is_run(

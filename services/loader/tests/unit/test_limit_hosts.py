@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from classifeed_jobs import Snooze
 from classifeed_loader.app.limit_hosts import HostSlots
 
@@ -57,3 +59,24 @@ def test_another_seller_has_a_connection_of_its_own_at_a_host_that_one_seller_ho
             assert wait_s(slots, "http://a.test/5", "third") is not None  # both connections are taken
             assert wait_s(slots, "http://b.test/", "flood") is None
     assert wait_s(slots, "http://a.test/", "flood") is None
+
+
+def test_one_that_the_host_itself_refuses_waits_the_longer_the_more_are_refused() -> None:
+    """As all its permits are in use in other processes, of which this one knows nothing."""
+    slots = HostSlots(per_host=1, waiters=0)
+    waits = []
+    for _ in range(200):
+        with pytest.raises(Snooze) as snooze, slots.slot("http://shop.test/a", "shop"):
+            raise slots.put_off("http://shop.test/a", 5)
+        waits.append(snooze.value.for_s)
+    assert 5.5 <= waits[0] <= 6.5
+    assert 20 <= waits[-1] <= 35
+    assert wait_s(slots, "http://shop.test/a") is None
+    assert slots.put_off("http://shop.test/a").for_s <= 1.5
+
+
+def test_what_is_known_of_refusals_is_bounded() -> None:
+    slots = HostSlots(per_host=1, waiters=0)
+    for number in range(20_001):
+        slots.put_off(f"http://shop{number}.test/")
+    assert len(slots._refused) <= 10_000

@@ -280,10 +280,7 @@ def jobs_of(base: Base, tasks: Registry) -> ServiceJobs:
         base.database,
         tasks,
         clean_up=pictures_clean_up(
-            waiting_days=settings.waiting_days,
-            bucket=base.events,
-            event_files_days=settings.event_files_days,
-            hosts=base.hosts,
+            waiting_days=settings.waiting_days, bucket=base.events, event_files_days=settings.event_files_days
         ),
         upkeep=[
             LookAgainJob(base.outbox, settings.look_again_s, base.replica),

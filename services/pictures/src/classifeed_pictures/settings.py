@@ -9,11 +9,12 @@ from typing import Literal
 from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
+from classifeed_common.host_limits.settings import HostRateSettings
 from classifeed_common.settings import TARGET
 from classifeed_jobs import ServiceJobSettings
 
 
-class PicturesSettings(ServiceJobSettings):
+class PicturesSettings(HostRateSettings, ServiceJobSettings):
     """What pictures needs to know, from variables CLASSIFEED_PICTURES_*."""
 
     model_config = SettingsConfigDict(
@@ -101,12 +102,6 @@ class PicturesSettings(ServiceJobSettings):
     download_total_s: float = Field(default=60, gt=0, description="How long a download may take, in seconds.")
     downloads_per_host: int = Field(
         default=2, ge=1, le=100, description="Downloads from one host at once, over all processes, at most."
-    )
-    host_first_rate: float = Field(
-        default=2, gt=0, description="Requests a second to a host that is not known yet, over all processes."
-    )
-    host_highest_rate: float = Field(
-        default=20, gt=0, description="Requests a second to a host that responds well, over all processes, at most."
     )
     obey_robots: bool = Field(
         default=False,

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import cast
 
 from classifeed_common.fetch.connections import Connections
 from classifeed_common.fetch.exchange import Exchange, Progress
@@ -19,9 +19,6 @@ from classifeed_common.fetch.networks import Address
 from classifeed_common.fetch.permits import HostPermits, NoPermit, Outcome, Permit, outcome_of
 from classifeed_common.fetch.redirects import Redirects
 from classifeed_common.fetch.responses import Head, refusal
-from classifeed_common.fetch.slots import HostSlots
-
-_LONGER_THAN_TOTAL_S: Final = 60.0
 
 
 class _KeptOneLost(Exception):
@@ -35,14 +32,12 @@ class Means:
     Attributes:
         guard: Says which addresses may be dialled.
         connections: To them.
-        slots: Bound the downloads from one host, where `permits` is not given.
-        permits: Bound those of all processes.
+        permits: Bound the requests to a host, over all processes.
         user_agent: Who we say we are.
     """
 
     guard: AddressGuard
     connections: Connections
-    slots: HostSlots
     permits: HostPermits | None
     user_agent: str
 
@@ -91,16 +86,13 @@ class Download:
 
     @asynccontextmanager
     async def _permit(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
-        """Wait for the host's permit or slot with the clock stopped: our own queue is not the server's fault."""
-        host, limits, means = self.way.link.host, self._limits, self._means
-        permit: Permit = NoPermit()
+        """Wait for the host's permit with the clock stopped: our own queue is not the server's fault."""
+        permits, permit = self._means.permits, cast(Permit, NoPermit())
         async with AsyncExitStack() as stack:
-            with _stopped(clock):
-                if means.permits is None:
-                    await stack.enter_async_context(means.slots.hold(host, limits.per_host, self._request.owner))
-                else:
-                    hold_s = limits.total_s + _LONGER_THAN_TOTAL_S
-                    permit = await stack.enter_async_context(means.permits.permit(host, hold_s=hold_s))
+            if permits is not None:
+                with _stopped(clock):
+                    wanted = permits.permit(self.way.link.host, owner=self._request.owner)
+                    permit = await stack.enter_async_context(wanted)
             try:
                 yield permit
             except FetchFailed as failed:

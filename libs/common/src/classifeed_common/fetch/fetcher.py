@@ -16,7 +16,6 @@ from classifeed_common.fetch.guard import AddressGuard
 from classifeed_common.fetch.metrics import DOWNLOADS, OK
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
 from classifeed_common.fetch.permits import HostPermits
-from classifeed_common.fetch.slots import HostSlots
 
 
 @cache
@@ -38,8 +37,8 @@ class Fetcher:
         proxy: `http://[user:password@]host:port` of a proxy that makes the connections, by CONNECT.
         user_agent: who we say we are.
         keep: which connections stay open for further requests; none unless given.
-        permits: bound rate and number of requests to a host over all processes, in place of `FetchLimits.per_host`;
-            the caller's to close.
+        permits: bound rate and number of requests to a host over all processes; unlimited unless given. The caller's
+            to close.
         ssl_context: which certificates are good; those of public authorities unless given.
 
     Raises:
@@ -59,17 +58,15 @@ class Fetcher:
     ) -> None:
         self._guard = guard
         self._limits = limits
-        self._slots = HostSlots()
         dialer = Dialer(Proxy.parse(proxy) if proxy else None, ssl_context or _public_authorities())
         self._connections = Connections(dialer, keep)
-        self._means = Means(guard, self._connections, self._slots, permits, user_agent)
+        self._means = Means(guard, self._connections, permits, user_agent)
 
     async def fetch(self, request: FetchRequest, to: Path, limits: FetchLimits | None = None) -> Fetched | NotModified:
         """Download a file to `to`, replacing what was there, or learns that the caller has it already.
 
         May be called again at will. Unless it returns `Fetched`, `to` is as before; a process that is killed may leave
-        a hidden file `.<name>.<random>.part` beside it. Waits for a slot of the host as long as it takes; for a permit
-        as long as `permits` says.
+        a hidden file `.<name>.<random>.part` beside it. Waits for a permit as long as `permits` says.
 
         Args:
             request: what to download.

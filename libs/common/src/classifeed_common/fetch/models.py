@@ -14,10 +14,9 @@ class FetchLimits:
         max_bytes: Of the file as it is stored, and of the body as it travels.
         connect_s: Longest look-up of a name, and longest way to a connection that can be used, in seconds.
         read_s: Longest silence, longest wait for the head of a response, and window of the lowest rate, in seconds.
-        total_s: Longest download with all its redirects, in seconds; waiting for other downloads is not counted.
+        total_s: Longest download with all its redirects, in seconds; waiting for permits is not counted.
         min_bytes_per_s: Lowest rate of the body over a window of `read_s` seconds of waiting for it.
         redirects: How many are followed.
-        per_host: How many downloads from one host run at a time, of each owner one; the others wait.
         disk_reserve_bytes: What stays free on the disk.
     """
 
@@ -27,7 +26,6 @@ class FetchLimits:
     total_s: float = 1800
     min_bytes_per_s: int = 1024
     redirects: int = 5
-    per_host: int = 1
     disk_reserve_bytes: int = 256 << 20
 
 
@@ -56,8 +54,8 @@ class FetchRequest:
         basic_auth: The seller's user name and password, sent to the origin of `url` alone.
         etag: Of the file that the caller has; makes the request conditional.
         last_modified: Of the file that the caller has, as the server wrote it; makes the request conditional.
-        owner: Whom the download is for: of one host it gets one connection at a time, and of the look-ups of names a
-            share. Empty: no one in particular.
+        owner: Whom the download is for: of the look-ups of names it gets a share, and of permits one a host. Empty:
+            no one in particular.
     """
 
     url: str

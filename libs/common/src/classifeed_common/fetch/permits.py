@@ -18,13 +18,15 @@ class HostPaused(Exception):
         host: Its name.
         wait_s: For how long, in seconds.
         until: When that is over, by the database's clock.
+        by_retry_after: Whether a Retry-After of the host says so; otherwise it gets as many requests as it may.
     """
 
-    def __init__(self, host: str, wait_s: float, until: datetime) -> None:
+    def __init__(self, host: str, wait_s: float, until: datetime, *, by_retry_after: bool) -> None:
         super().__init__(f"no request is sent to {host} before {until:%Y-%m-%d %H:%M:%S %Z}, in {wait_s:.1f} s")
         self.host = host
         self.wait_s = wait_s
         self.until = until
+        self.by_retry_after = by_retry_after
 
 
 class Outcome(StrEnum):
@@ -70,12 +72,12 @@ class Permit(Protocol):
 class HostPermits(Protocol):
     """Gives permits."""
 
-    def permit(self, host: str, *, hold_s: float) -> AbstractAsyncContextManager[Permit]:
+    def permit(self, host: str, *, owner: str = "") -> AbstractAsyncContextManager[Permit]:
         """Give a permit for a host, which is given back when the block ends.
 
         Args:
             host: its name.
-            hold_s: after so long the permit is another's, whatever became of this process.
+            owner: for whom the request is made.
 
         Raises:
             HostPaused: there will be none within the time that the caller may wait.

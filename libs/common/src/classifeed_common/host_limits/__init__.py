@@ -1,8 +1,10 @@
-"""How users' hosts may be asked, over all processes of a service: rate, requests at a time, pauses (ADR 0059)."""
+"""How users' hosts may be asked, over all processes of a service: rate, requests at a time, pauses (ADR 0059, 0074)."""
 
 from __future__ import annotations
 
+from classifeed_common.host_limits.forgetting import forget_hosts
 from classifeed_common.host_limits.limits import HostLimits
+from classifeed_common.host_limits.owners import OwnerLimits
 from classifeed_common.host_limits.rates import HostPolicy
 
-__all__ = ["HostLimits", "HostPolicy"]
+__all__ = ["HostLimits", "HostPolicy", "OwnerLimits", "forget_hosts"]

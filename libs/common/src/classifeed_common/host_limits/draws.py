@@ -15,7 +15,7 @@ from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits.rates import HostPolicy, RateChange
 
 _QUERIES: Final = load_queries("classifeed_common.host_limits")
-_DRAW, _FORGET, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["forget"], _QUERIES["list_refusing"]
+_DRAW, _RENEW, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["renew"], _QUERIES["list_refusing"]
 _MOST_REFUSING: Final = 1000
 
 
@@ -54,11 +54,11 @@ class DrawRequest:
 
     Attributes:
         report: Comes first: what is given back can be drawn.
-        hold_s: How long the wanted permit lasts; None: none is wanted.
+        wants: Whether a permit is wanted.
     """
 
     report: HostReport
-    hold_s: float | None
+    wants: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +98,13 @@ class HostTable:
 
     def __init__(self, database: Database, policy: HostPolicy) -> None:
         self._database = database
-        self._policy = policy
         self._values = {
             "first": policy.first_rate,
             "lowest": policy.lowest_rate,
             "highest": policy.highest_rate,
             "window_s": policy.window_s,
             "at_a_time": policy.at_a_time,
+            "hold_us": int(policy.hold_s * 1_000_000),
         }
 
     async def draw(self, requests: Mapping[str, DrawRequest]) -> dict[str, Reply]:
@@ -125,10 +125,17 @@ class HostTable:
             row.host: Reply(row.permit, row.now, sent_s, received_s, row.rate, row.pause_s, row.due_s) for row in rows
         }
 
-    async def forget(self, idle_s: float) -> int:
-        """Remove hosts that nobody has asked for so long; return how many. One that comes again is a new one."""
+    async def renew(self, host: str, permit: int) -> int:
+        """Have a permit last as long as a new one, and return what it is called from now on.
+
+        One that has expired is given anew, over the limit where it has become another's meanwhile.
+
+        Raises:
+            psycopg.Error: the effect is unknown; asking again does no harm.
+        """
         async with self._database.connection() as connection:
-            return (await connection.execute(_FORGET, {"idle_s": idle_s})).rowcount
+            [row] = await fetch_named(connection, _RENEW, {**self._values, "host": host, "permit": permit})
+        return int(row.permit)
 
     async def list_refusing(self, for_s: float, wanted_s: float) -> list[str]:
         """Return hosts that have refused for so long, and were wanted after that and lately; at most 1,000."""
@@ -141,8 +148,7 @@ def _row_of(host: str, request: DrawRequest, now_s: float) -> dict[str, Any]:
     report = request.report
     return {
         "host": host,
-        "wants": request.hold_s is not None,
-        "hold_us": int((request.hold_s or 0) * 1_000_000),
+        "wants": request.wants,
         "released": report.released,
         "step": report.change.step,
         "ceiling": report.change.ceiling,

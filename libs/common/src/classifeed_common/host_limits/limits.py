@@ -37,35 +37,35 @@ class HostLimits:
         self._table = HostTable(database, policy)
         self._policy = policy
         self._queues: dict[str, HostQueue] = {}
+        self._in_use: dict[HostPermit, str] = {}
         self._wakes = asyncio.Event()
         self._rounds: asyncio.Task[None] | None = None
         self._not_before_s = 0.0
         self._is_closing = False
 
     @asynccontextmanager
-    async def permit(self, host: str, *, hold_s: float) -> AsyncIterator[HostPermit]:
+    async def permit(self, host: str, *, owner: str = "") -> AsyncIterator[HostPermit]:  # noqa: ARG002 - see below
         """Give a permit for a host, which is given back when the block ends; waits `max_wait_s` at most.
 
-        Where the host asked to be left alone (`report`), all processes know it once the block has ended.
+        It is renewed as long as the block runs; of a process that died it comes free after `hold_s`. Where the host
+        asked to be left alone (`report`), all processes know it once the block has ended.
 
         Args:
             host: its name.
-            hold_s: after so long the permit is another's, whatever became of this process: longer than the request.
+            owner: makes no difference here, as it does in `OwnerLimits`.
 
         Raises:
             HostPaused: the host is paused, or so much asked for that the wait would be too long.
             psycopg.Error: the table cannot be had; a passing fault.
         """
-        permit = HostPermit(self._policy, partial(self._draw, host, hold_s))
+        permit = HostPermit(self._policy, partial(self._draw, host))
         await permit.draw()
+        self._in_use[permit] = host
         try:
             yield permit
         finally:
+            del self._in_use[permit]
             await self._give_back(host, permit.give_back())
-
-    async def forget(self, idle_s: float) -> int:
-        """Remove what is known of hosts that nobody has asked for so long; return of how many."""
-        return await self._table.forget(idle_s)
 
     async def list_refusing(self, for_s: float, *, wanted_s: float) -> list[str]:
         """Return hosts that have refused all requests for so long, the longest first; at most 1,000.
@@ -85,9 +85,9 @@ class HostLimits:
         if self._rounds is not None:
             await self._rounds
 
-    async def _draw(self, host: str, hold_s: float, until_s: float, released: int | None) -> Reply:
+    async def _draw(self, host: str, until_s: float, released: int | None) -> Reply:
         """Return a reply with a permit. A permit that is given back for it goes first, before others that wait."""
-        waiter = Waiter(hold_s, until_s, asyncio.get_running_loop().create_future())
+        waiter = Waiter(until_s, asyncio.get_running_loop().create_future())
         queue = self._queue(host)
         if released is None:
             queue.waiters.append(waiter)
@@ -135,11 +135,14 @@ class HostLimits:
         try:
             while not (self._is_closing and all(queue.report.is_empty() for queue in self._queues.values())):
                 self._wakes.clear()
+                if loop.time() >= self._not_before_s and (permit := self._renewable(loop.time())) is not None:
+                    await self._renew(permit)
+                    continue
                 if loop.time() >= self._not_before_s and (requests := self._requests(loop.time())):
                     await self._round(requests)
                     continue
                 with suppress(TimeoutError):
-                    async with asyncio.timeout_at(self._next_s()):
+                    async with asyncio.timeout_at(self._next_s(loop.time())):
                         await self._wakes.wait()
         except BaseException as unexpected:
             error = unexpected
@@ -187,11 +190,29 @@ class HostLimits:
         for host in requests:
             self._queues[host] = self._queues.pop(host)
 
-    def _next_s(self) -> float | None:
-        """Return when there is something to do unless somebody comes before."""
+    def _renewable(self, now_s: float) -> HostPermit | None:
+        due = (each for each in self._in_use if each.number is not None and each.renewal_s <= now_s)
+        return next(due, None)
+
+    async def _renew(self, permit: HostPermit) -> None:
+        host, number, sent_s = self._in_use[permit], permit.number, asyncio.get_running_loop().time()
+        assert number is not None
+        try:
+            renewed = await self._table.renew(host, number)
+        except psycopg.Error:
+            self._not_before_s = asyncio.get_running_loop().time() + _AFTER_FAULT_S
+            return
+        if permit.number == number:
+            permit.renew(renewed, sent_s)
+        else:  # it was given back meanwhile, under its former name
+            self._queue(host).report.released.append(renewed)
+
+    def _next_s(self, now_s: float) -> float:
+        """Return when there is something to do unless somebody comes before; permits that are drawn later count too."""
         moments = [queue.due_s for queue in self._queues.values() if queue.waiters]
         moments += [0.0 for queue in self._queues.values() if not queue.report.is_empty()]
-        return max(min(moments), self._not_before_s) if moments else None
+        moments += [permit.renewal_s for permit in self._in_use if permit.number is not None]
+        return max(min([*moments, now_s + self._policy.renew_s]), self._not_before_s)
 
 
 def _end(futures: Iterable[asyncio.Future[None]]) -> None:

@@ -29,6 +29,17 @@ class HostPermit:
         self._permit: int | None = None
         self._is_used = False
         self._report = HostReport()
+        self._lasts_since_s = 0.0
+
+    @property
+    def number(self) -> int | None:
+        """What the table calls it; None: there is none for now."""
+        return self._permit
+
+    @property
+    def renewal_s(self) -> float:
+        """When it is to be renewed, by the loop's clock."""
+        return self._lasts_since_s + self._policy.renew_s
 
     async def draw(self) -> None:
         """Draw it, or another one in its place; see `HostLimits.permit`."""
@@ -61,6 +72,10 @@ class HostPermit:
         assert self._reply is not None
         return self._reply.at(asyncio.get_running_loop().time())
 
+    def renew(self, number: int, sent_s: float) -> None:
+        """Take note of a renewal, and of when it was requested."""
+        self._permit, self._lasts_since_s = number, sent_s
+
     def give_back(self) -> HostReport:
         """Return what is to be reported of it."""
         if self._permit is not None:
@@ -75,4 +90,4 @@ class HostPermit:
     async def _draw(self, until_s: float) -> None:
         former, self._permit = self._permit, None
         self._reply = await self._draw_one(until_s, former)
-        self._permit, self._is_used = self._reply.permit, False
+        self._permit, self._lasts_since_s, self._is_used = self._reply.permit, self._reply.sent_s, False

@@ -7,7 +7,7 @@
   WITH wanted AS MATERIALIZED (
        SELECT *
          FROM jsonb_to_recordset(%(wanted)s::jsonb)
-              AS wanted (host text, wants boolean, hold_us bigint, released bigint[], step float8, ceiling float8,
+              AS wanted (host text, wants boolean, released bigint[], step float8, ceiling float8,
                         pause_s float8, ok bigint, slow_down bigint, refused bigint, failed bigint)),
        locked AS MATERIALIZED (
        SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
@@ -20,7 +20,7 @@
          FROM wanted
         WHERE host NOT IN (SELECT host FROM locked)),
        reported AS (
-       SELECT host, now, version, wants, hold_us, released, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
+       SELECT host, now, version, wants, released, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
               greatest(%(lowest)s, least(%(highest)s, rate + step, ceiling)) AS rate,
               least(sent_at, now) AS sent_at,  -- the clock may have been set back
               held,
@@ -42,7 +42,7 @@
        judged AS MATERIALIZED (
        SELECT returned.*,
               CASE WHEN wants AND paused_until <= now AND due_at <= now AND cardinality(in_use) < %(at_a_time)s
-                   THEN greatest(now_us + hold_us, (SELECT max(permit) + 1 FROM unnest(in_use) AS permit))
+                   THEN greatest(now_us + %(hold_us)s, (SELECT max(permit) + 1 FROM unnest(in_use) AS permit))
               END AS permit
          FROM returned),
        stored AS (
@@ -66,10 +66,27 @@ SELECT host, permit, now, rate,
        extract(epoch FROM greatest(due_at, now) - now)::float8 AS due_s
   FROM judged JOIN stored USING (host)
 
+-- name: renew
+-- A permit lasts longer, under a new name. The row is there as long as one of its permits is in use; if somebody removed
+-- it, it is made anew.
+INSERT INTO fetch_hosts AS known (host, rate, held)
+VALUES (%(host)s, %(first)s, ARRAY[(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(hold_us)s])
+    ON CONFLICT (host) DO UPDATE
+   SET held = array_remove(known.held, %(permit)s::bigint) || greatest(
+              (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(hold_us)s,
+              (SELECT max(permit) + 1 FROM unnest(known.held) AS permit)),
+       updated_at = clock_timestamp()
+RETURNING known.held[cardinality(known.held)] AS permit
+
 -- name: forget
 -- Hosts that nobody has wanted for long.
 DELETE FROM fetch_hosts
- WHERE updated_at < clock_timestamp() - make_interval(secs => %(idle_s)s) AND paused_until < clock_timestamp()
+ WHERE host IN (SELECT host
+                  FROM fetch_hosts
+                 WHERE updated_at < %(before)s AND paused_until < clock_timestamp()
+                 ORDER BY host
+                 LIMIT %(limit)s
+                   FOR UPDATE SKIP LOCKED)
 
 -- name: list_refusing
 -- Hosts without a success for so long, the longest first. Those that nobody has wanted since, or wants any more, are not

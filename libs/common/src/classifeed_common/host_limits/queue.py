@@ -20,12 +20,10 @@ class Waiter:
     """A caller that waits for a permit.
 
     Attributes:
-        hold_s: How long its permit lasts.
         until_s: How long it may wait, by the loop's clock.
         drawn: Its permit.
     """
 
-    hold_s: float
     until_s: float
     drawn: asyncio.Future[Reply]
 
@@ -63,7 +61,7 @@ class HostQueue:
         wants = bool(self.waiters) and self.due_s <= now_s
         if not wants and self.report.is_empty():
             return None
-        request = DrawRequest(self.report, self.waiters[0].hold_s if wants else None)
+        request = DrawRequest(self.report, wants)
         self.report = HostReport()
         return request
 
@@ -86,7 +84,7 @@ class HostQueue:
             self.due_s = now_s + spacing_s(reply.rate, self.policy)
         elif reply.pause_s or reply.due_s:
             self.due_s = now_s + max(reply.pause_s, reply.due_s)
-        elif request.hold_s is not None:
+        elif request.wants:
             self.due_s, self.is_busy = now_s + _BUSY_S, True
 
     def refuse(self, now_s: float) -> None:
@@ -99,7 +97,8 @@ class HostQueue:
                 wait_s = max(at_s - now_s, _SHORTEST_PAUSE_S)
                 self.waiters.remove(waiter)
                 if not waiter.drawn.done():
-                    waiter.drawn.set_exception(HostPaused(self.host, wait_s, self.reply.at(now_s + wait_s)))
+                    until, by_retry_after = self.reply.at(now_s + wait_s), self.reply.pause_s > 0
+                    waiter.drawn.set_exception(HostPaused(self.host, wait_s, until, by_retry_after=by_retry_after))
             at_s += spacing_s(self.reply.rate, self.policy)
 
     def fail(self, error: BaseException) -> None:

@@ -24,6 +24,8 @@ class HostPolicy:
         send_within_s: A permit that is not used for so long is void: sending is that much later than the table says.
             The rate is kept in windows of a second all the same, so hosts are asked that share more slowly.
         max_wait_s: How long a caller may wait for a permit.
+        hold_s: How long a permit lasts that its process does not renew; it does so after each third of it. So a process
+            that dies holds up a host for no longer.
     """
 
     first_rate: float = 2
@@ -34,14 +36,20 @@ class HostPolicy:
     at_a_time: int = 4
     send_within_s: float = 0.1
     max_wait_s: float = 5
+    hold_s: float = 60
 
     def __post_init__(self) -> None:
         if not 0 < self.lowest_rate <= self.first_rate <= self.highest_rate:
             raise ValueError(f"rates of hosts must be 0 < lowest <= first <= highest, not {self}")
         if not 0 < self.backoff < 1 or self.step <= 0 or self.at_a_time < 1:
             raise ValueError(f"0 < backoff < 1, step > 0 and at_a_time >= 1 are needed, not {self}")
-        if self.send_within_s <= 0 or self.max_wait_s < 0:
-            raise ValueError(f"send_within_s must be above 0, max_wait_s not below it: {self}")
+        if self.send_within_s <= 0 or self.max_wait_s < 0 or self.hold_s <= 0:
+            raise ValueError(f"send_within_s and hold_s must be above 0, max_wait_s not below it: {self}")
+
+    @property
+    def renew_s(self) -> float:
+        """After which a permit that is still needed is renewed: two attempts may fail."""
+        return self.hold_s / 3
 
     @property
     def window_s(self) -> float:

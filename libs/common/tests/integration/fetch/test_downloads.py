@@ -11,7 +11,8 @@ import threading
 import tracemalloc
 import zlib
 from collections import namedtuple
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import brotli
@@ -20,6 +21,7 @@ import pytest
 from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch import storing as storing_module
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.fetch.permits import NoPermit, Permit
 
 from .conftest import Serve
 from .loopback_web import LoopbackRequest, code_of
@@ -346,33 +348,22 @@ async def test_a_write_under_way_is_waited_for(
     assert list(tmp_path.iterdir()) == []
 
 
-async def test_downloads_from_one_host_wait_for_each_other(serve: Serve, tmp_path: Path) -> None:
-    running = most = 0
+class OneAtATime:
+    """Permits that go round in turn."""
 
-    async def counts(request: LoopbackRequest) -> None:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.05)
-        running -= 1
-        await request.respond(b"x")
+    def __init__(self) -> None:
+        self.free = asyncio.Semaphore(1)
+        self.wanted = 0
 
-    web = await serve(counts)
-    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True))
-    jobs = [fetcher.fetch(FetchRequest(web.url()), tmp_path / f"{number}") for number in range(10)]
-    assert len(await asyncio.gather(*jobs)) == 10
-    assert (most, web.connections) == (1, 10)
-    assert len(fetcher._slots) == 0
-
-    most = 0
-    limits = FetchLimits(per_host=3)
-    jobs = [fetcher.fetch(FetchRequest(web.url()), tmp_path / f"{number}", limits) for number in range(10)]
-    await asyncio.gather(*jobs)
-    assert most == 3
+    @asynccontextmanager
+    async def permit(self, host: str, *, owner: str = "") -> AsyncIterator[Permit]:
+        self.wanted += 1
+        async with self.free:
+            yield NoPermit()
 
 
-async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
-    fetcher: Fetcher, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_their_own_time_does_not_run_while_they_wait_for_a_permit(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     came, go_on = asyncio.Event(), asyncio.Event()
 
@@ -381,12 +372,13 @@ async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
         await go_on.wait()
         await request.respond(b"x")
 
-    web = await serve(waits)
+    web, permits = await serve(waits), OneAtATime()
+    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True), permits=permits)
     patient = FetchLimits(read_s=100_000, total_s=100_000)
     first = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "a", patient))
     await came.wait()
     second = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "b", FetchLimits(total_s=300)))
-    while fetcher._slots._slots["127.0.0.1", 1].users < 2:
+    while permits.wanted < 2:
         await asyncio.sleep(0)
     loop = asyncio.get_running_loop()
     now = loop.time
@@ -395,28 +387,7 @@ async def test_their_own_time_does_not_run_while_they_wait_for_each_other(
     go_on.set()
     assert isinstance(await first, Fetched)
     assert isinstance(await second, Fetched)
-
-
-async def test_one_that_gives_up_waiting_holds_nobody_up(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:
-    go_on = asyncio.Event()
-
-    async def waits(request: LoopbackRequest) -> None:
-        await go_on.wait()
-        await request.respond(b"x")
-
-    web = await serve(waits)
-    first, second, third = (
-        asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / name)) for name in "abc"
-    )
-    while not web.requests:
-        await asyncio.sleep(0.01)
-    second.cancel()
-    go_on.set()
-    assert isinstance(await first, Fetched)
-    assert isinstance(await third, Fetched)
-    with pytest.raises(asyncio.CancelledError):
-        await second
-    assert len(fetcher._slots) == 0
+    await fetcher.close()
 
 
 async def test_other_work_goes_on_while_a_large_file_comes(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:

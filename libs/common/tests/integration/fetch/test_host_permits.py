@@ -16,7 +16,7 @@ import pytest
 from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, HostPaused, KeepAlive
 from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_common.host_limits import HostLimits, HostPolicy
+from classifeed_common.host_limits import HostLimits, HostPolicy, OwnerLimits
 
 from .conftest import Serve
 from .loopback_web import Handler, LoopbackRequest, code_of
@@ -55,7 +55,7 @@ async def process(database: Database) -> AsyncIterator[StartFetcher]:
                 async with own.connection() as connection:
                     await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
                     await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
-            permits = HostLimits(own, policy)
+            permits = options.pop("limits_of", HostLimits)(own, policy)
             stack.push_async_callback(permits.close)
             guard = AddressGuard(allow_loopback=True, resolver=options.pop("resolver", None))
             fetcher = Fetcher(guard=guard, permits=permits, **{"limits": PATIENT, **options})
@@ -261,3 +261,46 @@ async def test_whoever_gives_up_does_not_slow_the_host(
     await asyncio.gather(download, return_exceptions=True)
     await report_all(fetcher)
     assert await rate_of(database) == 100
+
+
+@pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
+async def test_a_slow_file_of_one_owner_leaves_the_host_to_another(
+    owner: str, process: StartFetcher, serve: Serve, tmp_path: Path
+) -> None:
+    """A host that many sellers use: of one seller it sees one request at a time, whatever the number of processes."""
+    go_on = asyncio.Event()
+
+    async def respond(request: LoopbackRequest) -> None:
+        if request.target.startswith("/slow"):
+            await go_on.wait()
+        await request.respond(b"x")
+
+    web = await serve(respond)
+    policy = steady(1e5, at_a_time=2, max_wait_s=1)
+    fetchers = [await process(policy, limits_of=OwnerLimits) for _ in range(2)]
+
+    def fetch(number: int, path: str, owner: str) -> Awaitable[object]:
+        return fetchers[number % 2].fetch(FetchRequest(web.url(path), owner=owner), tmp_path / f"{number}")
+
+    slow = [asyncio.ensure_future(fetch(number, f"/slow{number}", owner)) for number in range(4)]
+    paused = await asyncio.gather(*await first_done(slow, 3 if owner else 2), return_exceptions=True)
+    assert {type(each) for each in paused} == {HostPaused}
+    assert HOST in str(paused[0])
+    if owner:
+        assert isinstance(await fetch(4, "/fast", "shop"), Fetched)
+        assert isinstance(await fetch(5, "/fast", ""), Fetched)
+    else:
+        with pytest.raises(HostPaused):
+            await fetch(4, "/fast", "shop")
+    go_on.set()
+    fetched = [each for each in await asyncio.gather(*slow, return_exceptions=True) if isinstance(each, Fetched)]
+    assert len(fetched) == (1 if owner else 2)
+    assert isinstance(await fetch(5, "/slow", owner), Fetched)
+
+
+async def first_done(tasks: Sequence[asyncio.Future[object]], count: int) -> list[asyncio.Future[object]]:
+    """Wait until so many are done, and return them."""
+    async with asyncio.timeout(60):
+        while sum(task.done() for task in tasks) < count:
+            await asyncio.sleep(0.02)
+    return [task for task in tasks if task.done()]

@@ -309,13 +309,12 @@ async def test_so_many_are_kept_for_a_host_and_in_all(serve: Serve, tmp_path: Pa
         await request.respond(b"x")
 
     webs = [await serve(together, keeps=True) for _ in range(3)]
-    limits = FetchLimits(per_host=9)
     async with keeping(KeepAlive(idle_s=3600, per_host=2, overall=3)) as fetcher:
         for web, kept in zip(webs, (2, 3, 3), strict=True):
-            jobs = (fetcher.fetch(FetchRequest(web.url(f"/{n}")), tmp_path / str(n), limits) for n in range(3))
+            jobs = (fetcher.fetch(FetchRequest(web.url(f"/{n}")), tmp_path / str(n)) for n in range(3))
             await asyncio.gather(*jobs)
             assert len(fetcher._connections) == kept
-        await fetcher.fetch(FetchRequest(webs[2].url("/alone")), tmp_path / "file", limits)
+        await fetcher.fetch(FetchRequest(webs[2].url("/alone")), tmp_path / "file")
         assert webs[2].connections == 3
 
 

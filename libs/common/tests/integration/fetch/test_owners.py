@@ -5,18 +5,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from classifeed_common.fetch import AddressGuard, Fetched, FetchFailed, FetchLimits, FetchRequest
-from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.fetch import AddressGuard, FetchFailed
 from classifeed_common.fetch.look_ups import LookUps
-
-from .loopback_web import LoopbackRequest
-
-_GENEROUS = FetchLimits(connect_s=60, read_s=60, total_s=60, per_host=2, disk_reserve_bytes=0)
 
 
 @pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
@@ -64,42 +58,3 @@ async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
     finally:
         release.set()
         guard.close()
-
-
-@pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
-async def test_slow_download_of_one_owner_leaves_the_host_to_another(serve: Any, tmp_path: Path, owner: str) -> None:
-    """A host that many sellers use: of one seller it sees one connection at a time."""
-    go_on = asyncio.Event()
-    paths: list[str] = []
-
-    async def respond(request: LoopbackRequest) -> None:
-        paths.append(request.target)
-        if request.target.startswith("/slow"):
-            await go_on.wait()
-        await request.respond(b"x")
-
-    web = await serve(respond)
-    fetcher = Fetcher(guard=AddressGuard(allow_loopback=True), limits=_GENEROUS)
-    try:
-        slow = [
-            asyncio.create_task(
-                fetcher.fetch(FetchRequest(web.url(f"/slow{number}"), owner=owner), tmp_path / f"{number}")
-            )
-            for number in range(4)
-        ]
-        async with asyncio.timeout(60):
-            while len(paths) < (1 if owner else 2):
-                await asyncio.sleep(0.01)
-        other = asyncio.create_task(fetcher.fetch(FetchRequest(web.url("/fast"), owner="shop"), tmp_path / "fast"))
-        if owner:
-            async with asyncio.timeout(60):
-                assert isinstance(await other, Fetched)
-            assert paths == ["/slow0", "/fast"]
-        else:
-            assert not (await asyncio.wait([other], timeout=0.5))[0]
-        go_on.set()
-        assert len(await asyncio.gather(*slow, other)) == 5
-        assert len(fetcher._slots) == 0
-    finally:
-        go_on.set()
-        await fetcher.close()

@@ -102,7 +102,6 @@ async def test_nobody_holds_us_up(
         while web.open_connections:
             await asyncio.sleep(0.01)
     assert list(tmp_path.iterdir()) == []
-    assert len(fetcher._slots) == 0
 
 
 async def test_time_runs_on_over_redirects(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:

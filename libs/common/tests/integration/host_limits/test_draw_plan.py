@@ -14,7 +14,7 @@ from classifeed_common.testing.plans import rows_handled, scanned_tables
 
 
 def parameters(database: Database, hosts: list[str]) -> dict[str, Any]:
-    wanted = json.dumps([draws._row_of(host, DrawRequest(HostReport([1, 2]), 60), 0) for host in hosts])
+    wanted = json.dumps([draws._row_of(host, DrawRequest(HostReport([1, 2]), True), 0) for host in hosts])
     return {**HostTable(database, HostPolicy())._values, "wanted": wanted, "hosts": hosts}
 
 

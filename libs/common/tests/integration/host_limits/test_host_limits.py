@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -16,13 +16,13 @@ import pytest
 from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import HostPaused
 from classifeed_common.fetch.permits import Outcome
-from classifeed_common.host_limits import HostLimits, HostPolicy
+from classifeed_common.host_limits import HostLimits, HostPolicy, forget_hosts
 from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable
 from classifeed_common.host_limits.rates import RateChange, rate_change
 from classifeed_common.testing.locks import comes_to_wait
 
 HOST = "shop.example.com"
-FAST = HostPolicy(first_rate=1e5, highest_rate=1e5, send_within_s=60, max_wait_s=60)
+FAST = HostPolicy(first_rate=1e5, highest_rate=1e5, send_within_s=60, max_wait_s=60, hold_s=600)
 StartLimits = Callable[..., Awaitable[HostLimits]]
 
 
@@ -57,17 +57,17 @@ async def row_of(db: Database, host: str = HOST) -> dict[str, Any]:
 
 
 async def use(limits: HostLimits, *outcomes: Outcome, host: str = HOST, retry_after_s: float | None = None) -> None:
-    async with limits.permit(host, hold_s=600) as permit:
+    async with limits.permit(host) as permit:
         await permit.ready()
         for outcome in outcomes:
             permit.report(outcome, retry_after_s)
 
 
 @asynccontextmanager
-async def held(limits: HostLimits, count: int, hold_s: float = 600) -> AsyncIterator[None]:
+async def held(limits: HostLimits, count: int) -> AsyncIterator[None]:
     async with AsyncExitStack() as stack:
         for _ in range(count):
-            await stack.enter_async_context(limits.permit(HOST, hold_s=hold_s))
+            await stack.enter_async_context(limits.permit(HOST))
         yield
 
 
@@ -78,7 +78,7 @@ async def test_so_many_are_under_way_at_a_time_over_all_processes(process: Start
 
     async def request(number: int) -> None:
         nonlocal running, most
-        async with processes[number % 2].permit(HOST, hold_s=600):
+        async with processes[number % 2].permit(HOST):
             running += 1
             most = max(most, running)
             await asyncio.sleep(0.01)
@@ -97,6 +97,7 @@ async def test_who_cannot_have_one_in_time_is_told_when_to_come_again(process: S
                 await use(limits)
             assert paused.value.host == HOST
             assert paused.value.wait_s >= 1
+            assert not paused.value.by_retry_after
     await use(first)
     await use(second)
 
@@ -119,7 +120,7 @@ from classifeed_common.host_limits import HostLimits, HostPolicy
 async def hold():
     database = Database(sys.argv[1], schema=sys.argv[2], application_name="child", max_size=1)
     await database.open()
-    async with HostLimits(database, HostPolicy()).permit(sys.argv[3], hold_s=600):
+    async with HostLimits(database, HostPolicy()).permit(sys.argv[3]):
         print("held", flush=True)
         await asyncio.Event().wait()
 
@@ -137,11 +138,57 @@ async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(proce
     await child.wait()
     with pytest.raises(HostPaused):
         await use(alive)
-    await shift(db, "-500 seconds")
+    await shift(db, "-30 seconds")
     with pytest.raises(HostPaused):
         await use(alive)
-    await shift(db, "-101 seconds")
+    await shift(db, "-31 seconds")
     await use(alive)
+
+
+async def test_a_permit_is_renewed_as_long_as_it_is_needed(process: StartLimits, db: Database) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=6)
+    first, second = await process(policy), await process(policy)
+    names: set[int] = set()
+    async with asyncio.timeout(120), first.permit(HOST) as permit:
+        while len(names) < 5:  # longer than one would last
+            names.update((await row_of(db))["held"])
+            with pytest.raises(HostPaused):
+                await use(second)
+            await asyncio.sleep(0.05)
+        assert permit.number == max(names)
+    await first.close()
+    assert (await row_of(db))["held"] == []
+    await use(second)
+
+
+async def test_a_permit_that_is_given_back_while_it_is_renewed_is_nobody_s(process: StartLimits, db: Database) -> None:
+    limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, hold_s=0.3))
+    async with AsyncExitStack() as stack, db.connection() as watcher:
+        await stack.enter_async_context(limits.permit(HOST))
+        async with db.transaction() as tx:
+            await tx.execute("LOCK TABLE fetch_hosts IN EXCLUSIVE MODE")
+            async with asyncio.timeout(60):
+                while not await (await watcher.execute(_RENEWING)).fetchone():
+                    await asyncio.sleep(0.02)
+            await stack.aclose()
+    await limits.close()
+    assert (await row_of(db))["held"] == []
+
+
+_RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%array_remove%%'"
+
+
+async def test_a_permit_outlives_its_row(process: StartLimits, db: Database) -> None:
+    """An operator removes what is known of a host while it sends a file."""
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=3)
+    first, second = await process(policy), await process(policy)
+    async with asyncio.timeout(60), first.permit(HOST):
+        async with db.connection() as connection:
+            await connection.execute("DELETE FROM fetch_hosts")
+        while not await row_of(db):
+            await asyncio.sleep(0.02)
+        with pytest.raises(HostPaused):
+            await use(second)
 
 
 async def shift(db: Database, by: str) -> None:
@@ -165,6 +212,7 @@ async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process: S
         with pytest.raises(HostPaused) as paused:
             await use(limits)
         assert 3500 < paused.value.wait_s <= 3600
+        assert paused.value.by_retry_after
         assert abs(paused.value.until.timestamp() - datetime.now(UTC).timestamp() - 3600) < 60
         await use(limits, host="other.example.com")
     await use(first, Outcome.OK, host="other.example.com", retry_after_s=None)
@@ -178,7 +226,7 @@ async def test_a_host_that_asks_for_it_is_left_alone_by_all_processes(process: S
 
 async def test_a_shorter_pause_does_not_end_a_longer_one(process: StartLimits) -> None:
     limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=60))
-    async with limits.permit(HOST, hold_s=600) as one, limits.permit(HOST, hold_s=600) as other:
+    async with limits.permit(HOST) as one, limits.permit(HOST) as other:
         one.report(Outcome.SLOW_DOWN, 3600)
         other.report(Outcome.SLOW_DOWN, 10)
     with pytest.raises(HostPaused) as paused:
@@ -190,7 +238,7 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: Star
     """Whoever was slow to connect draws anew before it sends."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=0.05)
     first, second = await process(policy), await process(policy)
-    async with second.permit(HOST, hold_s=600) as late:
+    async with second.permit(HOST) as late:
         await use(first, Outcome.SLOW_DOWN, retry_after_s=3600)
         await asyncio.sleep(0.06)
         with pytest.raises(HostPaused):
@@ -199,7 +247,7 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: Star
 
 async def test_each_request_under_a_permit_is_counted(process: StartLimits, db: Database) -> None:
     limits = await process()
-    async with limits.permit(HOST, hold_s=600) as permit:
+    async with limits.permit(HOST) as permit:
         await permit.ready()
         drawn = (await row_of(db))["version"]
         await permit.ready()
@@ -249,7 +297,7 @@ def draw_statement() -> str:
 def wanted_of(host: str) -> dict[str, object]:
     from classifeed_common.host_limits import draws
 
-    return draws._row_of(host, DrawRequest(HostReport(), 600), 0)
+    return draws._row_of(host, DrawRequest(HostReport(), True), 0)
 
 
 async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -> None:
@@ -258,8 +306,8 @@ async def test_rounds_over_the_same_hosts_lock_them_in_one_order(db: Database) -
 
     async def rounds(table: HostTable, order: list[str]) -> None:
         for _ in range(30):
-            replies = await table.draw({host: DrawRequest(HostReport(), 600) for host in order})
-            await table.draw({h: DrawRequest(HostReport([r.permit]), None) for h, r in replies.items() if r.permit})
+            replies = await table.draw({host: DrawRequest(HostReport(), True) for host in order})
+            await table.draw({h: DrawRequest(HostReport([r.permit]), False) for h, r in replies.items() if r.permit})
 
     await asyncio.gather(rounds(tables[0], hosts), rounds(tables[1], hosts[::-1]))
 
@@ -268,17 +316,17 @@ async def test_the_table_changes_rates_as_the_function_does(db: Database) -> Non
     policy = HostPolicy(first_rate=2, lowest_rate=0.5, highest_rate=9, step=3)
     table, rate = HostTable(db, policy), 2.0
     story = [*[Outcome.OK] * 30, Outcome.FAILED, *[Outcome.SLOW_DOWN] * 7, *[Outcome.OK] * 3, Outcome.SLOW_DOWN]
-    await table.draw({HOST: DrawRequest(HostReport(), None)})
+    await table.draw({HOST: DrawRequest(HostReport(), False)})
     seen = set()
     for outcome in story:
         change = rate_change(rate, outcome, policy)
         rate = change.applied_to(rate, policy)
-        reply = (await table.draw({HOST: DrawRequest(HostReport([], change, 0.0, {outcome: 1}), None)}))[HOST]
+        reply = (await table.draw({HOST: DrawRequest(HostReport([], change, 0.0, {outcome: 1}), False)}))[HOST]
         assert reply.rate == pytest.approx(rate)
         seen.add(round(rate, 3))
     assert {0.5, 9.0} <= seen
     both = RateChange(5, 4)
-    reply = (await table.draw({HOST: DrawRequest(HostReport([], both), None)}))[HOST]
+    reply = (await table.draw({HOST: DrawRequest(HostReport([], both), False)}))[HOST]
     assert reply.rate == both.applied_to(rate, policy)
     row = await row_of(db)
     assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]
@@ -295,7 +343,7 @@ async def test_a_database_that_is_away_is_told_and_what_was_held_is_given_back_l
     process: StartLimits, db: Database
 ) -> None:
     limits = await process()
-    async with limits.permit(HOST, hold_s=600):
+    async with limits.permit(HOST):
         async with db.connection() as connection:
             await connection.execute("ALTER TABLE fetch_hosts RENAME TO away")
         with pytest.raises(psycopg.errors.UndefinedTable):
@@ -314,14 +362,16 @@ async def test_hosts_that_nobody_asks_are_forgotten(process: StartLimits, db: Da
     await use(limits, Outcome.SLOW_DOWN, host="paused.example.com", retry_after_s=3600)
     await use(limits)
     await limits.close()
-    assert await limits.forget(3600) == 0
-    assert await limits.forget(0) == 1
+    now = datetime.now(UTC) + timedelta(minutes=1)
+    for idle, forgotten in ((timedelta(hours=1), 0), (timedelta(0), 1)):
+        async with db.transaction() as tx:
+            assert await forget_hosts(tx, now, 100, idle=idle) == forgotten
     assert await row_of(db) == {}
 
 
 async def test_after_the_end_nobody_waits(process: StartLimits) -> None:
     limits = await process(HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=60))
-    permit = limits.permit(HOST, hold_s=600)
+    permit = limits.permit(HOST)
     await permit.__aenter__()
     waiting = asyncio.create_task(use(limits))
     async with asyncio.timeout(60):

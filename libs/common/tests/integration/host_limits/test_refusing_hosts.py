@@ -25,7 +25,7 @@ async def db(database: Database) -> Database:
 async def tell(db: Database, *outcomes: Outcome, host: str = HOST) -> None:
     """Report outcomes in one round."""
     counts = {outcome: outcomes.count(outcome) for outcome in outcomes}
-    await HostTable(db, HostPolicy()).draw({host: DrawRequest(HostReport(counts=counts), None)})
+    await HostTable(db, HostPolicy()).draw({host: DrawRequest(HostReport(counts=counts), False)})
 
 
 async def let_pass(db: Database, hours: int) -> None:

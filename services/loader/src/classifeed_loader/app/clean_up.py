@@ -8,12 +8,14 @@ from functools import partial
 from typing import Final, Protocol
 
 from classifeed_common.blobs import BlobRefs
-from classifeed_jobs import Begin, CleanUp, Cursor, Slice
+from classifeed_common.host_limits import forget_hosts
+from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
 from classifeed_loader.domain.fetches import FetchKey
 from classifeed_loader.store import cleaning, fetching
 
 CLEAN_UP: Final = "loader.clean-up"
 _FETCHES: Final = 200
+_HOSTS: Final = 2000
 
 
 class Tasks(Protocol):
@@ -25,7 +27,10 @@ class Tasks(Protocol):
 
 def loader_clean_up(tasks: Tasks, refs: BlobRefs) -> CleanUp:
     """Return the clean-up. Fetches without a task are trimmed at each fetch; of removed sources it takes them too."""
-    return CleanUp(CLEAN_UP, [partial(remove_old_fetches, tasks=tasks, refs=refs)])
+    return CleanUp(
+        CLEAN_UP,
+        [partial(remove_old_fetches, tasks=tasks, refs=refs), until_nothing_is_left(forget_hosts, limit=_HOSTS)],
+    )
 
 
 async def remove_old_fetches(

@@ -23,6 +23,7 @@ class Downloader(Protocol):
 
         Raises:
             FetchFailed: there is no such file.
+            HostPaused: the host is to be asked later.
         """
         ...
 
@@ -48,7 +49,7 @@ class FetchDependencies:
         blobs: where they are put.
         refs: who needs them.
         tasks: has them loaded.
-        hosts: who downloads from where.
+        hosts: who downloads from where in this process.
         cipher: decrypts credentials; None: there are no keys.
         spool_dir: folder for files on their way; each fetch removes its own.
         min_interval_s: shortest time between two scheduled fetches of a source.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from classifeed_common.fetch import FetchFailed
+from classifeed_common.fetch import FetchFailed, HostPaused
 from classifeed_jobs import Fail, JobContext
 from classifeed_loader.app.complete_fetch import FetchWaits, complete_fetch, report_completion
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
@@ -24,7 +24,7 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
 
     Raises:
         Fail: there is no such fetch.
-        Snooze: other feeds of the same host are being downloaded.
+        Snooze: other feeds of the same host are being downloaded, or the host is to be asked later.
         ClaimLost: another run of the job has begun.
         Exception: a service or store of ours is away; try again.
     """
@@ -37,6 +37,8 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
             file = await store_file(ctx, dependencies, key, source, fetch)
             slot.close()
             completion = await _hand_over(ctx, dependencies, key, fetch, file)
+        except HostPaused as paused:
+            raise dependencies.hosts.put_off(source.url, paused.wait_s) from paused
         except (FetchFailed, LoadFailed) as fault:
             completion = failed(fault)
     await _end(ctx, dependencies, key, completion)

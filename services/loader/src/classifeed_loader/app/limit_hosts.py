@@ -14,13 +14,14 @@ from classifeed_jobs import Snooze
 _FIRST_WAIT_S: Final = 1.0
 _WAIT_STEP_S: Final = 0.25
 _LONGEST_WAIT_S: Final = 30.0
+_HOSTS: Final = 10_000
 
 
 class HostSlots:
     """Who downloads from which host in this process.
 
-    The downloader keeps to a few connections a host by itself, one of each seller, first come, first served. Yet who
-    waits there holds a slot that a feed of another host could have: beyond some, they wait in the queue instead.
+    The permits of hosts keep to a few downloads a host over all processes, one of each seller. Yet who waits for one
+    holds a slot that a feed of another host could have: beyond some, they wait in the queue instead.
 
     Args:
         per_host: how many download from one host at a time, each for another seller.
@@ -44,19 +45,32 @@ class HostSlots:
         taken = self._taken.get(host, Counter())
         would_wait = seller_id in taken or len(taken) >= self._per_host
         if would_wait and self._waiting() >= self._waiters:
-            self._refused[host] += 1
-            longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
-            raise Snooze(longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
+            raise self.put_off(url)
         taken = self._taken.setdefault(host, taken)
         taken[seller_id] += 1
+        is_put_off = False
         try:
             yield
+        except Snooze:
+            is_put_off = True
+            raise
         finally:
             taken[seller_id] -= 1
             if not taken[seller_id]:
                 del taken[seller_id]
             if not taken:
-                del self._taken[host], self._refused[host]
+                del self._taken[host]
+                if not is_put_off:
+                    self._refused.pop(host, None)
+
+    def put_off(self, url: str, at_least_s: float = 0.0) -> Snooze:
+        """Return what has a fetch come again later; the more of one host are refused in a row, the later."""
+        host = _host(url)
+        if len(self._refused) >= _HOSTS:
+            self._refused.clear()  # some come again sooner
+        self._refused[host] += 1
+        longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
+        return Snooze(at_least_s + longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
 
     def _waiting(self) -> int:
         return sum(taken.total() - min(len(taken), self._per_host) for taken in self._taken.values())

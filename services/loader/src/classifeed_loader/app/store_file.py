@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC
 from pathlib import Path
+from typing import Final
 
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials
 from classifeed_common.auth.encryption import DecryptionError
 from classifeed_common.errors import Unavailable
-from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
+from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, HostPaused, NotModified
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
@@ -16,6 +18,9 @@ from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile, s
 from classifeed_loader.domain.sources import Source
 from classifeed_loader.metrics import FETCHED_BYTES
 from classifeed_loader.store import fetching
+
+# A fetch that waits longer for a site ends, so that its seller learns why.
+_LONGEST_PAUSE_S: Final = 600.0
 
 
 async def store_file(
@@ -28,7 +33,8 @@ async def store_file(
 
     Raises:
         FetchFailed: the site does not hand the file out.
-        LoadFailed: the credentials cannot be read.
+        HostPaused: the site is to be asked soon, not now.
+        LoadFailed: the credentials cannot be read, or the site wants no request for long.
         Unavailable: a store of ours is away, or full; try again.
         ClaimLost: the job is somebody else's now.
     """
@@ -80,6 +86,11 @@ async def _download(dependencies: FetchDependencies, request: FetchRequest, path
     except FetchFailed as failed:
         if failed.code in OURS:
             raise Unavailable(failed.code, failed.message, retry_after_s=failed.retry_after_s) from failed
+        raise
+    except HostPaused as paused:
+        if paused.by_retry_after and paused.wait_s > _LONGEST_PAUSE_S:
+            reason = f"{paused.host} wants no requests before {paused.until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+            raise LoadFailed("HOST_PAUSED", reason, retry_after_s=paused.wait_s) from paused
         raise
 
 

@@ -56,7 +56,7 @@ def dropped(status: int) -> Completion:
 def failed(fault: FetchFailed | LoadFailed) -> Completion:
     """Return the completion of a fetch that brought no file, or none that may be loaded."""
     if isinstance(fault, LoadFailed):
-        return Completion(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code)
+        return Completion(feed_pb2.FETCH_OUTCOME_FAILED, fault.message, fault.code, retry_after_s=fault.retry_after_s)
     return Completion(
         feed_pb2.FETCH_OUTCOME_FAILED,
         fault.message,

@@ -22,6 +22,12 @@ FAULTS: Final = {
             "Correct the settings of the feed; the next fetch tries again.",
         ),
         FetchFault(
+            "HOST_PAUSED",
+            "The site wants no requests for now",
+            "A Retry-After of the site, in a response to this feed or to another one of it, is not over.",
+            "The next fetch comes after that time; if it is too late, have the site shorten its Retry-After.",
+        ),
+        FetchFault(
             "INTERNAL_FAULT",
             "The fetch failed because of an internal fault",
             "The service raised an exception in each of five attempts to fetch the file.",
@@ -54,11 +60,13 @@ class LoadFailed(Exception):
     Attributes:
         code: A key of `FAULTS`.
         reason: What is wrong, without the fix and without secrets.
+        retry_after_s: How long the site wants no request, in seconds.
     """
 
-    def __init__(self, code: str, reason: str) -> None:
+    def __init__(self, code: str, reason: str, *, retry_after_s: float = 0.0) -> None:
         self.code = FAULTS[code].code
         self.reason = reason
+        self.retry_after_s = retry_after_s
         super().__init__(self.message)
 
     @property

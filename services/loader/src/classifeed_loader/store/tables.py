@@ -125,4 +125,5 @@ Index(
 
 shared_tables.add_leases(metadata)
 shared_tables.add_blob_refs(metadata)
+shared_tables.add_fetch_hosts(metadata)
 add_jobs(metadata)

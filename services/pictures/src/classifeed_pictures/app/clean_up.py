@@ -7,8 +7,8 @@ from functools import partial
 from typing import Final
 
 from classifeed_common.db import Tx
-from classifeed_common.host_limits import HostLimits
-from classifeed_jobs import Begin, CleanUp, Cursor, Slice, until_nothing_is_left
+from classifeed_common.host_limits import forget_hosts
+from classifeed_jobs import CleanUp, until_nothing_is_left
 from classifeed_pictures.app.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.store.comparisons import delete_comparisons
@@ -21,17 +21,15 @@ _ROWS: Final = 2000
 _COMPARISONS: Final = timedelta(days=90)
 _RULES: Final = timedelta(days=30)
 _GAPS: Final = timedelta(days=90)
-_HOSTS_S: Final = 30 * 86400.0
 
 
-def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_days: int, hosts: HostLimits) -> CleanUp:
+def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_days: int) -> CleanUp:
     """Return the clean-up.
 
     Args:
         waiting_days: how long a request is kept whose picture could not be had; whoever made it knows that.
         bucket: with files of events.
         event_files_days: how long those are kept once they were taken.
-        hosts: what is known of hosts goes a month after the last request.
     """
     waiting = timedelta(days=waiting_days)
     return CleanUp(
@@ -39,7 +37,7 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
         [
             until_nothing_is_left(partial(_remove_reported, age=waiting), limit=_ROWS),
             partial(remove_event_files, bucket=bucket, kept_days=event_files_days),
-            partial(_forget_hosts, hosts=hosts),
+            until_nothing_is_left(forget_hosts, limit=_ROWS),
             until_nothing_is_left(_remove_comparisons, limit=_ROWS),
             until_nothing_is_left(_remove_rules, limit=_ROWS),
             until_nothing_is_left(_remove_gaps, limit=_ROWS),
@@ -49,10 +47,6 @@ def pictures_clean_up(*, waiting_days: int, bucket: EventBucket, event_files_day
 
 async def _remove_reported(tx: Tx, at: datetime, limit: int, *, age: timedelta) -> int:
     return await delete_reported(tx, before=at - age, limit=limit)
-
-
-async def _forget_hosts(_begin: Begin, _at: datetime, _cursor: Cursor | None, *, hosts: HostLimits) -> Slice:
-    return Slice(next=None, processed=await hosts.forget(_HOSTS_S))
 
 
 async def _remove_rules(tx: Tx, at: datetime, limit: int) -> int:

@@ -1,0 +1,35 @@
+"""Settings of services that ask users' hosts for files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings
+
+from classifeed_common.host_limits.rates import HostPolicy
+
+_LOWEST: Final = HostPolicy().lowest_rate
+
+
+class HostRateSettings(BaseSettings):
+    """How often a host is asked."""
+
+    host_first_rate: float = Field(
+        default=2, ge=_LOWEST, description="Requests a second to a host that is not known yet, over all processes."
+    )
+    host_highest_rate: float = Field(
+        default=20,
+        ge=_LOWEST,
+        description="Requests a second to a host that responds well, over all processes, at most; the first rate or "
+        "more.",
+    )
+
+    @model_validator(mode="after")
+    def _check_rates(self) -> HostRateSettings:
+        if self.host_highest_rate < self.host_first_rate:
+            raise ValueError(
+                f"HOST_HIGHEST_RATE={self.host_highest_rate:g} is below HOST_FIRST_RATE={self.host_first_rate:g}; "
+                "raise the one or lower the other"
+            )
+        return self

@@ -1,0 +1,14 @@
+"""Hosts of links are asked within limits of their own, over all processes."""
+
+from alembic import op
+
+from classifeed_common.db import ddl
+
+revision = "20261212_1"
+down_revision = "20261127_2"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(ddl("fetch_hosts", 1))
+    op.execute(ddl("fetch_hosts", 2))
