@@ -18,8 +18,8 @@ from bench.pictures.installation import Installation
 from bench.processes import cpu_of_tree
 from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
-from classifeed_pictures.app.decoder import size_specs
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.decoder import size_specs
+from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.base import Base
 from classifeed_pictures.decoding.measuring import measure_stages
 from classifeed_pictures.decoding.model import SizeSpec

@@ -20,7 +20,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.clock import SystemClock
 from classifeed_common.kafka import KafkaProducer, Message, message_of
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS
-from classifeed_pictures.app.report_load import load_message
+from classifeed_pictures.app.events.report_load import load_message
 from classifeed_pictures.consumers import events
 from classifeed_pictures.domain.canonical import url_hash
 

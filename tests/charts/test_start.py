@@ -70,13 +70,15 @@ class Pod:
     async def run(self, arguments: tuple[str, ...]) -> str:
         """Run a container to its end; return what it said if it failed."""
         process = await self._start(arguments, {}, self.environment(arguments))
-        said, _ = await asyncio.wait_for(process.communicate(), _LIMIT_S)
+        async with asyncio.timeout(_LIMIT_S):
+            said, _ = await process.communicate()
         return said.decode() if process.returncode else ""
 
     async def check(self, arguments: tuple[str, ...]) -> set[str]:
         """Return what `check` finds missing with the environment of a container, having opened all."""
         process = await self._start(["check"], {}, self.environment(arguments))
-        said, _ = await asyncio.wait_for(process.communicate(), _LIMIT_S)
+        async with asyncio.timeout(_LIMIT_S):
+            said, _ = await process.communicate()
         missing = {line.partition(": ")[0] for line in said.decode().splitlines() if not line.startswith("{")}
         assert process.returncode == bool(missing), said.decode()
         assert "start" not in missing, said.decode()
@@ -98,7 +100,8 @@ class Pod:
                     assert process.returncode is None, (await process.communicate())[0].decode()
                     await asyncio.sleep(0.05)
             process.terminate()
-            said, _ = await asyncio.wait_for(process.communicate(), _LIMIT_S)
+            async with asyncio.timeout(_LIMIT_S):
+                said, _ = await process.communicate()
             assert process.returncode == 0, said.decode()
         finally:
             if process.returncode is None:

@@ -24,7 +24,7 @@ PASSED_ON = {
     # The problem document of pictures.
     ("cli/src/classifeed_cli/platform/picture_bytes.py", "reason"),
     # What is wrong with a picture that is put: a code of downloads.
-    ("services/pictures/src/classifeed_pictures/app/put_picture.py", "failed.code"),
+    ("services/pictures/src/classifeed_pictures/app/files/put_picture.py", "failed.code"),
 }
 
 

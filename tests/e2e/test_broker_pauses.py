@@ -25,6 +25,7 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.recovery import Stopwatch
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
+from tests.e2e.waiting import wait_until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _PAUSES = range(1, 31) if IS_LONG else range(2, 3)
@@ -62,9 +63,12 @@ class Groups:
 
     def __init__(self, bootstrap: str) -> None:
         self._bootstrap = bootstrap
-        self._expected = self._count()
-        assert self._expected, "there are groups"
-        assert all(self._expected.values()), self._expected
+        self._expected = wait_until(self._steady, 60, "every group to have its members, in two looks")
+
+    def _steady(self) -> dict[str, int] | None:
+        """Return the members of each group, unless one is taking partitions over."""
+        found = self._count()
+        return found if found and all(found.values()) and found == self._count() else None
 
     def _count(self) -> dict[str, int]:
         # A client that saw its broker go may know no broker for minutes; each look has its own.

@@ -55,11 +55,11 @@ def test_commands_tell_what_they_could_not_ask_and_end_in_time(healthy: Suite, s
     suite = healthy
     processor = suite.status()["services"]["processor"]
     with stopped(*processor["pids"].values()):
-        queues = suite.start_command("jobs", "queues")
-        tasks = suite.start_command("task", "list", seller, "default")
         began = time.monotonic()
         settled = suite.run("settle", "--timeout", "2")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 10, "as long as it would wait for one response"
+        queues = suite.start_command("jobs", "queues")
+        tasks = suite.start_command("task", "list", seller, "default")
         assert settled.exit_code == 4
         assert settled.document["left"]["processor"] == {"unreachable": 1}
         assert processor["http"] in settled.document["unreachable"]["processor"]

@@ -38,6 +38,7 @@ _KNOBS = {
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
     "CLASSIFEED_PICTURES_HOST_FIRST_RATE": "20",
+    "CLASSIFEED_PICTURES_LOOK_AGAIN_S": "2",
 }
 
 
@@ -103,6 +104,7 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     every = [picture for number in links for picture in _pictures_of(suite, seller, f"o{number}")]
     stored = [picture for picture in every if "STORED" in picture["state"]]
     assert len(stored) == _OFFERS
+    suite.settle()
     codes = {error["code"]: error for error in suite.errors(task) if error["code"].startswith("PICTURE_")}
     assert set(codes) == {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
     assert missing in str(codes["PICTURE_NOT_FOUND"])
@@ -132,6 +134,45 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     assert {error["code"] for error in suite.errors(repeated)} >= {*codes, "PICTURE_DELETED"}
     assert dict(site.requests) == before
     check_metrics(suite, "pictures")
+
+
+def test_a_picture_that_changed_at_its_site_reaches_offers_and_hits(suite: Suite, site: Site, tmp_path: Path) -> None:
+    seller, path = "changer", "/changing.jpg"
+    link = site.put(path, _jpeg(1))
+    assert suite.upload(_feed(tmp_path / "feed.yml", {0: [link]}), seller).exit_code == 0
+
+    def address(former: str = "") -> str | None:
+        hits = suite.run("search", "Lamp", "--seller", seller).document.get("hits", [])
+        return next((url for hit in hits for url in hit["pictures"] if "/get/offers/" in url and url != former), None)
+
+    def read(url: str) -> bytes:
+        with urllib.request.urlopen(url, timeout=30) as response:
+            return bytes(response.read())
+
+    first = wait_until(address, 240, "a hit with an address of the picture")
+    content = read(first)
+
+    def has_come() -> bool:
+        """Have the picture be due, as it is a month later."""
+        suite.query(
+            "pictures",
+            "UPDATE pictures SET refresh_at = clock_timestamp(), next_attempt_at = clock_timestamp()"
+            " WHERE url = %s AND refresh_at > clock_timestamp() + interval '1 day' RETURNING 1",
+            link,
+        )
+        return site.requests[path] >= requests + 1
+
+    requests = site.requests[path]
+    wait_until(has_come, 120, "the picture to be asked for again")
+    suite.settle()
+    assert address() == first, "it is as before"
+    site.put(path, _jpeg(20))
+    requests = site.requests[path]
+    wait_until(has_come, 120, "the picture to be asked for again")
+    second = wait_until(lambda: address(first), 240, "a hit with another address")
+    assert read(second) != content
+    [picture] = _pictures_of(suite, seller, "o0")
+    assert "STORED" in picture["state"]
 
 
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
@@ -166,6 +207,7 @@ def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site:
     wait_until(are_back, 240, "every picture to be stored again")
     suite.settle()
     assert are_stored()
+    assert {site.requests[f"/lost/{number}.jpg"] for number in links} == {2}
 
 
 def test_demo_prints_what_the_recording_shows(

@@ -8,7 +8,7 @@ from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import OFFERS, OFFERS_TESTS, PICTURES, PICTURES_TESTS
 
 _MECHANISM: Final = "Backups of pictures"
-_RESTORE: Final = f"{PICTURES}/app/restore_backup.py"
+_RESTORE: Final = f"{PICTURES}/app/backups/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
 _PARTS: Final = f"{PICTURES_TESTS}/integration/test_backup_parts.py"
 _GAPS: Final = f"{PICTURES_TESTS}/integration/test_event_gaps.py"
@@ -40,7 +40,7 @@ MUTATIONS: Final = (
         "gap-closed-before-offers-has-the-request",
         _MECHANISM,
         "A gap is closed although the call to offers failed.",
-        f"{PICTURES}/app/close_event_gaps.py",
+        f"{PICTURES}/app/states/close_event_gaps.py",
         before='        job_id = await self.offers.request_pictures(f"pictures-{newest}")\n',
         after="""        async with self.database.transaction() as tx:
             await event_gaps.close_through(tx, newest)
@@ -109,7 +109,7 @@ MUTATIONS: Final = (
         "backups-without-their-files",
         _MECHANISM,
         "A file goes a day after its last reference although a backup refers to it.",
-        f"{PICTURES}/app/measure_backups.py",
+        f"{PICTURES}/app/backups/measure_backups.py",
         before="    if not names:\n        return GRACE_S\n",
         after="    if names is not None:\n        return GRACE_S\n",
         tests=(f"{_TESTS}::test_the_newest_backups_are_kept_and_files_for_as_long_as_the_oldest",),
@@ -118,7 +118,7 @@ MUTATIONS: Final = (
         "put-beside-a-restore",
         _MECHANISM,
         "A picture that is put while a backup is restored is held by its state, and stored nowhere.",
-        f"{PICTURES}/app/put_picture.py",
+        f"{PICTURES}/app/files/put_picture.py",
         before="if await find_stored(tx, info.namespace, info.group_id, info.name) is None:",
         after="if False:",
         tests=(f"{_PARTS}::test_a_put_that_a_restore_comes_between_is_refused",),

@@ -144,7 +144,8 @@ async def test_stop_ends_a_process_that_ignores_it(tmp_path: Path, eventually: C
         stop_timeout_s=0.3,
     )
     unit.start()
-    await asyncio.wait_for(unit.wait_ready(), 120)
+    async with asyncio.timeout(120):
+        await unit.wait_ready()
     await unit.stop()
     assert unit.process is not None
     assert unit.process.returncode == -signal.SIGKILL

@@ -50,20 +50,26 @@ class Site:
         return [path for path, _ in self.requests]
 
     async def respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._open += 1
-        self.most_open = max(self.most_open, self._open)
         try:
             await self._respond(reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
             return
         finally:
-            self._open -= 1
             writer.close()
             with suppress(ConnectionError):
                 await writer.wait_closed()
 
     async def _respond(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+        head = await reader.readuntil(b"\r\n\r\n")
+        self._open += 1
+        self.most_open = max(self.most_open, self._open)
+        try:
+            await self._respond_to(head.decode("latin-1"), writer)
+        finally:
+            self._open -= 1
+
+    async def _respond_to(self, request: str, writer: asyncio.StreamWriter) -> None:
+        first, *lines = request.split("\r\n")
         path = first.split()[1]
         headers = dict(line.lower().split(": ", 1) for line in lines if line)
         self.requests.append((path, headers))

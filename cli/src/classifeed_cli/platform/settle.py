@@ -15,6 +15,7 @@ _PAUSE_S = 0.15
 _LONGEST_RESPONSE_S = 10.0
 # When the time is over, those that were not asked yet have so long to say what is left.
 _LAST_LOOK_S = 1.0
+_LEAST_LOOK_S = 0.2
 UNREACHABLE = "unreachable"
 
 
@@ -58,12 +59,17 @@ class _Look:
         self.faults: dict[str, str] = {}
 
     async def ask_until(self, deadline: float) -> None:
-        """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once."""
-        waiting = dict(self._services)
-        while waiting and (left_s := deadline - time.monotonic()) > 0:
+        """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once.
+
+        Whoever is asked shortly before it has until the end of the last look, too.
+        """
+        waiting, end = dict(self._services), deadline + _LAST_LOOK_S
+        while waiting and time.monotonic() < deadline:
             name = next(iter(waiting))
-            await self._ask(name, waiting.pop(name), min(_LONGEST_RESPONSE_S, left_s))
-        await asyncio.gather(*(self._ask(name, address, _LAST_LOOK_S) for name, address in waiting.items()))
+            limit_s = max(deadline - time.monotonic(), _LAST_LOOK_S)
+            await self._ask(name, waiting.pop(name), min(_LONGEST_RESPONSE_S, limit_s))
+        left_s = max(end - time.monotonic(), _LEAST_LOOK_S)
+        await asyncio.gather(*(self._ask(name, address, left_s) for name, address in waiting.items()))
 
     async def _ask(self, name: str, address: str, limit_s: float) -> None:
         response = await http_get(address, "/backlog", timeout_s=limit_s)

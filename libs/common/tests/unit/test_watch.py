@@ -27,7 +27,8 @@ async def test_what_is_blocked_is_shown_until_it_is_not_and_passing_faults_chang
         return response
 
     watch = Watch(look, period_s=0.001)
-    await asyncio.wait_for(watch.run(stop), 30)
+    async with asyncio.timeout(30):
+        await watch.run(stop)
     assert seen == [{}, {"a": "why"}, {"a": "why"}, {}]
 
 

@@ -5,16 +5,19 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
+from classifeed_common.db import Database
 from classifeed_jobs import JobAdmin, JobContext, Reaper
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
+from classifeed_jobs.testing import lost_lease
 from classifeed_jobs.worker.isolation import Isolation
 from classifeed_jobs.worker.process_lease import ProcessLease
 
@@ -26,22 +29,25 @@ _SCRIPT = str(Path(__file__).with_name("worker_killer.py"))
 class Pod:
     """Starts a worker process anew whenever it is gone, as a cluster does."""
 
-    def __init__(self, dsn: str, *options: str) -> None:
-        self._command = (sys.executable, _SCRIPT, dsn, *options)
+    def __init__(self, database: Database, *options: str) -> None:
+        self._database = database
+        self._command = (sys.executable, _SCRIPT, database.dsn, *options)
         self.deaths = 0
 
     async def run(self, stop: asyncio.Event) -> None:
-        while not stop.is_set():
-            process = await asyncio.create_subprocess_exec(*self._command)
-            gone = asyncio.create_task(process.wait())
-            stopping = asyncio.create_task(stop.wait())
-            await asyncio.wait([gone, stopping], return_when=asyncio.FIRST_COMPLETED)
-            stopping.cancel()
-            if gone.done():
-                self.deaths += 1
-            else:
-                process.send_signal(signal.SIGTERM)
-                await gone
+        async with AsyncExitStack() as losses:
+            while not stop.is_set():
+                process = await asyncio.create_subprocess_exec(*self._command)
+                gone = asyncio.create_task(process.wait())
+                stopping = asyncio.create_task(stop.wait())
+                await asyncio.wait([gone, stopping], return_when=asyncio.FIRST_COMPLETED)
+                stopping.cancel()
+                if gone.done():
+                    self.deaths += 1
+                    await losses.enter_async_context(lost_lease(self._database, process.pid))
+                else:
+                    process.send_signal(signal.SIGTERM)
+                    await gone
 
 
 @pytest.fixture
@@ -51,10 +57,10 @@ async def marked(bench: Bench) -> Bench:
 
 
 async def _neighbours_of_a_killer(bench: Bench, *options: str) -> tuple[int, Any, list[Any]]:
-    endless: dict[str, Any] = {"max_attempts": None, "lease_ttl_s": 2}
+    endless: dict[str, Any] = {"max_attempts": None, "lease_ttl_s": 600}
     killer = await bench.enqueue("killer", {"after_s": 0.4}, **endless)
     neighbours = [await bench.enqueue("long", {"for_s": 2.0}, **endless) for _ in range(5)]
-    pod = Pod(bench.db.dsn, *options)
+    pod = Pod(bench.db, *options)
     async with running(Reaper(bench.db, reaper_period_s=0.5)), running(pod):
         await bench.ended(killer, *neighbours, within_s=300)
     return pod.deaths, await bench.job(killer), [await bench.job(job_id) for job_id in neighbours]
@@ -85,7 +91,7 @@ async def test_naive_way_holds_the_deaths_against_the_neighbours(marked: Bench) 
 async def test_job_that_keeps_its_process_from_renewing_is_quarantined_too(marked: Bench) -> None:
     """It never died, and nobody else could run anything there."""
     job_id = await marked.enqueue("stall", {"for_s": 6.0}, max_attempts=None, lease_ttl_s=1)
-    async with running(Reaper(marked.db, reaper_period_s=0.5)), running(Pod(marked.db.dsn)):
+    async with running(Reaper(marked.db, reaper_period_s=0.5)), running(Pod(marked.db)):
         assert await marked.ended(job_id, within_s=300) == ["failed"]
     assert (await marked.job(job_id)).reason == "QUARANTINED"
 

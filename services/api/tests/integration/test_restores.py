@@ -191,10 +191,21 @@ async def test_what_a_restored_neighbour_or_the_api_itself_has_lost_is_there_aga
     print(f"processor restored: the tasks are there again after {await suite.until(has_all):.1f} s")  # noqa: T201
     found = [task.name for task in (await suite.tasks("files"))[1:] + await suite.tasks("more")]
     assert not set(found) & set(lost), "no number is used twice"
-    uploads = [await suite.stub.GetUpload(feed_service_pb2.GetUploadRequest(name=name)) for name in suite.uploads]
-    for upload in uploads:
-        task = await suite.stub.GetTask(GetTaskRequest(name=upload.task))
-        assert task.source_sha256 == upload.sha256, "an upload names its present task"
+
+    async def name_their_tasks() -> bool:
+        """Look whether each upload names its present task, which it is given after that is there."""
+        for name in suite.uploads:
+            upload = await suite.stub.GetUpload(feed_service_pb2.GetUploadRequest(name=name))
+            try:
+                task = await suite.stub.GetTask(GetTaskRequest(name=upload.task))
+            except grpc.aio.AioRpcError as error:
+                assert error.code() in {grpc.StatusCode.NOT_FOUND, grpc.StatusCode.INVALID_ARGUMENT}
+                return False
+            if task.source_sha256 != upload.sha256:
+                return False
+        return True
+
+    await suite.until(name_their_tasks)
     assert not suite.named()
 
     suite.restore("api")

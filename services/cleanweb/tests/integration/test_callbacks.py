@@ -176,7 +176,11 @@ async def test_workers_keep_the_order_of_a_key(start: Start, courier: Courier, i
     inbox.status = 200
     await until(lambda: len(inbox.received) >= 3)
     assert [name for name, _ in inbox.received] == [f"callback-{number}" for number in numbers]
-    assert not (await cleanweb.rpc.ListCallbacks(ListCallbacksRequest())).callbacks
+
+    async def are_forgotten() -> bool:
+        return not (await cleanweb.rpc.ListCallbacks(ListCallbacksRequest())).callbacks
+
+    await until(are_forgotten)
 
 
 async def test_all_that_were_given_up_are_sent_again_by_one_command(

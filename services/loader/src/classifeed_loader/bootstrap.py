@@ -37,6 +37,8 @@ from classifeed_loader.settings import LoaderSettings
 SERVICE = "loader"
 # A job that waits for a host keeps a slot from the feeds of others; beyond this it comes again later.
 _LONGEST_WAIT_FOR_A_PERMIT_S: Final = 1.0
+# Shorter outages of the database take no permit away.
+_LEAST_HOLD_S: Final = 20
 
 
 async def prepare(settings: LoaderSettings) -> None:
@@ -82,7 +84,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
             highest_rate=settings.host_highest_rate,
             at_a_time=settings.fetches_per_host,
             max_wait_s=_LONGEST_WAIT_FOR_A_PERMIT_S,
-            hold_s=settings.jobs_lease_s,
+            hold_s=max(settings.jobs_lease_s, _LEAST_HOLD_S),
         ),
     )
     fetcher = Fetcher(

@@ -98,7 +98,8 @@ async def test_a_source_that_somebody_holds_keeps_no_other_waiting(loader: Loade
     await loader.put(source(namespace="held"), source(namespace="free"))
     async with loader.database.transaction() as tx:
         await tx.execute("SELECT FROM feed_loader_task WHERE namespace = 'held' FOR UPDATE")
-        assert await asyncio.wait_for(loader.schedule(), 25) == 1
+        async with asyncio.timeout(25):
+            assert await loader.schedule() == 1
     assert await loader.schedule() == 1
 
 

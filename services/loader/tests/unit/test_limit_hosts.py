@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
+from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Snooze
 from classifeed_loader.app.limit_hosts import HostSlots
 
@@ -61,22 +64,43 @@ def test_another_seller_has_a_connection_of_its_own_at_a_host_that_one_seller_ho
     assert wait_s(slots, "http://a.test/", "flood") is None
 
 
+def refused(slots: HostSlots, url: str, host: str = "shop.test", wait_s: float = 5) -> float:
+    """Return how long a link is to wait whose permit is not to be had."""
+    with pytest.raises(Snooze) as snooze, slots.slot(url, "shop"):
+        raise HostPaused(host, wait_s, datetime.now(UTC), by_retry_after=False)
+    return snooze.value.for_s
+
+
 def test_one_that_the_host_itself_refuses_waits_the_longer_the_more_are_refused() -> None:
     """As all its permits are in use in other processes, of which this one knows nothing."""
     slots = HostSlots(per_host=1, waiters=0)
-    waits = []
-    for _ in range(200):
-        with pytest.raises(Snooze) as snooze, slots.slot("http://shop.test/a", "shop"):
-            raise slots.put_off("http://shop.test/a", 5)
-        waits.append(snooze.value.for_s)
+    waits = [refused(slots, "http://shop.test/a") for _ in range(200)]
     assert 5.5 <= waits[0] <= 6.5
     assert 20 <= waits[-1] <= 35
     assert wait_s(slots, "http://shop.test/a") is None
-    assert slots.put_off("http://shop.test/a").for_s <= 1.5
+    assert refused(slots, "http://shop.test/a", wait_s=0) <= 1.5
+
+
+def test_while_one_tries_a_host_that_refused_the_others_wait_in_the_queue() -> None:
+    slots = HostSlots(per_host=9, waiters=2)
+    refused(slots, "http://shop.test/a")
+    with slots.slot("http://shop.test/a", "a"), slots.slot("http://shop.test/b", "b"):
+        assert wait_s(slots, "http://shop.test/c", "c") is not None
+        assert wait_s(slots, "http://other.test/", "c") is None
+    alone = HostSlots(per_host=9, waiters=0)
+    refused(alone, "http://shop.test/a")
+    with alone.slot("http://shop.test/a", "a"):
+        assert wait_s(alone, "http://shop.test/c", "c") is not None
+
+
+def test_who_is_refused_at_the_end_of_a_redirect_does_not_ask_its_beginning_again_and_again() -> None:
+    slots = HostSlots(per_host=1, waiters=0)
+    assert refused(slots, "http://short.test/a", wait_s=1) >= 60
+    assert wait_s(slots, "http://short.test/b") is None, "it has refused nobody"
 
 
 def test_what_is_known_of_refusals_is_bounded() -> None:
     slots = HostSlots(per_host=1, waiters=0)
     for number in range(20_001):
-        slots.put_off(f"http://shop{number}.test/")
+        refused(slots, "http://short.test/a", host=f"shop{number}.test")
     assert len(slots._refused) <= 10_000

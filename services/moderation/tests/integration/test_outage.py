@@ -112,7 +112,7 @@ async def test_a_service_that_fails_gets_one_request_in_each_probe_time(
 ) -> None:
     workers, failures, texts = 16, 5, 100
     moderation = await make_moderation(
-        workers=workers, breaker_failures=failures, answer_s=0.05 if fault == "hangs" else 30.0
+        workers=workers, breaker_failures=failures, answer_s=0.3 if fault == "hangs" else 30.0
     )
     stand_in = moderation.stand_in
     if fault == "status":

@@ -22,7 +22,8 @@ async def test_point_is_stored_while_the_verdict_service_hangs(moderation: Moder
     moderation.start()
     first = await moderation.create_point("one")
     await moderation.stand_in.arrived.wait()
-    point_id = await asyncio.wait_for(moderation.create_point("two"), 10)
+    async with asyncio.timeout(10):
+        point_id = await moderation.create_point("two")
     for key in (first, point_id):
         subject = await moderation.subject(key)
         assert (subject.status, subject.verdicts) == (Status.PENDING, ())

@@ -240,7 +240,8 @@ async def test_batch_acknowledged_before_the_loss_marks_nothing_after_it(
 
     publishing.pusher._push = push_and_lose
     async with publishing.running(worker=False):
-        await asyncio.wait_for(lost.wait(), 60)
+        async with asyncio.timeout(60):
+            await lost.wait()
         await publishing.until(publishing.is_settled)
     assert (await registry.live() == await alive(owner)) == (way == "the push is fenced off")
 

@@ -20,7 +20,7 @@ from classifeed_common.runner.parts import channel_to, database_of
 from classifeed_common.runner.snapshot_source import source_of
 from classifeed_common.snapshot import Snapshot
 from classifeed_common.spool import sweep_spool
-from classifeed_pictures.app.measure_decoding import DecodeMeter
+from classifeed_pictures.app.files.measure_decoding import DecodeMeter
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.decoding.pool import DecodePool

@@ -31,23 +31,23 @@ from classifeed_domain.topics import (
 from classifeed_jobs import JobStore, Registry
 from classifeed_jobs.blobs import blob_upkeep
 from classifeed_jobs.service import ServiceJobs
-from classifeed_pictures.app.check_robots import RobotsChecker
+from classifeed_pictures.app.backups.make_backup import BackupMaker
+from classifeed_pictures.app.backups.measure_backups import BackupMeter, needed_grace_s
+from classifeed_pictures.app.backups.refetch_damaged import refetch_damaged
+from classifeed_pictures.app.backups.restore_backup import BackupRestorer
 from classifeed_pictures.app.clean_up import pictures_clean_up
-from classifeed_pictures.app.close_event_gaps import EventGapCloser
-from classifeed_pictures.app.compare_pictures import PictureComparer
-from classifeed_pictures.app.download_picture import PictureDownloader
-from classifeed_pictures.app.make_backup import BackupMaker
-from classifeed_pictures.app.make_events import EventMaker
-from classifeed_pictures.app.measure_backups import BackupMeter, needed_grace_s
-from classifeed_pictures.app.measure_tables import TableMeter
-from classifeed_pictures.app.put_picture import PicturePutter
-from classifeed_pictures.app.read_picture import PictureReader
-from classifeed_pictures.app.refetch_damaged import refetch_damaged
-from classifeed_pictures.app.report_load import LoadReporter
-from classifeed_pictures.app.resize_picture import PictureResizer
-from classifeed_pictures.app.restore_backup import BackupRestorer
-from classifeed_pictures.app.store_picture import PictureStorer
-from classifeed_pictures.app.take_event_file import EventFileTaker
+from classifeed_pictures.app.events.make_events import EventMaker
+from classifeed_pictures.app.events.report_load import LoadReporter
+from classifeed_pictures.app.events.take_event_file import EventFileTaker
+from classifeed_pictures.app.files.check_robots import RobotsChecker
+from classifeed_pictures.app.files.download_picture import PictureDownloader
+from classifeed_pictures.app.files.put_picture import PicturePutter
+from classifeed_pictures.app.files.read_picture import PictureReader
+from classifeed_pictures.app.files.resize_picture import PictureResizer
+from classifeed_pictures.app.files.store_picture import PictureStorer
+from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
+from classifeed_pictures.app.states.compare_pictures import PictureComparer
+from classifeed_pictures.app.states.measure_tables import TableMeter
 from classifeed_pictures.base import Base
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.consumers import copies, downloads, events, resharder

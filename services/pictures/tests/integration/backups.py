@@ -15,7 +15,7 @@ from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database, Tx
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.app.make_backup import BackupMaker
+from classifeed_pictures.app.backups.make_backup import BackupMaker
 from classifeed_pictures.base import bucket_client
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.store.records import unpack_holdings

@@ -19,8 +19,8 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
-from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
+from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, Version
 from classifeed_pictures.domain.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
 from classifeed_pictures.domain.lifecycle import Lifecycle

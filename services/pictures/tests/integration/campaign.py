@@ -35,7 +35,7 @@ from classifeed_pictures.settings import PicturesSettings
 from classifeed_pictures.store.records import unpack_holdings
 from classifeed_pictures.store.stored import find_stored
 
-from .conftest import all_at_ends, reader_at_end
+from .conftest import all_at_ends, is_read, reader_at_end
 from .fleet import Fleet
 
 _A_MESSAGE = 2  # many messages, so that many polls are under way when processes die
@@ -103,9 +103,7 @@ class Campaign:
         return await self._is_read() and await self.rows(busy) == [(0,)] and await self._is_read()
 
     async def _is_read(self) -> bool:
-        rows = await self.rows("SELECT topic, partition, next FROM consumer_offsets")
-        ends = await self.cluster.ends([(topic, partition) for topic, partition, _ in rows])
-        return all(ends[topic, partition] == position for topic, partition, position in rows)
+        return await is_read(self.database, self.cluster)
 
     async def sweep(self) -> None:
         """Delete all files that nobody refers to, without a grace time."""

@@ -19,7 +19,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.testing.recovery import until
@@ -160,6 +160,14 @@ async def all_at_ends(database: Database, bootstrap: str) -> bool:
     except Unavailable:
         return False
     return True
+
+
+async def is_read(database: Database, cluster: Cluster) -> bool:
+    """Return whether all groups have committed all that their topics hold."""
+    async with database.connection() as connection:
+        rows = await (await connection.execute("SELECT topic, partition, next FROM consumer_offsets")).fetchall()
+    ends = await cluster.ends([(topic, partition) for topic, partition, _ in rows])
+    return all(ends[topic, partition] == position for topic, partition, position in rows)
 
 
 def reader_at_end(bootstrap: str) -> Consumer:

@@ -24,11 +24,11 @@ from classifeed_common.errors import Aborted
 from classifeed_common.kafka import Cluster, KafkaProducer, Message
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.topics import MakeTopic
-from classifeed_pictures.app.make_backup import BackupMaker
-from classifeed_pictures.app.place_groups import place_groups
-from classifeed_pictures.app.put_picture import PicturePutter
-from classifeed_pictures.app.restore_backup import BackupRestorer
-from classifeed_pictures.app.store_picture import PictureStorer
+from classifeed_pictures.app.backups.make_backup import BackupMaker
+from classifeed_pictures.app.backups.place_groups import place_groups
+from classifeed_pictures.app.backups.restore_backup import BackupRestorer
+from classifeed_pictures.app.files.put_picture import PicturePutter
+from classifeed_pictures.app.files.store_picture import PictureStorer
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.domain.backups import Stand
 from classifeed_pictures.domain.canonical import CanonicalRules

@@ -16,9 +16,9 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import ResourceExhausted
-from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
-from classifeed_pictures.app.resize_picture import PictureResizer
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
+from classifeed_pictures.app.files.resize_picture import PictureResizer
+from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE

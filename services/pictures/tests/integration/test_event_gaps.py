@@ -18,7 +18,7 @@ from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_EVENTS
 from classifeed_jobs import JobStore
-from classifeed_pictures.app.close_event_gaps import EventGapCloser
+from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.jobs.close_event_gaps import TASK, enqueue_closing
 from classifeed_pictures.store import event_gaps
@@ -158,7 +158,7 @@ async def test_offers_requests_again_after_a_restore_without_all_events(
     await service.request([host.put("/1.jpg", jpeg(1))])
     await service.results(1)
     name = await make_backup(service)
-    await service.rows("UPDATE event_gaps SET closed_at = now() RETURNING 1")
+    await until(lambda: is_closed(service, NEW))
     before = len(offers[0].taken)
     assert (await restore(service, name)).status == JOB_STATUS_SUCCEEDED
     assert await service.rows("SELECT 1 FROM event_gaps WHERE closed_at IS NULL") == []

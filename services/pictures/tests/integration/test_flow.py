@@ -18,7 +18,7 @@ from classifeed_common.blobs import DamagedBlob
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.app.refetch_damaged import refetch_damaged
+from classifeed_pictures.app.backups.refetch_damaged import refetch_damaged
 
 from .conftest import Service
 from .picture_host import PictureHost, jpeg

@@ -66,6 +66,8 @@ async def load(instance: Instance) -> AsyncIterator[asyncio.Task[None]]:
         while instance.sent < _REQUESTS:
             if instance.sent >= _REQUESTS * 9 // 10:
                 await instance.may_end.wait()
+            while instance.sent - len(instance.results) > _REQUESTS // 5:  # it lasts as long as there are results
+                await asyncio.sleep(0.01)
             await instance.request(min(_REQUESTS // 60, _REQUESTS - instance.sent))
             await asyncio.sleep(0.03)
 

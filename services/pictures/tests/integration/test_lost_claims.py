@@ -20,10 +20,10 @@ from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import ClaimLost, JobContext, Registry
-from classifeed_pictures.app.download_picture import PictureDownloader
-from classifeed_pictures.app.report_load import LoadReporter
-from classifeed_pictures.app.resize_picture import PictureResizer
-from classifeed_pictures.app.store_picture import PictureStorer
+from classifeed_pictures.app.events.report_load import LoadReporter
+from classifeed_pictures.app.files.download_picture import PictureDownloader
+from classifeed_pictures.app.files.resize_picture import PictureResizer
+from classifeed_pictures.app.files.store_picture import PictureStorer
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.orders import OrderArgs

@@ -27,8 +27,8 @@ from classifeed_common.kafka import message_of
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import PICTURES_COPIES
 from classifeed_pictures import bootstrap
-from classifeed_pictures.app.measure_decoding import DecodeMeter
-from classifeed_pictures.app.measure_tables import TableMeter
+from classifeed_pictures.app.files.measure_decoding import DecodeMeter
+from classifeed_pictures.app.states.measure_tables import TableMeter
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded
@@ -77,7 +77,7 @@ async def test_what_is_on_the_way_from_a_request_to_a_stored_picture(service: Se
     for namespace in ("shops", "wide", "nowhere"):
         await service.request([url], namespace=namespace)
         await service.results(1)
-    assert events() == {"requests": 5, "loads": 5}
+    await until(lambda: events() == {"requests": 5, "loads": 5})
     assert results() == {"stored": 3, "failed": 2}
     assert copies() == {"copied": 1, "resized": 1, "failed": 1}
     assert loads() == {"OK": 2, "HTTP_NOT_FOUND": 1}

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,7 @@ async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
             await cluster.remove([topic])
             await _gone(cluster, topic)
             await cluster.ensure([Topic(topic, SHARDS, 3_600_000)])
+            await _led(cluster, topic)
 
     after = open_searcher()
     began_s = time.monotonic()
@@ -162,7 +164,8 @@ async def test_crash_in_a_rebuild_begins_it_anew(
 
     first.receiver.scan_page = scan_half
     first.start()
-    await asyncio.wait_for(is_half.wait(), 120)
+    async with asyncio.timeout(120):
+        await is_half.wait()
     assert "of 64 shards" in first.keeper.blocked()[upstream.client]
     assert (await first.keeper.backlog()).popitem()[1] >= SHARDS // 2
     await first.kill()
@@ -288,6 +291,16 @@ async def test_searcher_waits_for_a_receiver_that_is_away(
     is_away[0] = False
     await searcher.until(lambda: searcher.versions() == {"a": 1})
     await searcher.until(lambda: not searcher.keeper.blocked())
+
+
+async def _led(cluster: Cluster, topic: str) -> None:
+    """Wait for the leaders of all partitions: whoever knows none takes Kafka for away."""
+    async with asyncio.timeout(120):
+        while True:
+            with suppress(Unavailable):
+                await cluster.ends([(topic, partition) for partition in range(SHARDS)])
+                return
+            await asyncio.sleep(0.1)
 
 
 async def _gone(cluster: Cluster, topic: str) -> None:

@@ -213,7 +213,8 @@ async def test_crash_between_index_and_state(
     else:
         monkeypatch.setattr(IndexGeneration, "commit", state_first)
     await feeder.send(feeder.document("a", 2, 2), feeder.document("b", 2, 1, shard=1))
-    await asyncio.wait_for(crashed.wait(), 120)
+    async with asyncio.timeout(120):
+        await crashed.wait()
     await replica.stop()
     monkeypatch.setattr(generation_module, "write_state", real_write)
     monkeypatch.setattr(IndexGeneration, "commit", real_commit)
@@ -240,7 +241,8 @@ async def test_crash_before_the_index_is_committed_loses_nothing(
     with monkeypatch.context() as patched:
         patched.setattr("classifeed_searcher.engine.index.TantivyIndex.commit", die)
         await feeder.send(feeder.document("a", 2, 2), feeder.document("b", 2, 1, shard=1))
-        await asyncio.wait_for(crashed.wait(), 120)
+        async with asyncio.timeout(120):
+            await crashed.wait()
         await replica.stop()
 
     again = await start_replica()

@@ -104,15 +104,16 @@ async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(upstream: A
     await upstream.execute("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = 'k7'")
     await searcher.until(lambda: searcher.live.generation is not first)
     second = searcher.live.generation
-    await searcher.until(lambda: bool(searcher.live.differing))
+    verifier = searcher.verifier
+    await searcher.until(lambda: verifier._generation is second and bool(searcher.live.differing), "a comparison")
     await asyncio.sleep(3)  # several comparisons
     assert searcher.live.generation is second
-    assert "did not correct it" in searcher.verifier.blocked()[upstream.client]
-    backlog = await searcher.verifier.backlog()
+    assert "did not correct it" in verifier.blocked()[upstream.client]
+    backlog = await verifier.backlog()
     assert backlog[f"{upstream.client} shards that differ from the registry"] == 1, "not settled"
     await upstream.push(build.upsert("k7", 2))
     await searcher.settled()
-    assert not searcher.verifier.blocked()
+    assert not verifier.blocked()
 
 
 async def test_documents_that_the_index_cannot_take_are_no_difference(

@@ -77,12 +77,21 @@ class Download:
             async with asyncio.timeout(self._limits.total_s) as clock:
                 while True:
                     async with self._permit(clock) as permit:
-                        outcome = await self._ask(permit, clock)
+                        outcome = await self._ask_host(permit, clock)
                     if outcome is not None:
                         return outcome
         except TimeoutError as error:
             shown, total_s = self.way.link.shown, self._limits.total_s
             raise FetchFailed("TOTAL_TIMEOUT", f"{shown} was not downloaded within {total_s:g} s") from error
+
+    async def _ask_host(self, permit: Permit, clock: asyncio.Timeout) -> Fetched | NotModified | None:
+        """Ask the host that the way has come to, with all redirects within it; None: one leads to another host."""
+        host = self.host
+        outcome = None
+        while outcome is None and self.host == host:
+            outcome = await self._ask(permit, clock)
+            permit.report(Outcome.OK)
+        return outcome
 
     @asynccontextmanager
     async def _permit(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
@@ -102,7 +111,6 @@ class Download:
                 if clock.expired():
                     permit.report(Outcome.SLOW_DOWN)
                 raise
-            permit.report(Outcome.OK)
 
     async def _ask(self, permit: Permit, clock: asyncio.Timeout) -> Fetched | NotModified | None:
         """Ask the address that the way has come to; None after a redirect that was followed."""

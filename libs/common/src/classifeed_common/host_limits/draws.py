@@ -15,8 +15,21 @@ from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits.rates import HostPolicy, RateChange
 
 _QUERIES: Final = load_queries("classifeed_common.host_limits")
-_DRAW, _RENEW, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["renew"], _QUERIES["list_refusing"]
+_DRAW, _LIST_REFUSING = _QUERIES["draw"], _QUERIES["list_refusing"]
 _MOST_REFUSING: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Sending:
+    """A time at which a host may be sent a request, as the database writes times.
+
+    Attributes:
+        at: The time.
+        before: The last one before it.
+    """
+
+    at: str
+    before: str
 
 
 @dataclass(slots=True)
@@ -25,23 +38,29 @@ class HostReport:
 
     Attributes:
         released: Permits that are given back.
+        added: Permits in place of some of them.
+        unsent: The last time at which nothing was sent: the host can have a request in its place.
         change: Of its rate.
         paused_until_s: Until when it wants to be left alone, by the loop's clock; 0: it does not say.
         counts: Requests by outcome.
     """
 
     released: list[int] = field(default_factory=list)
+    added: list[int] = field(default_factory=list)
+    unsent: Sending | None = None
     change: RateChange = field(default_factory=RateChange)
     paused_until_s: float = 0.0
     counts: dict[Outcome, int] = field(default_factory=dict)
 
     def is_empty(self) -> bool:
         """Return whether there is nothing to tell."""
-        return not (self.released or self.counts)
+        return not (self.released or self.added or self.counts)
 
     def add(self, other: HostReport) -> None:
         """Take in what is to be reported later."""
         self.released += other.released
+        self.added += other.added
+        self.unsent = other.unsent or self.unsent
         self.change = self.change.and_then(other.change)
         self.paused_until_s = max(self.paused_until_s, other.paused_until_s)
         for outcome, count in other.counts.items():
@@ -67,6 +86,7 @@ class Reply:
 
     Attributes:
         permit: The one that was drawn, or None.
+        sending: When its request may be sent; None: there is none.
         now: When that was, by the database's clock.
         sent_s: By the loop's clock, before that.
         received_s: By the loop's clock, after that.
@@ -76,12 +96,17 @@ class Reply:
     """
 
     permit: int | None
+    sending: Sending | None
     now: datetime
     sent_s: float
     received_s: float
     rate: float
     pause_s: float
     due_s: float
+
+    def unused(self) -> HostReport:
+        """Return what gives the permit back, where nobody has used it."""
+        return HostReport(released=[] if self.permit is None else [self.permit], unsent=self.sending)
 
     def at(self, loop_s: float) -> datetime:
         """Return the time by the database's clock, or up to a round trip less: no pause is cut short by it."""
@@ -122,20 +147,18 @@ class HostTable:
             rows = await fetch_named(connection, _DRAW, {**self._values, "wanted": wanted, "hosts": list(requests)})
         received_s = loop.time()
         return {
-            row.host: Reply(row.permit, row.now, sent_s, received_s, row.rate, row.pause_s, row.due_s) for row in rows
+            row.host: Reply(
+                row.permit,
+                None if row.permit is None else Sending(row.sent_at, row.sent_before),
+                row.now,
+                sent_s,
+                received_s,
+                row.rate,
+                row.pause_s,
+                row.due_s,
+            )
+            for row in rows
         }
-
-    async def renew(self, host: str, permit: int) -> int:
-        """Have a permit last as long as a new one, and return what it is called from now on.
-
-        One that has expired is given anew, over the limit where it has become another's meanwhile.
-
-        Raises:
-            psycopg.Error: the effect is unknown; asking again does no harm.
-        """
-        async with self._database.connection() as connection:
-            [row] = await fetch_named(connection, _RENEW, {**self._values, "host": host, "permit": permit})
-        return int(row.permit)
 
     async def list_refusing(self, for_s: float, wanted_s: float) -> list[str]:
         """Return hosts that have refused for so long, and were wanted after that and lately; at most 1,000."""
@@ -150,6 +173,9 @@ def _row_of(host: str, request: DrawRequest, now_s: float) -> dict[str, Any]:
         "host": host,
         "wants": request.wants,
         "released": report.released,
+        "added": report.added,
+        "unsent_at": report.unsent.at if report.unsent else None,
+        "unsent_before": report.unsent.before if report.unsent else None,
         "step": report.change.step,
         "ceiling": report.change.ceiling,
         "pause_s": report.paused_until_s - now_s if report.paused_until_s > now_s else None,

@@ -18,6 +18,8 @@ from classifeed_common.host_limits.rates import HostPolicy
 
 _HOSTS_PER_ROUND: Final = 200
 _AFTER_FAULT_S: Final = 1.0
+# After the table was away other processes renew first what they have: their permits may have expired meanwhile.
+_RENEWALS_FIRST_S: Final = 2.0
 
 
 class HostLimits:
@@ -27,6 +29,9 @@ class HostLimits:
     within the host's `Retry-After`, and in no second more than its rate, which grows while it responds and falls when
     it refuses. The database's clock decides. One statement at a time asks for all hosts that are due. For use in one
     event loop.
+
+    A process that stood still, or had no database, for longer than `hold_s` may have lost permits to others while its
+    requests go on; it takes them again, so that more than `at_a_time` may be under way until these end.
 
     Args:
         database: with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
@@ -41,6 +46,8 @@ class HostLimits:
         self._wakes = asyncio.Event()
         self._rounds: asyncio.Task[None] | None = None
         self._not_before_s = 0.0
+        self._is_after_fault = False
+        self._draws_from_s = 0.0
         self._is_closing = False
 
     @asynccontextmanager
@@ -85,23 +92,21 @@ class HostLimits:
         if self._rounds is not None:
             await self._rounds
 
-    async def _draw(self, host: str, until_s: float, released: int | None) -> Reply:
-        """Return a reply with a permit. A permit that is given back for it goes first, before others that wait."""
+    async def _draw(self, host: str, until_s: float, former: HostReport | None) -> Reply:
+        """Return a reply with a permit. Who gives one back for it goes first, before others that wait."""
         waiter = Waiter(until_s, asyncio.get_running_loop().create_future())
         queue = self._queue(host)
-        if released is None:
+        if former is None:
             queue.waiters.append(waiter)
         else:
             queue.waiters.appendleft(waiter)
-            queue.give_back(HostReport([released]), asyncio.get_running_loop().time())
+            queue.give_back(former, asyncio.get_running_loop().time())
         self._wakes.set()
         try:
             return await waiter.drawn
         except asyncio.CancelledError:
             if waiter.drawn.done() and not waiter.drawn.cancelled() and waiter.drawn.exception() is None:
-                drawn = waiter.drawn.result().permit
-                assert drawn is not None
-                self._queue(host).report.released.append(drawn)
+                self._queue(host).give_back(waiter.drawn.result().unused(), asyncio.get_running_loop().time())
                 self._wakes.set()
             raise
         finally:
@@ -135,9 +140,6 @@ class HostLimits:
         try:
             while not (self._is_closing and all(queue.report.is_empty() for queue in self._queues.values())):
                 self._wakes.clear()
-                if loop.time() >= self._not_before_s and (permit := self._renewable(loop.time())) is not None:
-                    await self._renew(permit)
-                    continue
                 if loop.time() >= self._not_before_s and (requests := self._requests(loop.time())):
                     await self._round(requests)
                     continue
@@ -154,13 +156,24 @@ class HostLimits:
 
     def _requests(self, now_s: float) -> dict[str, DrawRequest]:
         requests: dict[str, DrawRequest] = {}
+        self._renew(now_s)
+        may_draw = not self._is_after_fault and now_s >= self._draws_from_s
         for host, queue in list(self._queues.items()):
             queue.refuse(now_s)
             if queue.is_idle():
                 del self._queues[host]
-            elif len(requests) < _HOSTS_PER_ROUND and (request := queue.request(now_s)) is not None:
+            elif len(requests) < _HOSTS_PER_ROUND and (request := queue.request(now_s, may_draw=may_draw)) is not None:
                 requests[host] = request
+        if self._is_after_fault and self._queues and not requests:
+            requests[next(iter(self._queues))] = DrawRequest(HostReport(), wants=False)
         return requests
+
+    def _renew(self, now_s: float) -> None:
+        if self._is_closing:
+            return
+        for permit, host in self._in_use.items():
+            if permit.renewal_s is not None and permit.renewal_s <= now_s:
+                self._queue(host).renew(permit, now_s)
 
     async def _round(self, requests: Mapping[str, DrawRequest]) -> None:
         loop = asyncio.get_running_loop()
@@ -172,16 +185,21 @@ class HostLimits:
         except psycopg.Error as error:
             for host, request in requests.items():
                 self._queues[host].take_back(request.report)
-                self._queues[host].fail(error)
+                self._queues[host].end_renewals(are_known=False)
+            for queue in self._queues.values():
+                queue.fail(error)
             if self._is_closing:
                 self._queues.clear()  # what was not given back expires
-            self._not_before_s = loop.time() + _AFTER_FAULT_S
+            self._not_before_s, self._is_after_fault = loop.time() + _AFTER_FAULT_S, True
             return
         finally:
             for futures in reported.values():
                 _end(futures)
+        if self._is_after_fault:
+            self._is_after_fault, self._draws_from_s = False, loop.time() + _RENEWALS_FIRST_S
         for host, request in requests.items():
             queue = self._queues[host]
+            queue.end_renewals(are_known=host in replies)
             if host in replies:
                 queue.settle(request, replies[host], loop.time())
             else:
@@ -190,28 +208,11 @@ class HostLimits:
         for host in requests:
             self._queues[host] = self._queues.pop(host)
 
-    def _renewable(self, now_s: float) -> HostPermit | None:
-        due = (each for each in self._in_use if each.number is not None and each.renewal_s <= now_s)
-        return next(due, None)
-
-    async def _renew(self, permit: HostPermit) -> None:
-        host, number, sent_s = self._in_use[permit], permit.number, asyncio.get_running_loop().time()
-        assert number is not None
-        try:
-            renewed = await self._table.renew(host, number)
-        except psycopg.Error:
-            self._not_before_s = asyncio.get_running_loop().time() + _AFTER_FAULT_S
-            return
-        if permit.number == number:
-            permit.renew(renewed, sent_s)
-        else:  # it was given back meanwhile, under its former name
-            self._queue(host).report.released.append(renewed)
-
     def _next_s(self, now_s: float) -> float:
         """Return when there is something to do unless somebody comes before; permits that are drawn later count too."""
-        moments = [queue.due_s for queue in self._queues.values() if queue.waiters]
+        moments = [max(queue.due_s, self._draws_from_s) for queue in self._queues.values() if queue.waiters]
         moments += [0.0 for queue in self._queues.values() if not queue.report.is_empty()]
-        moments += [permit.renewal_s for permit in self._in_use if permit.number is not None]
+        moments += [permit.renewal_s for permit in self._in_use if permit.renewal_s is not None]
         return max(min([*moments, now_s + self._policy.renew_s]), self._not_before_s)
 
 

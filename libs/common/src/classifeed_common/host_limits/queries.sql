@@ -1,13 +1,15 @@
 -- Permits for requests to hosts (ADR 0059).
 
 -- name: draw
--- One round of a process: for each host its permits given back, what was reported, and a permit where one is wanted.
+-- One round of a process: for each host its permits given back and renewed, what was reported, and a permit where one is
+-- wanted. The time of a permit that was not used is the host's again, unless somebody has drawn one since.
 -- Rows are locked in the order of their names, and the clock is read once the row is locked. Rows that are not there
 -- yet are made; where another process made one in the same moment, nothing is done to it and it is not returned.
   WITH wanted AS MATERIALIZED (
        SELECT *
          FROM jsonb_to_recordset(%(wanted)s::jsonb)
-              AS wanted (host text, wants boolean, released bigint[], step float8, ceiling float8,
+              AS wanted (host text, wants boolean, released bigint[], added bigint[], unsent_at timestamptz,
+                        unsent_before timestamptz, step float8, ceiling float8,
                         pause_s float8, ok bigint, slow_down bigint, refused bigint, failed bigint)),
        locked AS MATERIALIZED (
        SELECT * FROM fetch_hosts WHERE host = ANY(%(hosts)s::text[]) ORDER BY host FOR UPDATE),
@@ -20,9 +22,10 @@
          FROM wanted
         WHERE host NOT IN (SELECT host FROM locked)),
        reported AS (
-       SELECT host, now, version, wants, released, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
+       SELECT host, now, version, wants, released, added, (extract(epoch FROM now) * 1000000)::bigint AS now_us,
               greatest(%(lowest)s, least(%(highest)s, rate + step, ceiling)) AS rate,
-              least(sent_at, now) AS sent_at,  -- the clock may have been set back
+              least(CASE WHEN sent_at = unsent_at THEN unsent_before ELSE sent_at END, now)
+                AS sent_at,  -- the clock may have been set back
               held,
               greatest(paused_until, now + pause_s * interval '1 second') AS paused_until,
               ok_count + ok AS ok_count,
@@ -35,7 +38,7 @@
          FROM current JOIN wanted USING (host)),
        returned AS (
        SELECT reported.*,
-              ARRAY(SELECT permit FROM unnest(held) AS permit
+              ARRAY(SELECT permit FROM unnest(held || added) AS permit
                      WHERE permit > now_us AND permit <> ALL (released)) AS in_use,
               sent_at + interval '1 second' * (%(window_s)s / CASE WHEN rate < 1 THEN rate ELSE floor(rate) END) AS due_at
          FROM reported),
@@ -61,22 +64,10 @@
               version = excluded.version, updated_at = excluded.updated_at, refused_since = excluded.refused_since
         WHERE known.version = excluded.version - 1
        RETURNING host)
-SELECT host, permit, now, rate,
+SELECT host, permit, now, now::text AS sent_at, sent_at::text AS sent_before, rate,
        extract(epoch FROM greatest(paused_until, now) - now)::float8 AS pause_s,
        extract(epoch FROM greatest(due_at, now) - now)::float8 AS due_s
   FROM judged JOIN stored USING (host)
-
--- name: renew
--- A permit lasts longer, under a new name. The row is there as long as one of its permits is in use; if somebody removed
--- it, it is made anew.
-INSERT INTO fetch_hosts AS known (host, rate, held)
-VALUES (%(host)s, %(first)s, ARRAY[(extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(hold_us)s])
-    ON CONFLICT (host) DO UPDATE
-   SET held = array_remove(known.held, %(permit)s::bigint) || greatest(
-              (extract(epoch FROM clock_timestamp()) * 1000000)::bigint + %(hold_us)s,
-              (SELECT max(permit) + 1 FROM unnest(known.held) AS permit)),
-       updated_at = clock_timestamp()
-RETURNING known.held[cardinality(known.held)] AS permit
 
 -- name: forget
 -- Hosts that nobody has wanted for long.

@@ -9,6 +9,7 @@ from typing import Final
 
 from classifeed_common.fetch.permits import HostPaused
 from classifeed_common.host_limits.draws import DrawRequest, HostReport, Reply
+from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.rates import HostPolicy, spacing_s
 
 _BUSY_S: Final = 0.1
@@ -37,6 +38,7 @@ class HostQueue:
         policy: Its bounds.
         waiters: The callers.
         report: What the next round tells.
+        renewing: Permits that it renews.
         reported: Done with the round that tells it.
         due_s: When it is worth while to ask again, by the loop's clock.
         is_busy: Whether that is a guess: all permits are given, and whoever gives one back does not say when.
@@ -47,6 +49,7 @@ class HostQueue:
     policy: HostPolicy
     waiters: deque[Waiter] = field(default_factory=deque)
     report: HostReport = field(default_factory=HostReport)
+    renewing: list[HostPermit] = field(default_factory=list)
     reported: list[asyncio.Future[None]] = field(default_factory=list)
     due_s: float = 0.0
     is_busy: bool = False
@@ -56,9 +59,9 @@ class HostQueue:
         """Return whether there is nothing to ask or to tell."""
         return not self.waiters and self.report.is_empty()
 
-    def request(self, now_s: float) -> DrawRequest | None:
+    def request(self, now_s: float, *, may_draw: bool) -> DrawRequest | None:
         """Return what to ask now, or None. What it tells is taken out of `report`."""
-        wants = bool(self.waiters) and self.due_s <= now_s
+        wants = may_draw and bool(self.waiters) and self.due_s <= now_s
         if not wants and self.report.is_empty():
             return None
         request = DrawRequest(self.report, wants)
@@ -71,10 +74,22 @@ class HostQueue:
         self.report = report
 
     def give_back(self, report: HostReport, now_s: float) -> None:
-        """Report what became of a permit; if all were given, draw again at once."""
+        """Report what became of a permit; if all were given, or it had the last time and was not used, draw at once."""
         self.report.add(report)
-        if self.is_busy:
+        had_the_last = report.unsent is not None and self.reply is not None and report.unsent == self.reply.sending
+        if self.is_busy or had_the_last:
             self.due_s = now_s
+
+    def renew(self, permit: HostPermit, now_s: float) -> None:
+        """Renew a permit with the next round."""
+        self.report.add(permit.renew(now_s))
+        self.renewing.append(permit)
+
+    def end_renewals(self, *, are_known: bool) -> None:
+        """Take note of whether the round has come to the table."""
+        for permit in self.renewing:
+            permit.end_renewal(is_known=are_known)
+        self.renewing.clear()
 
     def settle(self, request: DrawRequest, reply: Reply, now_s: float) -> None:
         """Give the permit to the first that waits, and note when it is worth while to ask again."""
@@ -86,6 +101,8 @@ class HostQueue:
             self.due_s = now_s + max(reply.pause_s, reply.due_s)
         elif request.wants:
             self.due_s, self.is_busy = now_s + _BUSY_S, True
+        else:
+            self.due_s = now_s
 
     def refuse(self, now_s: float) -> None:
         """Tell those whose time will not suffice, as far as is known, when their turn would have been."""
@@ -114,5 +131,4 @@ class HostQueue:
             if not drawn.done():
                 drawn.set_result(reply)
                 return
-        assert reply.permit is not None
-        self.report.released.append(reply.permit)  # whoever wanted it has given up
+        self.report.add(reply.unused())  # whoever wanted it has given up

@@ -329,11 +329,11 @@ async def test_after_its_time_a_connection_is_closed(serve: Serve, tmp_path: Pat
 
 async def test_the_lowest_rate_is_that_of_each_request(serve: Serve, tmp_path: Path) -> None:
     async def takes_its_time(request: LoopbackRequest) -> None:
-        await asyncio.sleep(0.7)
+        await asyncio.sleep(2.5)
         await request.respond(b"x")
 
     web = await serve(takes_its_time, keeps=True)
-    limits = FetchLimits(read_s=1, total_s=120, min_bytes_per_s=10_000)
+    limits = FetchLimits(read_s=4, total_s=120, min_bytes_per_s=10_000)
     async with keeping() as fetcher:
         for _ in range(3):
             await fetcher.fetch(FetchRequest(web.url()), tmp_path / "file", limits)

@@ -17,7 +17,8 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.fetch import HostPaused
 from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostLimits, HostPolicy, forget_hosts
-from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable
+from classifeed_common.host_limits.draws import DrawRequest, HostReport, HostTable, Reply
+from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.rates import RateChange, rate_change
 from classifeed_common.testing.locks import comes_to_wait
 
@@ -75,16 +76,21 @@ async def test_so_many_are_under_way_at_a_time_over_all_processes(process: Start
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=3, max_wait_s=60)
     processes = [await process(policy) for _ in range(2)]
     running = most = 0
+    is_full = asyncio.Event()
 
     async def request(number: int) -> None:
         nonlocal running, most
         async with processes[number % 2].permit(HOST):
             running += 1
             most = max(most, running)
+            if running == 3:
+                is_full.set()
+            await is_full.wait()
             await asyncio.sleep(0.01)
             running -= 1
 
-    await asyncio.gather(*(request(number) for number in range(40)))
+    async with asyncio.timeout(120):
+        await asyncio.gather(*(request(number) for number in range(40)))
     assert most == 3
 
 
@@ -146,16 +152,15 @@ async def test_the_permit_of_a_process_that_died_comes_free_after_its_time(proce
 
 
 async def test_a_permit_is_renewed_as_long_as_it_is_needed(process: StartLimits, db: Database) -> None:
-    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=6)
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=12)
     first, second = await process(policy), await process(policy)
     names: set[int] = set()
-    async with asyncio.timeout(120), first.permit(HOST) as permit:
+    async with asyncio.timeout(120), first.permit(HOST):
         while len(names) < 5:  # longer than one would last
             names.update((await row_of(db))["held"])
             with pytest.raises(HostPaused):
                 await use(second)
             await asyncio.sleep(0.05)
-        assert permit.number == max(names)
     await first.close()
     assert (await row_of(db))["held"] == []
     await use(second)
@@ -175,27 +180,70 @@ async def test_a_permit_that_is_given_back_while_it_is_renewed_is_nobody_s(proce
     assert (await row_of(db))["held"] == []
 
 
-_RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%array_remove%%'"
+_RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%%unsent_before%%'"
 
 
 async def test_a_permit_outlives_its_row(process: StartLimits, db: Database) -> None:
     """An operator removes what is known of a host while it sends a file."""
-    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=3)
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=6)
     first, second = await process(policy), await process(policy)
     async with asyncio.timeout(60), first.permit(HOST):
         async with db.connection() as connection:
             await connection.execute("DELETE FROM fetch_hosts")
-        while not await row_of(db):
+        while not (await row_of(db)).get("held"):
             await asyncio.sleep(0.02)
         with pytest.raises(HostPaused):
             await use(second)
 
 
-async def shift(db: Database, by: str) -> None:
+async def test_a_renewal_whose_response_was_lost_leaves_one_permit(db: Database) -> None:
+    table = HostTable(db, FAST)
+    loop = asyncio.get_running_loop()
+
+    async def draw(_until_s: float, _former: HostReport | None) -> Reply:
+        return (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST]
+
+    permit = HostPermit(FAST, draw)
+    await permit.draw()
+    for is_known in (False, False, True):
+        await table.draw({HOST: DrawRequest(permit.renew(loop.time()), wants=False)})
+        assert len((await row_of(db))["held"]) == 1
+        permit.end_renewal(is_known=is_known)
+    await table.draw({HOST: DrawRequest(permit.give_back(), wants=False)})
+    assert (await row_of(db))["held"] == []
+
+
+async def test_renewals_that_fail_keep_nobody_waiting_and_are_made_up_for(process: StartLimits, db: Database) -> None:
+    policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=600, hold_s=6)
+    first, second = await process(policy), await process(policy)
+    async with asyncio.timeout(120):
+        async with first.permit(HOST) as permit:
+            async with db.connection() as connection:
+                await connection.execute("ALTER TABLE fetch_hosts RENAME TO away")
+            while not first._is_after_fault:
+                await asyncio.sleep(0.02)
+            for limits in (first, second):
+                with pytest.raises(psycopg.errors.UndefinedTable):
+                    await use(limits, host="other.example.com")
+            # The permit expires meanwhile, and the other process is the first one that comes again.
+            await shift(db, "-1 day", table="away")
+            first._not_before_s, second._not_before_s = asyncio.get_running_loop().time() + 1, 0.0
+            async with db.connection() as connection:
+                await connection.execute("ALTER TABLE away RENAME TO fetch_hosts")
+            waiting = asyncio.create_task(use(second))
+            while not (await row_of(db))["held"]:
+                await asyncio.sleep(0.02)
+            await asyncio.sleep(0.1)
+            assert not waiting.done(), "it has the permit of another process that renewed its own"
+            permit.report(Outcome.OK)
+        await waiting
+
+
+async def shift(db: Database, by: str, *, table: str = "fetch_hosts") -> None:
     """Have time go by for the host: all its times lie further back."""
     async with db.connection() as connection:
         await connection.execute(
-            "UPDATE fetch_hosts"
+            f"UPDATE {table}"
             "   SET sent_at = sent_at + %(by)s::interval, paused_until = paused_until + %(by)s::interval,"
             "       held = ARRAY(SELECT each + (extract(epoch FROM %(by)s::interval) * 1000000)::bigint"
             "                      FROM unnest(held) AS each)",
@@ -243,6 +291,36 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: Star
         await asyncio.sleep(0.06)
         with pytest.raises(HostPaused):
             await late.ready()
+
+
+async def test_whoever_was_slow_to_connect_waits_for_one_that_came_between(process: StartLimits, db: Database) -> None:
+    """Longer than for a first permit: it has a connection, and would begin anew with the same luck."""
+    policy = HostPolicy(first_rate=1, highest_rate=1, max_wait_s=0.05, send_within_s=0.05)
+    first, second = await process(policy), await process(policy)
+    async with asyncio.timeout(60), first.permit(HOST) as late:
+        await shift(db, "-2 seconds")
+        await use(second)
+        await asyncio.sleep(0.06)
+        await late.ready()
+
+
+async def test_a_slow_connection_at_a_low_rate_loses_no_time(process: StartLimits) -> None:
+    policy = HostPolicy(first_rate=0.01, lowest_rate=0.01, highest_rate=0.01, max_wait_s=1, send_within_s=0.05)
+    limits = await process(policy)
+    async with asyncio.timeout(60), limits.permit(HOST) as permit:  # the next request is due after 105 s
+        await asyncio.sleep(0.06)
+        await permit.ready()
+
+
+async def test_a_time_at_which_nothing_was_sent_is_the_host_s_again(db: Database) -> None:
+    table = HostTable(db, HostPolicy(first_rate=1, highest_rate=1))
+    unused = (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST]
+    assert (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST].permit is None
+    used = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
+    assert used.permit is not None
+    # Somebody has drawn one since.
+    late = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
+    assert (late.permit, late.due_s > 0) == (None, True)
 
 
 async def test_each_request_under_a_permit_is_counted(process: StartLimits, db: Database) -> None:
@@ -321,12 +399,12 @@ async def test_the_table_changes_rates_as_the_function_does(db: Database) -> Non
     for outcome in story:
         change = rate_change(rate, outcome, policy)
         rate = change.applied_to(rate, policy)
-        reply = (await table.draw({HOST: DrawRequest(HostReport([], change, 0.0, {outcome: 1}), False)}))[HOST]
+        reply = (await table.draw({HOST: DrawRequest(HostReport(change=change, counts={outcome: 1}), False)}))[HOST]
         assert reply.rate == pytest.approx(rate)
         seen.add(round(rate, 3))
     assert {0.5, 9.0} <= seen
     both = RateChange(5, 4)
-    reply = (await table.draw({HOST: DrawRequest(HostReport([], both), False)}))[HOST]
+    reply = (await table.draw({HOST: DrawRequest(HostReport(change=both), False)}))[HOST]
     assert reply.rate == both.applied_to(rate, policy)
     row = await row_of(db)
     assert [row[f"{name}_count"] for name in ("ok", "slow_down", "failed")] == [33, 8, 1]

@@ -137,7 +137,8 @@ async def test_a_lease_is_kept_until_the_work_for_it_has_stopped(db: Database) -
     running = asyncio.create_task(keeper.run(stop))
     await until(lambda: "n" in keeper.held)
     stop.set()
-    await asyncio.wait_for(stopping.wait(), 60)
+    async with asyncio.timeout(60):
+        await stopping.wait()
     assert await Leases(db, "bob", 600).acquire("n") is None
     stopped.set()
     await running

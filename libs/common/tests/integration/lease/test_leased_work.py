@@ -38,11 +38,13 @@ class Process:
 async def test_the_next_process_works_once_the_one_before_has_stopped(db: Database) -> None:
     working: list[str] = []
     first = Process(db, "a", working)
-    await asyncio.wait_for(first.begun.wait(), 60)
+    async with asyncio.timeout(60):
+        await first.begun.wait()
     second = Process(db, "b", working)
     await first.end()
     assert first.notified.is_set()
-    await asyncio.wait_for(second.begun.wait(), 60)
+    async with asyncio.timeout(60):
+        await second.begun.wait()
     assert working == ["b"]
     await second.end()
     assert working == []
@@ -52,6 +54,8 @@ async def test_work_that_does_not_stop_is_cancelled(db: Database, monkeypatch: p
     monkeypatch.setattr(work_module, "_MAX_WAIT_S", 0)
     working: list[str] = []
     process = Process(db, "a", working, stubborn=True)
-    await asyncio.wait_for(process.begun.wait(), 60)
-    await asyncio.wait_for(process.end(), 60)
+    async with asyncio.timeout(60):
+        await process.begun.wait()
+    async with asyncio.timeout(60):
+        await process.end()
     assert working == []

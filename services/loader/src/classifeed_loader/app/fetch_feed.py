@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from classifeed_common.fetch import FetchFailed, HostPaused
+from classifeed_common.fetch import FetchFailed
 from classifeed_jobs import Fail, JobContext
 from classifeed_loader.app.complete_fetch import FetchWaits, complete_fetch, report_completion
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
@@ -37,8 +37,6 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
             file = await store_file(ctx, dependencies, key, source, fetch)
             slot.close()
             completion = await _hand_over(ctx, dependencies, key, fetch, file)
-        except HostPaused as paused:
-            raise dependencies.hosts.put_off(source.url, paused.wait_s) from paused
         except (FetchFailed, LoadFailed) as fault:
             completion = failed(fault)
     await _end(ctx, dependencies, key, completion)

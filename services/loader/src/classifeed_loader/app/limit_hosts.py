@@ -9,11 +9,13 @@ from contextlib import contextmanager
 from typing import Final
 from urllib.parse import urlsplit
 
+from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Snooze
 
 _FIRST_WAIT_S: Final = 1.0
 _WAIT_STEP_S: Final = 0.25
 _LONGEST_WAIT_S: Final = 30.0
+_REDIRECTED_WAIT_S: Final = 60.0
 _HOSTS: Final = 10_000
 
 
@@ -33,47 +35,53 @@ class HostSlots:
         self._waiters = waiters
         self._taken: dict[str, Counter[str]] = {}
         self._refused: Counter[str] = Counter()
+        self._without_permits: set[str] = set()
+        self._waiting = 0
 
     @contextmanager
     def slot(self, url: str, seller_id: str) -> Iterator[None]:
         """Count a download of the seller from the link's host, or a wait for it, until the block ends. Never waits.
 
         Raises:
-            Snooze: the host's slots are taken; the wait grows with the refusals.
+            Snooze: the host's slots are taken, in this process or, as was seen lately, in others; the wait grows with
+                the refusals.
         """
         host = _host(url)
         taken = self._taken.get(host, Counter())
-        would_wait = seller_id in taken or len(taken) >= self._per_host
-        if would_wait and self._waiting() >= self._waiters:
-            raise self.put_off(url)
+        is_taken, is_without = seller_id in taken or len(taken) >= self._per_host, host in self._without_permits
+        would_wait = is_taken or is_without
+        # One at a time tries whether a host without permits has some again.
+        if self._waiting >= self._waiters and (is_taken or (is_without and self._waiting)):
+            raise self._put_off(host)
         taken = self._taken.setdefault(host, taken)
         taken[seller_id] += 1
-        is_put_off = False
+        self._waiting += would_wait
         try:
             yield
-        except Snooze:
-            is_put_off = True
-            raise
+        except HostPaused as paused:
+            # Of a redirect: the hosts before it have been asked in vain.
+            at_least_s = paused.wait_s if paused.host == host else max(paused.wait_s, _REDIRECTED_WAIT_S)
+            self._without_permits.add(paused.host)
+            raise self._put_off(paused.host, at_least_s) from paused
+        else:
+            self._refused.pop(host, None)
+            self._without_permits.discard(host)
         finally:
+            self._waiting -= would_wait
             taken[seller_id] -= 1
             if not taken[seller_id]:
                 del taken[seller_id]
             if not taken:
                 del self._taken[host]
-                if not is_put_off:
-                    self._refused.pop(host, None)
 
-    def put_off(self, url: str, at_least_s: float = 0.0) -> Snooze:
+    def _put_off(self, host: str, at_least_s: float = 0.0) -> Snooze:
         """Return what has a fetch come again later; the more of one host are refused in a row, the later."""
-        host = _host(url)
         if len(self._refused) >= _HOSTS:
             self._refused.clear()  # some come again sooner
+            self._without_permits.clear()
         self._refused[host] += 1
         longest_s = min(_LONGEST_WAIT_S, _FIRST_WAIT_S + _WAIT_STEP_S * self._refused[host])
         return Snooze(at_least_s + longest_s * random.uniform(0.5, 1.0))  # noqa: S311 - no secret
-
-    def _waiting(self) -> int:
-        return sum(taken.total() - min(len(taken), self._per_host) for taken in self._taken.values())
 
 
 def _host(url: str) -> str:

@@ -24,7 +24,7 @@ FAULTS: Final = {
         FetchFault(
             "HOST_PAUSED",
             "The site wants no requests for now",
-            "A Retry-After of the site, in a response to this feed or to another one of it, is not over.",
+            "A Retry-After of the site, in a response to another feed of the same seller there, is not over.",
             "The next fetch comes after that time; if it is too late, have the site shorten its Retry-After.",
         ),
         FetchFault(

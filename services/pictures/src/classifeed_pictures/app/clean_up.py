@@ -9,7 +9,7 @@ from typing import Final
 from classifeed_common.db import Tx
 from classifeed_common.host_limits import forget_hosts
 from classifeed_jobs import CleanUp, until_nothing_is_left
-from classifeed_pictures.app.list_event_files import remove_event_files
+from classifeed_pictures.app.events.list_event_files import remove_event_files
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.store.comparisons import delete_comparisons
 from classifeed_pictures.store.event_gaps import delete_closed

@@ -12,8 +12,8 @@ from classifeed_common.db import Tx, after_commit
 from classifeed_common.kafka import Message, Record, decode_all
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import JobStore
-from classifeed_pictures.app.copy_picture import copy_picture, delete_picture
-from classifeed_pictures.app.report_load import load_message
+from classifeed_pictures.app.events.report_load import load_message
+from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.consumers.decode_orders import decode_copy
 from classifeed_pictures.jobs.resize import enqueue_resize
 from classifeed_pictures.metrics import COPIES

@@ -11,7 +11,7 @@ from classifeed_common.errors import DomainError, NotFound
 from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import problem_of
 from classifeed_common.rpc.faults import explain
-from classifeed_pictures.app.read_picture import ORIGINAL, Address, PictureReader
+from classifeed_pictures.app.files.read_picture import ORIGINAL, Address, PictureReader
 from classifeed_pictures.http.negotiation import MEDIA_TYPES, choose_format
 from classifeed_pictures.store.stored import StoredPicture
 

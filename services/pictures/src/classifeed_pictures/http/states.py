@@ -12,7 +12,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.http.api.bodies import Body
-from classifeed_pictures.app.find_states import Rules, find_states
+from classifeed_pictures.app.states.find_states import Rules, find_states
 from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.http.fields import check_query, picked, written
 

@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry, Schedule
-from classifeed_pictures.app.make_backup import BackupMaker
-from classifeed_pictures.app.restore_backup import BackupRestorer
+from classifeed_pictures.app.backups.make_backup import BackupMaker
+from classifeed_pictures.app.backups.restore_backup import BackupRestorer
 
 TASK: Final = "pictures.backup"
 RESTORE: Final = "pictures.restore"

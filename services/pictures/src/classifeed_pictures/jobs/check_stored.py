@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, Registry, Schedule, Slice, SliceJob
-from classifeed_pictures.app.check_stored import check_stored
+from classifeed_pictures.app.files.check_stored import check_stored
 
 TASK: Final = "pictures.check-stored"
 _EVERY_S: Final = 86400

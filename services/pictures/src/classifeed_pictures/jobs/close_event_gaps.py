@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from classifeed_common.db import Database, Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Registry, Schedule
-from classifeed_pictures.app.close_event_gaps import EventGapCloser
+from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
 from classifeed_pictures.store import event_gaps
 
 TASK: Final = "pictures.close-event-gaps"

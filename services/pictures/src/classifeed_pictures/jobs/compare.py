@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry, Schedule
-from classifeed_pictures.app.compare_pictures import PictureComparer
+from classifeed_pictures.app.states.compare_pictures import PictureComparer
 
 TASK: Final = "pictures.compare"
 

@@ -10,9 +10,9 @@ from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Tx
 from classifeed_common.fetch import HostPaused
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobStore, Registry, Snooze
-from classifeed_pictures.app.check_robots import RulesPending
-from classifeed_pictures.app.download_picture import PictureDownloader
-from classifeed_pictures.app.report_load import LoadReporter
+from classifeed_pictures.app.events.report_load import LoadReporter
+from classifeed_pictures.app.files.check_robots import RulesPending
+from classifeed_pictures.app.files.download_picture import PictureDownloader
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.download"

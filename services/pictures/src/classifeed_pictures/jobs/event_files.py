@@ -11,8 +11,8 @@ from pydantic import BaseModel
 
 from classifeed_common.db import Tx, after_commit
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Progress, Registry, Schedule
-from classifeed_pictures.app.list_event_files import list_event_files
-from classifeed_pictures.app.take_event_file import EventFileTaker
+from classifeed_pictures.app.events.list_event_files import list_event_files
+from classifeed_pictures.app.events.take_event_file import EventFileTaker
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.domain.event_files import EventFile
 from classifeed_pictures.metrics import EVENT_FILES

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from classifeed_common.db import Database, Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Exponential, JobContext, Registry, Schedule, Slice, SliceJob
-from classifeed_pictures.app.find_due import find_due
+from classifeed_pictures.app.states.find_due import find_due
 
 TASK: Final = "pictures.look-again"
 _STATES: Final = 500

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Cursor, Exponential, JobContext, Registry, Schedule, Slice, SliceJob
-from classifeed_pictures.app.find_states import Rules
-from classifeed_pictures.app.rekey_states import rekey_states
+from classifeed_pictures.app.states.find_states import Rules
+from classifeed_pictures.app.states.rekey_states import rekey_states
 
 TASK: Final = "pictures.rekey"
 _STATES: Final = 500

@@ -7,8 +7,8 @@ from typing import Final
 from classifeed.pictures.v1.orders_pb2 import CopyOrder
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
-from classifeed_pictures.app.report_load import LoadReporter
-from classifeed_pictures.app.resize_picture import PictureResizer
+from classifeed_pictures.app.events.report_load import LoadReporter
+from classifeed_pictures.app.files.resize_picture import PictureResizer
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.resize"

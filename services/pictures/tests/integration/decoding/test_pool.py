@@ -63,7 +63,7 @@ async def test_a_picture_is_not_refused_because_the_machine_is_busy() -> None:
 
 
 async def test_a_process_that_stands_still_is_ended() -> None:
-    pool = DecodePool(processes=1, deadline_s=0.1)
+    pool = DecodePool(processes=1, deadline_s=0.5)
     await pool.start()
     (pid,) = pool.pids
     os.kill(pid, signal.SIGSTOP)

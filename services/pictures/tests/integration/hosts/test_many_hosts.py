@@ -43,7 +43,7 @@ async def campaign(
         "HOST_FIRST_RATE": str(_RATE),
         "HOST_HIGHEST_RATE": str(_RATE),
         "DOWNLOADS_PER_HOST": str(_AT_A_TIME),
-        "DOWNLOAD_TOTAL_S": "20" if IS_LONG else "3",
+        "DOWNLOAD_TOTAL_S": "20" if IS_LONG else "10",
         "DOWNLOAD_MAX_BYTES": str(1 << 20),
         "LOOK_AGAIN_S": "86400",  # what has failed is tried again in none of the rounds
         "POLL_RECORDS": "500",

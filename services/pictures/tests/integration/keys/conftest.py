@@ -69,12 +69,12 @@ class Keys:
             bootstrap=self.bootstrap,
             group=self.group,
             topics=[self.requests, self.loads],
-            positions=positions or TablePositions(self.database, effect_limit_s=3),
+            positions=positions or TablePositions(self.database, effect_limit_s=60),
             handle=handler.handle,
             dead_letters=DeadLetters(self.producer),
             max_records=max_records,
-            session_timeout_s=3,
-            max_poll_interval_s=8,
+            session_timeout_s=30,
+            max_poll_interval_s=60,
             max_backoff_s=0.2,
         )
 

@@ -33,9 +33,9 @@ from classifeed_jobs import CleanUp, JobStore, Reaper, Registry, Worker
 from classifeed_jobs import ddl as jobs_ddl
 from classifeed_jobs.service import ServiceJobs
 from classifeed_jobs.testing import lost_lease
-from classifeed_pictures.app.list_event_files import remove_event_files
-from classifeed_pictures.app.make_events import EventMaker
-from classifeed_pictures.app.take_event_file import EventFileTaker
+from classifeed_pictures.app.events.list_event_files import remove_event_files
+from classifeed_pictures.app.events.make_events import EventMaker
+from classifeed_pictures.app.events.take_event_file import EventFileTaker
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.jobs.event_files import (

@@ -28,9 +28,9 @@ from classifeed_domain.topics import (
     PICTURES_RESULTS,
 )
 from classifeed_jobs import JobStore, Slice
-from classifeed_pictures.app.rekey_states import rekey_states
-from classifeed_pictures.app.report_load import load_message
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.events.report_load import load_message
+from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.states.rekey_states import rekey_states
 from classifeed_pictures.consumers.copies import CopyHandler
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder

@@ -10,7 +10,7 @@ import grpc.aio
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed.pictures.v1.picture_service_pb2 import PutPictureRequest
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_pictures.app.put_picture import MAX_BYTES, PicturePutter, too_large
+from classifeed_pictures.app.files.put_picture import MAX_BYTES, PicturePutter, too_large
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 

@@ -21,7 +21,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.call import remaining_s
 from classifeed_domain.topics import PICTURES_REQUESTS
-from classifeed_pictures.app.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.domain.events import NOBODY
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]

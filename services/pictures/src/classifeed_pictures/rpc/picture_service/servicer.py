@@ -8,8 +8,8 @@ from classifeed_common.db import Database
 from classifeed_common.kafka import KafkaProducer
 from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore
-from classifeed_pictures.app.find_states import Rules
-from classifeed_pictures.app.put_picture import PicturePutter
+from classifeed_pictures.app.files.put_picture import PicturePutter
+from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.rpc.picture_service.backups import Backups
 from classifeed_pictures.rpc.picture_service.comparisons import Comparisons

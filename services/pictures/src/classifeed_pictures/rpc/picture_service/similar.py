@@ -11,8 +11,8 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
-from classifeed_pictures.app.find_similar import find_similar
-from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.app.states.find_similar import find_similar
+from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE
 from classifeed_pictures.store.similar import BEGIN, Place
 

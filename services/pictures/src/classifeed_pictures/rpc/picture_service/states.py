@@ -11,7 +11,7 @@ from classifeed.pictures.v1.picture_service_pb2 import BatchGetStatesRequest, Ge
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.call import remaining_s
-from classifeed_pictures.app.find_states import Rules, find_states
+from classifeed_pictures.app.states.find_states import Rules, find_states
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 

@@ -19,8 +19,8 @@ from classifeed_common.db import after_commit
 from classifeed_common.kafka import Message
 from classifeed_common.spool import run_folder
 from classifeed_jobs import Fail, JobContext, Progress
-from classifeed_pictures.app.make_events import EventMaker
-from classifeed_pictures.app.send_messages import Sender, send_messages
+from classifeed_pictures.app.events.make_events import EventMaker
+from classifeed_pictures.app.events.send_messages import Sender, send_messages
 from classifeed_pictures.clients.event_bucket import EventBucket
 from classifeed_pictures.clients.event_file_rows import Row, read_batches
 from classifeed_pictures.domain.event_files import EventFile, EventFileFault, EventFileReplaced

@@ -17,7 +17,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Slice
-from classifeed_pictures.app.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
 from classifeed_pictures.domain.rekeying import rekeyed
 from classifeed_pictures.domain.states import State

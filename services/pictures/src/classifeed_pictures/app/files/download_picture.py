@@ -18,10 +18,10 @@ from classifeed_common.db import Database
 from classifeed_common.errors import ResourceExhausted
 from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModified
 from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_pictures.app.check_robots import RobotsChecker
-from classifeed_pictures.app.copy_picture import unknown_namespace
-from classifeed_pictures.app.decoder import Decoder, size_specs
-from classifeed_pictures.app.store_picture import Begin, PictureStorer, Source
+from classifeed_pictures.app.files.check_robots import RobotsChecker
+from classifeed_pictures.app.files.copy_picture import unknown_namespace
+from classifeed_pictures.app.files.decoder import Decoder, size_specs
+from classifeed_pictures.app.files.store_picture import Begin, PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.namespaces import Namespace
 from classifeed_pictures.domain.refreshing import promised_s

@@ -8,11 +8,11 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
 from classifeed_common.errors import Aborted, InvalidArgument, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.copy_picture import unknown_namespace
-from classifeed_pictures.app.decoder import Decoder, size_specs
-from classifeed_pictures.app.find_states import Rules
-from classifeed_pictures.app.process_events import PictureEvents, process_events
-from classifeed_pictures.app.store_picture import PictureStorer, Source
+from classifeed_pictures.app.events.process_events import PictureEvents, process_events
+from classifeed_pictures.app.files.copy_picture import unknown_namespace
+from classifeed_pictures.app.files.decoder import Decoder, size_specs
+from classifeed_pictures.app.files.store_picture import PictureStorer, Source
+from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.pool import PoolFull
 from classifeed_pictures.domain.canonical import canonical_url, url_hash

@@ -11,7 +11,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Slice
-from classifeed_pictures.app.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.store.states import list_due, read_now
 
 _BEGIN: Final = (datetime(1970, 1, 1, tzinfo=UTC), b"")

@@ -12,7 +12,7 @@ from opentelemetry.context import Context
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.compose_messages import (
+from classifeed_pictures.app.events.compose_messages import (
     adoption_notices,
     notice_messages,
     order_message,

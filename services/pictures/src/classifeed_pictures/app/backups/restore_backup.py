@@ -17,8 +17,8 @@ from classifeed_common.kafka import Cluster
 from classifeed_common.outbox import Outbox
 from classifeed_common.spool import run_folder
 from classifeed_jobs import Fail, JobContext, Progress
-from classifeed_pictures.app.place_groups import Places, Reader, place_groups
-from classifeed_pictures.app.refetch_damaged import fetch_again, refetch_damaged
+from classifeed_pictures.app.backups.place_groups import Places, Reader, place_groups
+from classifeed_pictures.app.backups.refetch_damaged import fetch_again, refetch_damaged
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.backup_rows import Rows, check_file, read_pages
 from classifeed_pictures.domain.backups import BackupFault, Manifest

@@ -16,8 +16,8 @@ from classifeed.pictures.v1.events_pb2 import DELETE_REASON_UNUSED, DeletePictur
 from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import JobContext, Progress
-from classifeed_pictures.app.compose_messages import notice_messages
-from classifeed_pictures.app.find_states import Rules
+from classifeed_pictures.app.events.compose_messages import notice_messages
+from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.domain.canonical import url_hash
 from classifeed_pictures.domain.rekeying import possible_keys

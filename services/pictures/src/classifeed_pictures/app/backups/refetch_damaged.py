@@ -12,7 +12,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice
 from classifeed_common.blobs import DamagedBlob
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.outbox import Outbox
-from classifeed_pictures.app.compose_messages import notice_messages
+from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.store.states import read_now
 
 _SQL: Final = load_queries("classifeed_pictures.store", "damaged.sql")

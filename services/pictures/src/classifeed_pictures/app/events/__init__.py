@@ -1,0 +1,1 @@
+"""Events of pictures: taken, processed, and what follows sent."""

@@ -1,0 +1,1 @@
+"""The files of pictures: downloaded, checked, stored, copied, resized, read."""

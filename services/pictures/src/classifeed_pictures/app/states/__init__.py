@@ -1,0 +1,1 @@
+"""States of pictures: found, compared with what offers use, moved to other keys."""
