@@ -172,10 +172,10 @@ async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.Monke
 
 async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = b'{"detail": "The backlog cannot be counted (uploads: no answer within 5 s)."}'
-    limits: dict[str, float] = {}
+    limits: dict[str, list[float]] = {}
 
     async def get(address: str, path: str, timeout_s: float) -> tuple[int, bytes] | None:
-        limits[address] = timeout_s
+        limits.setdefault(address, []).append(timeout_s)
         if address == "silent":
             await asyncio.sleep(timeout_s)
             return None
@@ -184,8 +184,8 @@ async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pyt
     monkeypatch.setattr(settle_module, "http_get", get)
     with pytest.raises(CommandError) as error:
         await wait_settled({"loader": "silent", "api": "ill", "offers": "busy"}, 0.2)
-    assert limits["silent"] <= 0.2, "one that is silent gets no more time than there is"
-    assert limits["busy"] == limits["ill"] == 1.0, "all others are asked at once, in a second"
+    assert limits["silent"][0] <= 0.2, "one that is silent gets no more time than there is"
+    assert limits["silent"][1:] == limits["busy"] == limits["ill"] == [1.0], "all are asked at once, in a second"
     assert error.value.exit_code == ExitCode.TIME_OUT
     document = error.value.as_document()
     assert document["left"] == {"loader": {"unreachable": 1}, "api": {"unreachable": 1}, "offers": {"lag": 2}}

@@ -12,10 +12,11 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.platform.probe import http_get
 
 _PAUSE_S = 0.15
+_LONGEST_PAUSE_S = 1.0
+_PAUSE_SHARE = 0.03
 _LONGEST_RESPONSE_S = 10.0
 # When the time is over, those that were not asked yet have so long to say what is left.
 _LAST_LOOK_S = 1.0
-_LEAST_LOOK_S = 0.2
 UNREACHABLE = "unreachable"
 
 
@@ -43,7 +44,13 @@ async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[st
             return {"settled": True, "left": {}, "seconds": round(time.monotonic() - started, 2)}
         if time.monotonic() >= deadline:
             raise look.still_busy(timeout_s)
-        await asyncio.sleep(min(_PAUSE_S, max(0.0, deadline - time.monotonic())))
+        now = time.monotonic()
+        await asyncio.sleep(min(_pause_s(now - started), max(0.0, deadline - now)))
+
+
+def _pause_s(waited_s: float) -> float:
+    """Return how long not to ask, in seconds: services have work to do, and counting it is some of it."""
+    return min(_LONGEST_PAUSE_S, max(_PAUSE_S, waited_s * _PAUSE_SHARE))
 
 
 class _Look:
@@ -61,21 +68,26 @@ class _Look:
     async def ask_until(self, deadline: float) -> None:
         """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once.
 
-        Whoever is asked shortly before it has until the end of the last look, too.
+        Whoever was asked so shortly before it that there was no time for a response is among these.
         """
-        waiting, end = dict(self._services), deadline + _LAST_LOOK_S
-        while waiting and time.monotonic() < deadline:
+        waiting = dict(self._services)
+        hurried: dict[str, str] = {}
+        while waiting and (left_s := deadline - time.monotonic()) > 0:
             name = next(iter(waiting))
-            limit_s = max(deadline - time.monotonic(), _LAST_LOOK_S)
-            await self._ask(name, waiting.pop(name), min(_LONGEST_RESPONSE_S, limit_s))
-        left_s = max(end - time.monotonic(), _LEAST_LOOK_S)
-        await asyncio.gather(*(self._ask(name, address, left_s) for name, address in waiting.items()))
+            address = waiting.pop(name)
+            if not await self._ask(name, address, min(_LONGEST_RESPONSE_S, left_s)) and left_s < _LAST_LOOK_S:
+                hurried[name] = address
+        asked_last = {**hurried, **waiting}.items()
+        await asyncio.gather(*(self._ask(name, address, _LAST_LOOK_S) for name, address in asked_last))
 
-    async def _ask(self, name: str, address: str, limit_s: float) -> None:
+    async def _ask(self, name: str, address: str, limit_s: float) -> bool:
+        """Note what is left at a service, and return whether it has responded."""
         response = await http_get(address, "/backlog", timeout_s=limit_s)
+        self.left.pop(name, None)
+        self.faults.pop(name, None)
         if response is None:
             self._note(name, f"http://{address}/backlog does not respond")
-            return
+            return False
         status, body = response
         try:
             backlog = json.loads(body)
@@ -85,6 +97,7 @@ class _Look:
             self._note(name, backlog.get("detail") or f"http://{address}/backlog responds with HTTP {status}")
         elif items := {item: int(count) for item, count in backlog["items"].items() if int(count)}:
             self.left[name] = items
+        return True
 
     def _note(self, name: str, fault: str) -> None:
         self.left[name] = {UNREACHABLE: 1}
@@ -92,12 +105,14 @@ class _Look:
 
     def still_busy(self, timeout_s: float) -> CommandError:
         """Return the error of a wait that has come to its end."""
-        counts = {f"{name}.{item}": str(count) for name, items in self.left.items() for item, count in items.items()}
+        left = {name: self.left[name] for name in self._services if name in self.left}
+        faults = {name: self.faults[name] for name in self._services if name in self.faults}
+        counts = {f"{name}.{item}": str(count) for name, items in left.items() for item, count in items.items()}
         busy = [f"{what} {count}" for what, count in counts.items() if not what.endswith(f".{UNREACHABLE}")]
         words = [", ".join(busy)] if busy else []
-        words += [f"{name} does not report its backlog: {fault}" for name, fault in self.faults.items()]
+        words += [f"{name} does not report its backlog: {fault}" for name, fault in faults.items()]
         what = "; ".join(words) or "nothing in the last round"
-        hint = " `classifeed status` says what is wrong." if self.faults else ""
+        hint = " `classifeed status` says what is wrong." if faults else ""
         return CommandError(
             ExitCode.TIME_OUT,
             "NOT_SETTLED",
@@ -105,7 +120,7 @@ class _Look:
             counts,
             {
                 "settled": False,
-                "left": {name: dict(items) for name, items in self.left.items()},
-                "unreachable": self.faults,
+                "left": {name: dict(items) for name, items in left.items()},
+                "unreachable": faults,
             },
         )
