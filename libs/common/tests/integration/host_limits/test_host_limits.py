@@ -295,10 +295,10 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: Star
 
 async def test_whoever_was_slow_to_connect_waits_for_one_that_came_between(process: StartLimits, db: Database) -> None:
     """Longer than for a first permit: it has a connection, and would begin anew with the same luck."""
-    policy = HostPolicy(first_rate=1, highest_rate=1, max_wait_s=0.05, send_within_s=0.05)
+    policy = HostPolicy(first_rate=0.1, highest_rate=0.1, max_wait_s=5, send_within_s=0.05)
     first, second = await process(policy), await process(policy)
     async with asyncio.timeout(60), first.permit(HOST) as late:
-        await shift(db, "-2 seconds")
+        await shift(db, "-20 seconds")
         await use(second)
         await asyncio.sleep(0.06)
         await late.ready()
