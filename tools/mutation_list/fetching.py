@@ -345,8 +345,8 @@ MUTATIONS: Final = (
         _PERMITS,
         "A host is not asked for as long as the clock of the database was set back.",
         _DRAW,
-        before="least(sent_at, now) AS sent_at",
-        after="sent_at",
+        before="ELSE sent_at END, now)",
+        after="ELSE sent_at END, 'infinity')",
         tests=(f"{_LIMIT_TESTS}::test_a_clock_that_was_set_back_does_not_stop_a_host",),
     ),
     Mutation(

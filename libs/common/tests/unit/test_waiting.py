@@ -14,8 +14,7 @@ from classifeed_common.waiting import wait_for_event
 
 async def by_wait_for(event: asyncio.Event, limit_s: float) -> None:
     """Wait the naive way."""
-    async with asyncio.timeout(limit_s):
-        await event.wait()
+    await asyncio.wait_for(event.wait(), limit_s)
 
 
 async def count_lost(wait: Callable[[asyncio.Event, float], Coroutine[Any, Any, None]]) -> int:
