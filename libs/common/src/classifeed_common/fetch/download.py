@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from classifeed_common.fetch.connections import Connections
 from classifeed_common.fetch.exchange import Exchange, Progress
@@ -96,7 +95,8 @@ class Download:
     @asynccontextmanager
     async def _permit(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
         """Wait for the host's permit with the clock stopped: our own queue is not the server's fault."""
-        permits, permit = self._means.permits, cast(Permit, NoPermit())
+        permits = self._means.permits
+        permit: Permit = NoPermit()
         async with AsyncExitStack() as stack:
             if permits is not None:
                 with _stopped(clock):
