@@ -59,12 +59,15 @@ def show_load(name: str, load: Load) -> dict[str, Any]:
     memory = "  ".join(f"{service} {value:.0f}" for service, value in load.rss_mb.items())
     drained = load.drained_s / load.task_s
     print(f"{name:<22} {load.rate:>8.0f} offers/s to the result, {drained:>5.2f} × that until searchable")
-    print(f"{'':<22} CPU µs/offer: {cpu}")
+    servers = "  ".join(f"{server} {value:.0f}" for server, value in load.server_us.items())
+    print(f"{'':<22} CPU µs/offer: {cpu}; all {sum(load.cpu_us.values()):.0f}")
+    print(f"{'':<22} beside them:  {servers}")
     print(f"{'':<22} peak MB:      {memory}")
     return {
         "offers_s": round(load.rate),
         "drain_ratio": round(load.drained_s / load.task_s, 2),
         "cpu_us": {service: round(value, 1) for service, value in load.cpu_us.items()},
+        "server_us": {server: round(value, 1) for server, value in load.server_us.items()},
         "rss_mb": {service: round(value) for service, value in load.rss_mb.items()},
     }
 

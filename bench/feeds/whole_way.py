@@ -10,17 +10,21 @@ from typing import Any
 from tests.e2e.suite import Suite
 
 from bench.feeds.reading import peak_mb
-from bench.processes import cpu_of
+from bench.processes import cpu_of, cpu_of_tree
 
 
 @dataclass(frozen=True)
 class Load:
-    """One load: its offers, how long it took to its result and until all was searchable, and what each process used."""
+    """One load: its offers, how long it took to its result and until all was searchable, and what each process used.
+
+    `server_us` is the CPU of PostgreSQL, Kafka and S3.
+    """
 
     offers: int
     task_s: float
     drained_s: float
     cpu_us: dict[str, float]
+    server_us: dict[str, float]
     rss_mb: dict[str, float]
 
     @property
@@ -31,7 +35,7 @@ class Load:
 
 def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     """Load a file and return what it cost; `expect` names the count that must hold all offers."""
-    before = cpu_of_services(suite)
+    before, servers_before = cpu_of_services(suite), _cpu_of_servers(suite)
     started = time.perf_counter()
     result = suite.upload(file, seller, timeout_s=3000)
     if result.exit_code:
@@ -39,12 +43,13 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     task = result.document
     suite.settle(timeout_s=3000)
     drained = time.perf_counter() - started
-    after = cpu_of_services(suite)
+    after, servers_after = cpu_of_services(suite), _cpu_of_servers(suite)
     offers = int(task["statistics"]["total"])
     if int(task["statistics"][expect]) != offers:
         raise RuntimeError(f"expected all {expect}: {task['statistics']}")
     cpu = {name: (after[name] - before[name]) / offers * 1e6 for name in before}
-    return Load(offers, _seconds(task), drained, cpu, _memory(suite))
+    servers = {name: (servers_after[name] - servers_before[name]) / offers * 1e6 for name in servers_before}
+    return Load(offers, _seconds(task), drained, cpu, servers, _memory(suite))
 
 
 def _seconds(task: dict[str, Any]) -> float:
@@ -60,6 +65,10 @@ def _pids(suite: Suite) -> dict[str, list[int]]:
 def cpu_of_services(suite: Suite) -> dict[str, float]:
     """Return the seconds of CPU that each service has used so far."""
     return {name: cpu_of(pids) for name, pids in _pids(suite).items()}
+
+
+def _cpu_of_servers(suite: Suite) -> dict[str, float]:
+    return {name: cpu_of_tree(int(part["pid"])) for name, part in suite.status()["parts"].items()}
 
 
 def _memory(suite: Suite) -> dict[str, float]:
