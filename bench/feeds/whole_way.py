@@ -47,9 +47,19 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     offers = int(task["statistics"]["total"])
     if int(task["statistics"][expect]) != offers:
         raise RuntimeError(f"expected all {expect}: {task['statistics']}")
-    cpu = {name: (after[name] - before[name]) / offers * 1e6 for name in before}
-    servers = {name: (servers_after[name] - servers_before[name]) / offers * 1e6 for name in servers_before}
-    return Load(offers, _seconds(task), drained, cpu, servers, _memory(suite))
+    return Load(
+        offers,
+        _seconds(task),
+        drained,
+        _per_offer(before, after, offers),
+        _per_offer(servers_before, servers_after, offers),
+        _memory(suite),
+    )
+
+
+def _per_offer(before: dict[str, float], after: dict[str, float], offers: int) -> dict[str, float]:
+    """Return the CPU of each process between two readings, in µs an offer."""
+    return {name: (after[name] - before[name]) / offers * 1e6 for name in before}
 
 
 def _seconds(task: dict[str, Any]) -> float:

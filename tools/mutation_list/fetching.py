@@ -219,7 +219,7 @@ MUTATIONS: Final = (
     Mutation(
         "time-lost-by-slow-connections",
         _PERMITS,
-        "A host that is asked once in seconds is never asked if connecting to it takes longer than a permit lasts.",
+        "A host with a request in some seconds gets none if connecting to it takes longer than a permit lasts.",
         f"{COMMON}/host_limits/permit.py",
         before="unsent=None if self._is_used else self._reply.sending",
         after="unsent=None",

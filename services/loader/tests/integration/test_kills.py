@@ -103,6 +103,16 @@ async def wait_ended(loader: Loader, namespace: str = "default") -> Fetch:
     return (await loader.state(namespace)).last_fetch
 
 
+async def wait_all_succeeded(loader: Loader, count: int) -> None:
+    """Wait until so many fetches have succeeded; other jobs come and go by the hour."""
+
+    async def have_succeeded() -> bool:
+        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
+        return bool(ended == count)
+
+    await until(have_succeeded)
+
+
 async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
     start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
 ) -> None:
@@ -117,11 +127,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
             " next_due_at = clock_timestamp() - (1000 - substr(namespace, 2)::int) * interval '1 second'"
         )
 
-    async def all_ended() -> bool:
-        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
-        return bool(ended == len(names))
-
-    await until(all_ended)
+    await wait_all_succeeded(loader, len(names))
     assert sorted(site.paths()) == sorted(f"/{name}.xml" for name in names)
     # As they were claimed: from there on one of the two processes may be slower than the other.
     claimed = await loader.sql(
@@ -153,12 +159,8 @@ async def test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_sell
     await until(all_have_tried)
     assert len({path[1] for path in site.paths()}) == len(site.requests) == 2
 
-    async def all_ended() -> bool:
-        [[ended]] = await loader.sql("SELECT count(*) FROM dl_jobs_done WHERE task = %s AND status = 'succeeded'", TASK)
-        return bool(ended == len(feeds))
-
     site.released.set()
-    await until(all_ended)
+    await wait_all_succeeded(loader, len(feeds))
     assert sorted(site.paths()) == sorted(site.pages)
     assert site.most_open == 2
 

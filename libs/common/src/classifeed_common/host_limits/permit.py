@@ -31,13 +31,12 @@ class HostPermit:
         self._is_used = False
         self._report = HostReport()
         self._lasts_since_s = 0.0
-        self._renewal_began_s = 0.0
-        self._is_renewing = False
+        self._renewal_began_s: float | None = None
 
     @property
     def renewal_s(self) -> float | None:
         """When it is to be renewed, by the loop's clock; None: not before something else happens."""
-        if self._is_renewing or not self._names:
+        if self._renewal_began_s is not None or not self._names:
             return None
         return self._lasts_since_s + self._policy.renew_s
 
@@ -84,14 +83,14 @@ class HostPermit:
         former = self._names
         name = now_us + int(self._policy.hold_s * 1_000_000) + random.randrange(1000)  # noqa: S311 - no secret
         self._names = [*(each for each in former if each > now_us), name]
-        self._renewal_began_s, self._is_renewing = now_s, True
-        return HostReport(released=list(former), added=[name])
+        self._renewal_began_s = now_s
+        return HostReport(released=former, added=[name])
 
     def end_renewal(self, *, is_known: bool) -> None:
         """Take note of whether a renewal has come to the table; it may have, where that is not known."""
-        self._is_renewing = False
-        if is_known and self._names:
-            self._names, self._lasts_since_s = self._names[-1:], max(self._lasts_since_s, self._renewal_began_s)
+        began_s, self._renewal_began_s = self._renewal_began_s, None
+        if is_known and self._names and began_s is not None:
+            self._names, self._lasts_since_s = self._names[-1:], max(self._lasts_since_s, began_s)
 
     def give_back(self) -> HostReport:
         """Return what is to be reported of it."""

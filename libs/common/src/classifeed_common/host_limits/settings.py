@@ -13,7 +13,7 @@ _LOWEST: Final = HostPolicy().lowest_rate
 
 
 class HostRateSettings(BaseSettings):
-    """How often a host is asked."""
+    """How many requests a host gets."""
 
     host_first_rate: float = Field(
         default=2, ge=_LOWEST, description="Requests a second to a host that is not known yet, over all processes."

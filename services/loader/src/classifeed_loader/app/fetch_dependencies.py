@@ -23,7 +23,7 @@ class Downloader(Protocol):
 
         Raises:
             FetchFailed: there is no such file.
-            HostPaused: the host is to be asked later.
+            HostPaused: the host is to get the request later.
         """
         ...
 

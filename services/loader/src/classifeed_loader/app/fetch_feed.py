@@ -24,7 +24,7 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
 
     Raises:
         Fail: there is no such fetch.
-        Snooze: other feeds of the same host are being downloaded, or the host is to be asked later.
+        Snooze: other feeds of the same host are being downloaded, or the host is to get the request later.
         ClaimLost: another run of the job has begun.
         Exception: a service or store of ours is away; try again.
     """

@@ -59,7 +59,7 @@ class HostSlots:
         try:
             yield
         except HostPaused as paused:
-            # Of a redirect: the hosts before it have been asked in vain.
+            # Of a redirect: the hosts before it had a request in vain.
             at_least_s = paused.wait_s if paused.host == host else max(paused.wait_s, _REDIRECTED_WAIT_S)
             self._without_permits.add(paused.host)
             raise self._put_off(paused.host, at_least_s) from paused

@@ -33,7 +33,7 @@ async def store_file(
 
     Raises:
         FetchFailed: the site does not hand the file out.
-        HostPaused: the site is to be asked soon, not now.
+        HostPaused: the site is to get the request soon, not now.
         LoadFailed: the credentials cannot be read, or the site wants no request for long.
         Unavailable: a store of ours is away, or full; try again.
         ClaimLost: the job is somebody else's now.

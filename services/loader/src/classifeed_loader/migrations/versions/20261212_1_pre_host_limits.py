@@ -1,4 +1,4 @@
-"""Hosts of links are asked within limits of their own, over all processes."""
+"""Hosts of links have limits of their own, over all processes."""
 
 from alembic import op
 
