@@ -81,6 +81,8 @@ def test_a_forbidden_text_is_refused_with_its_reason_until_it_is_corrected(
     [error] = [each for each in suite.errors(task) if each["level"] == "ERROR"]
     assert (error["external_id"], error["kind"], error["code"]) == ("c", "BANNED", "TEXT_FORBIDDEN")
     assert error["field"] == "description"
+    [line] = [number for number, text in enumerate(file.read_text().splitlines(), 1) if 'id="c"' in text]
+    assert (int(error["ordinal"]), int(error["line"])) == (3, line)
     assert "+7 900 123-45-67" in error["excerpt"]
     assert "text_auto_contacts" in error["message"]
     assert error["suggestion"].startswith("Take phone numbers")

@@ -109,6 +109,11 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
     assert set(codes) == {"PICTURE_NOT_FOUND", "PICTURE_NOT_A_PICTURE"}
     assert missing in str(codes["PICTURE_NOT_FOUND"])
     assert page in str(codes["PICTURE_NOT_A_PICTURE"])
+    first = 4  # line of the first offer in the feed
+    assert {code: int(error["line"]) for code, error in codes.items()} == {
+        "PICTURE_NOT_FOUND": first,
+        "PICTURE_NOT_A_PICTURE": first + 1,
+    }
 
     def address() -> str | None:
         hits = suite.run("search", "Lamp", "--seller", seller, "--limit", "100").document.get("hits", [])

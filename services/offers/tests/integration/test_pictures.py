@@ -42,16 +42,16 @@ class Shop:
         owner.picture_namespace = "offers"
         self.task = 0
 
-    def record(self, *urls: str, price: int = 100) -> OfferRecord:
+    def record(self, *urls: str, price: int = 100, line: int = 42) -> OfferRecord:
         record: OfferRecord = self.records.good("a", "a lamp", price)
         record.content.picture_urls.extend(urls)
         record.content_hash = hash_of(record.content)
-        record.ordinal, record.line = 3, 42
+        record.ordinal, record.line = 3, line
         return record
 
-    async def load(self, *urls: str, price: int = 100) -> tuple[OfferBatchResult, list[str]]:
+    async def load(self, *urls: str, price: int = 100, line: int = 42) -> tuple[OfferBatchResult, list[str]]:
         """Load the offer; return the result and the links that were requested."""
-        return await self.load_records([self.record(*urls, price=price)])
+        return await self.load_records([self.record(*urls, price=price, line=line)])
 
     async def load_records(self, records: list[OfferRecord]) -> tuple[OfferBatchResult, list[str]]:
         self.task += 1
@@ -235,7 +235,7 @@ async def test_a_failure_is_told_once_to_the_load_that_brought_the_link(shop: Sh
     assert not error.counted
     issue = error.error
     assert (issue.kind, issue.level, issue.code) == (ISSUE_KIND_PICTURE, ISSUE_LEVEL_WARNING, "PICTURE_NOT_FOUND")
-    assert (issue.external_id, issue.line, issue.ordinal) == ("a", 0, 0)
+    assert (issue.external_id, issue.line, issue.ordinal) == ("a", 42, 3)
     assert A in issue.message
     assert "404" in issue.message
     assert issue.suggestion
@@ -243,6 +243,27 @@ async def test_a_failure_is_told_once_to_the_load_that_brought_the_link(shop: Sh
     assert await shop.result(A, GONE, attempt=2) == []
     [late] = await shop.result(A, LoadFailure(code="TOO_LARGE", message="It has 30 MiB"), attempt=3)
     assert late.errors[0].error.code == "PICTURE_TOO_LARGE"
+
+
+async def test_a_failure_names_the_line_in_the_file_that_brought_the_link(shop: Shop) -> None:
+    await shop.load(A, line=42)
+    await shop.load(A, B, price=110, line=50)
+    await shop.load(A, B, C, price=120, line=60)
+    lines = {}
+    for url in (A, B, C):
+        [late] = await shop.result(url, GONE)
+        [error] = late.errors
+        lines[late.task_id] = error.error.line
+    assert lines == {1: 42, 2: 50, 3: 60}
+
+
+async def test_a_failure_names_the_line_of_a_change_that_waited(shop: Shop) -> None:
+    await shop.load(A)
+    await shop.result(A, INFO)
+    await shop.load(A, B, price=1000, line=50)
+    assert await requested_again(shop) == [B]
+    [late] = await shop.result(B, GONE)
+    assert (late.task_id, late.errors[0].error.line) == (2, 50)
 
 
 async def test_each_later_load_with_the_link_has_the_warning_until_the_picture_is_stored(shop: Shop) -> None:

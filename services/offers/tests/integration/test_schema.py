@@ -59,6 +59,8 @@ STATES: dict[str, Any] = {
     "pictures": [None] * 500,
     "picture_faults": [None] * 500,
     "await_pictures": [True] * 500,
+    "ordinals": [1] * 500,
+    "lines": [1] * 500,
 }
 PICTURES = {name: STATES[name] for name in ("offer_ids", "pictures", "picture_faults", "await_pictures")}
 APPLYING = {

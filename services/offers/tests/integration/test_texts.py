@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
 from classifeed.feeds.v1.offer_results_pb2 import LateResult, OfferBatchResult
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged, TextsToJudge
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
@@ -39,7 +40,9 @@ class Shop:
 
     async def load(self, title: str, price: int = 100) -> tuple[OfferBatchResult, list[TextsToJudge]]:
         self.task += 1
-        load = self.new_load([self.records.good("a", title, price)], task=self.task)
+        record = self.records.good("a", title, price)
+        record.ordinal, record.line = 3, 40 + self.task
+        load = self.new_load([record], task=self.task)
         replies = await self.owner.take(load.messages)
         while self.owner.sweeps:
             await self.owner.sweep()
@@ -144,7 +147,25 @@ async def test_late_refusal_is_told_once_with_the_task_and_how_it_was_counted(sh
     [late] = await shop.judge("a bad lamp", is_allowed=False)
     [error] = late.errors
     assert (late.task_id, error.counted, error.error.code) == (1, 1, "TEXT_FORBIDDEN")
+    assert (error.error.ordinal, error.error.line) == (3, 41)
     assert await shop.judge("a bad lamp", is_allowed=False) == []
+
+
+async def test_a_late_refusal_names_the_line_in_the_file_that_changed_the_offer(shop: Shop) -> None:
+    await shop.load("a lamp")
+    await shop.judge("a lamp", is_allowed=True)
+    await shop.load("a bad lamp")
+    [late] = await shop.judge("a bad lamp", is_allowed=False)
+    assert (late.task_id, late.errors[0].error.line) == (2, 42)
+
+
+async def test_a_late_refusal_of_what_a_load_lacks_names_no_line(shop: Shop) -> None:
+    await shop.load("a bad lamp")
+    lacking = shop.new_load([], task=2, disposition=DISPOSITION_MAKE_MANUAL)
+    await shop.owner.take(lacking.messages)
+    await shop.owner.sweep()
+    [late] = await shop.judge("a bad lamp", is_allowed=False)
+    assert (late.task_id, late.errors[0].error.ordinal, late.errors[0].error.line) == (2, 0, 0)
 
 
 async def test_outcomes_that_are_repeated_older_or_about_another_text_change_nothing(shop: Shop) -> None:

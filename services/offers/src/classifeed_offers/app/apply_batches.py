@@ -19,7 +19,7 @@ from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, n
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.decide import RecordOutcome, decide
 from classifeed_offers.domain.moderation import Moderation, text_to_judge
-from classifeed_offers.domain.offers import Namespace, OfferState, Origin
+from classifeed_offers.domain.offers import Namespace, OfferState, Origin, Place
 from classifeed_offers.domain.pictures import PicturePlan, plan_pictures, request_messages
 from classifeed_offers.domain.results import BatchSummary
 from classifeed_offers.domain.shifts import Shift, is_guarded, shift_between
@@ -201,7 +201,8 @@ def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Ap
         if after is not None:
             shift = _shift_of(batch, record, before, after)
             content = record.content if batch.mode != LOAD_MODE_PATCH else OfferContent.FromString(after.content or b"")
-            plan = _plan_pictures(content, before, batch.task_id, rules)
+            place = Place(batch.task_id, record.ordinal, record.line)
+            plan = _plan_pictures(content, before, place, rules)
             if before is not None and rules.guard.sets_aside(shift, has_available=run in rules.available):
                 namespace.waiting[external_id] = WaitingChange(
                     run.run, before.content_hash, after, shift, plan.is_changed
@@ -233,12 +234,12 @@ def _apply_batch(batch: OfferBatch, namespace: _Namespace, rules: _Rules) -> _Ap
     )
 
 
-def _plan_pictures(content: OfferContent, before: OfferState | None, task_id: int, rules: _Rules) -> PicturePlan:
+def _plan_pictures(content: OfferContent, before: OfferState | None, place: Place, rules: _Rules) -> PicturePlan:
     if not rules.asks_for_pictures:
         return _NO_PICTURES
     # Of an offer that is back nothing is known: what no offer used may have been deleted.
     pictures = before.pictures if before is not None and before.exists else None
-    return plan_pictures(content.picture_urls, pictures, task_id=task_id, now=rules.now)
+    return plan_pictures(content.picture_urls, pictures, place=place, now=rules.now)
 
 
 def _shift_of(batch: OfferBatch, record: OfferRecord, before: OfferState | None, after: OfferState) -> Shift:

@@ -60,8 +60,9 @@ def _late_results(namespace: Namespace, changed: Sequence[Any]) -> list[LateResu
         if row.status != Status.BANNED or row.status_before not in _SHOWN:
             continue
         counted = f"OFFER_CHANGE_{row.last_change}" if row.last_change in _COUNTED else None
-        error = LateError(error=banned(row.external_id, Ban.FromString(row.ban)), counted=counted)
-        by_task.setdefault(row.last_task_id, []).append(error)
+        ban = Ban.FromString(row.ban)
+        error = banned(row.external_id, ban, ordinal=row.last_ordinal, line=row.last_line)
+        by_task.setdefault(row.last_task_id, []).append(LateError(error=error, counted=counted))
     return [
         late_result(namespace, task_id, errors[at : at + _ERRORS_A_MESSAGE])
         for task_id, errors in by_task.items()

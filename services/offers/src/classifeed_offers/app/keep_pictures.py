@@ -75,7 +75,8 @@ async def _apply_to_namespace(
         changes.append((offer.offer_id, change))
         for picture in change.failed:
             # No count moves: the offer is in the search all the same.
-            error = LateError(error=picture_issue(offer.external_id, picture))
+            issue = picture_issue(offer.external_id, picture, ordinal=picture.ordinal, line=picture.line)
+            error = LateError(error=issue)
             errors_of.setdefault(picture.task_id, []).append(error)
     if changes:
         await picturing.save_results(tx, changes)

@@ -60,7 +60,7 @@ async def request_next_offers(
                 PICTURES_REQUESTED_AGAIN.inc(len(known))
         elif offer.unrequested_content is not None:
             urls = OfferContent.FromString(offer.unrequested_content).picture_urls
-            plan = plan_pictures(urls, None, task_id=offer.last_task_id, now=now)
+            plan = plan_pictures(urls, None, place=offer.last_place, now=now)
             if plan.requested:
                 plans.append((offer.offer_id, plan))
                 urls_of[offer.external_id] = list(plan.requested)

@@ -65,5 +65,5 @@ class PictureRequester(Requester):
 def _plan(offer: PicturedOffer, now: Timestamp) -> PicturePlan:
     if offer.changed_content is not None and offer.exists:
         urls = OfferContent.FromString(offer.changed_content).picture_urls
-        return plan_pictures(urls, offer.pictures, task_id=offer.last_task_id, now=now)
+        return plan_pictures(urls, offer.pictures, place=offer.last_place, now=now)
     return plan_awaited(offer.pictures, exists=offer.exists)

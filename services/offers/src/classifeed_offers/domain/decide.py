@@ -94,6 +94,8 @@ def decide(
         origin=Origin.FEED,
         last_task_id=task_id,
         last_change=_change_of(existing, task_id),
+        last_ordinal=record.ordinal,
+        last_line=record.line,
         content=record.content.SerializeToString(deterministic=True),
         **_columns_of(standing),
     )
@@ -111,6 +113,8 @@ def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moder
         content_hash=hash_of(merged),
         last_task_id=task_id,
         last_change=_change_of(existing, task_id),
+        last_ordinal=record.ordinal,
+        last_line=record.line,
         content=merged.SerializeToString(deterministic=True),
         **_columns_of(standing),
     )

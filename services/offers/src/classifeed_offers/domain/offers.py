@@ -52,10 +52,19 @@ class Run(NamedTuple):
     run: int
 
 
+class Place(NamedTuple):
+    """Where a load has an offer: its task, and the position and line in its file, from 1; 0 when unknown."""
+
+    task_id: int
+    ordinal: int = 0
+    line: int = 0
+
+
 class OfferState(NamedTuple):
     """What a load has to know about an offer. `offer_id` is 0 for one that is not stored yet; `content` and `pictures`
     are None where nothing needs them and they were not read; the five before are as in `offers`. `is_requested` says
     that a verdict about its text has to be requested, `awaits_pictures` that results about its pictures are to come.
+    `last_ordinal` and `last_line` are set where it is written, and not read.
     """
 
     offer_id: int
@@ -74,6 +83,8 @@ class OfferState(NamedTuple):
     pictures: bytes | None = None
     is_requested: bool = False
     awaits_pictures: bool = False
+    last_ordinal: int = 0
+    last_line: int = 0
 
     @property
     def exists(self) -> bool:

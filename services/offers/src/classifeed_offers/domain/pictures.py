@@ -16,7 +16,7 @@ from classifeed.offers.v1.offer_pb2 import (
 from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
 from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult
-from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.domain.offers import Namespace, Place
 from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # as many values as a field of a document takes
@@ -66,29 +66,27 @@ def read_pictures(records: bytes | None) -> Sequence[OfferPicture]:
     return () if records is None else PictureRecords.FromString(records).pictures
 
 
-def plan_pictures(urls: Sequence[str], before: bytes | None, *, task_id: int, now: Timestamp) -> PicturePlan:
+def plan_pictures(urls: Sequence[str], before: bytes | None, *, place: Place, now: Timestamp) -> PicturePlan:
     """Return what becomes of the pictures of an offer: a link that it had keeps its state, each new one is requested.
 
     Args:
         urls: links of the offer as it is written; those beyond the 1,024th are left alone.
         before: PictureRecords of the offer as it stood; None: nothing is known, and all are requested.
-        task_id: the task of the load.
+        place: where the load has the offer.
         now: when they are requested.
     """
     if not urls:
         return PicturePlan(is_changed=before is not None)
     wanted = list(dict.fromkeys(urls[:MAX_PICTURES]))
+    awaited = {"state": OFFER_PICTURE_STATE_AWAITED, "request_time": now, **place._asdict()}
     if before is None:  # a new offer: many come at once
         records = PictureRecords()
         for url in wanted:
-            records.pictures.add(url=url, state=OFFER_PICTURE_STATE_AWAITED, request_time=now, task_id=task_id)
+            records.pictures.add(url=url, **awaited)
         return PicturePlan(records.SerializeToString(), None, wanted, is_awaited=True, is_changed=True)
     known = {picture.url: picture for picture in read_pictures(before)}
     requested = [url for url in wanted if url not in known]
-    pictures = [
-        known.get(url) or OfferPicture(url=url, state=OFFER_PICTURE_STATE_AWAITED, request_time=now, task_id=task_id)
-        for url in wanted
-    ]
+    pictures = [known.get(url) or OfferPicture(url=url, **awaited) for url in wanted]
     return PicturePlan(
         _write(pictures),
         _faults_of(pictures),
@@ -178,7 +176,14 @@ def _fails_alike(known: OfferPicture, new: OfferPicture) -> bool:
 
 
 def _with_result(known: OfferPicture, result: PictureResult) -> OfferPicture:
-    new = OfferPicture(url=known.url, attempt=result.attempt, request_time=known.request_time, task_id=known.task_id)
+    new = OfferPicture(
+        url=known.url,
+        attempt=result.attempt,
+        request_time=known.request_time,
+        task_id=known.task_id,
+        ordinal=known.ordinal,
+        line=known.line,
+    )
     if result.WhichOneof("result") == "info":
         new.state = OFFER_PICTURE_STATE_STORED
         new.info.CopyFrom(_address_of(result.info))

@@ -202,4 +202,6 @@ def _state_columns(states: Collection[OfferState]) -> dict[str, Any]:
         "pictures": [state.pictures for state in states],
         "picture_faults": [state.picture_faults for state in states],
         "await_pictures": [state.awaits_pictures for state in states],
+        "ordinals": [state.last_ordinal for state in states],
+        "lines": [state.last_line for state in states],
     }

@@ -54,25 +54,28 @@ WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY
 -- name: insert_offers
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
                     moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, pictures,
-                    picture_faults, pictures_requested_at, version)
+                    picture_faults, pictures_requested_at, last_ordinal, last_line, version)
 SELECT %(seller)s, %(namespace)s, external_id, content, content_hash, origin, status, last_task_id, last_change,
        moderation, text_hash, approved_text_hash, ban, published_content,
        CASE WHEN is_requested THEN clock_timestamp() END, pictures, picture_faults,
-       CASE WHEN awaits_pictures THEN clock_timestamp() END, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+       CASE WHEN awaits_pictures THEN clock_timestamp() END, last_ordinal, last_line,
+       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
 FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
             %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
             %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
             %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
-            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[])
+            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[], %(ordinals)s::bigint[], %(lines)s::bigint[])
      AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures)
+          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures,
+          last_ordinal, last_line)
 RETURNING external_id, offer_id
 
 -- name: update_offers
 -- The time of a request stays while the same text waits, and the time of the first one while any picture does.
 UPDATE offers o
 SET content = n.content, content_hash = n.content_hash, origin = n.origin, status = n.status,
-    last_task_id = n.last_task_id, last_change = n.last_change, moderation = n.moderation, text_hash = n.text_hash,
+    last_task_id = n.last_task_id, last_ordinal = n.last_ordinal, last_line = n.last_line,
+    last_change = n.last_change, moderation = n.moderation, text_hash = n.text_hash,
     approved_text_hash = n.approved_text_hash, ban = n.ban, published_content = n.published_content,
     text_requested_at = CASE WHEN n.is_requested THEN clock_timestamp()
                              WHEN n.text_hash IS DISTINCT FROM n.approved_text_hash AND n.ban IS NULL
@@ -87,9 +90,10 @@ FROM unnest(%(offer_ids)s::bigint[], %(contents)b::bytea[], %(hashes)b::bytea[],
             %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
             %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
             %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
-            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[])
+            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[], %(ordinals)s::bigint[], %(lines)s::bigint[])
      AS n(offer_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures)
+          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures,
+          last_ordinal, last_line)
 WHERE o.offer_id = n.offer_id
 
 -- name: insert_batches

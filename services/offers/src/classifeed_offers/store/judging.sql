@@ -23,7 +23,8 @@ CROSS JOIN LATERAL (
 ) AS before
 WHERE o.offer_id = before.offer_id AND o.text_hash = n.text_hash
   AND (o.text_decided_at IS NULL OR o.text_decided_at < n.decided_at)
-RETURNING o.external_id, o.last_task_id, o.last_change, before.status AS status_before, o.status, o.ban
+RETURNING o.external_id, o.last_task_id, o.last_ordinal, o.last_line, o.last_change, before.status AS status_before,
+          o.status, o.ban
 
 -- name: find_unanswered
 -- Offers whose text has waited for its verdict for too long, those that were requested first at the top.

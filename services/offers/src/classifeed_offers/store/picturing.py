@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_offers.domain.offers import Namespace, Status
+from classifeed_offers.domain.offers import Namespace, Place, Status
 from classifeed_offers.domain.pictures import PictureChange, PicturePlan
 
 SQL: Final = load_queries(__package__, "picturing.sql")
@@ -19,7 +19,7 @@ class PicturedOffer(NamedTuple):
         offer_id: its id.
         external_id: its id at the seller.
         status: where it stands.
-        last_task_id: the task that has changed it.
+        last_place: where the load has it that has changed it.
         pictures: its PictureRecords; None where it has none.
         changed_content: what it says, where its links have changed and nothing was requested yet; else None.
         is_due: whether it has waited for a picture for too long.
@@ -28,7 +28,7 @@ class PicturedOffer(NamedTuple):
     offer_id: int
     external_id: str
     status: str
-    last_task_id: int
+    last_place: Place
     pictures: bytes | None
     changed_content: bytes | None
     is_due: bool
@@ -45,14 +45,14 @@ class NextOffer(NamedTuple):
     Attributes:
         external_id: its id at the seller.
         offer_id: its id.
-        last_task_id: the task that has changed it.
+        last_place: where the load has it that has changed it.
         unrequested_content: what it says, where it exists and its pictures were never requested; else None.
         requested_pictures: its PictureRecords, where it exists and those are wanted; else None.
     """
 
     external_id: str
     offer_id: int
-    last_task_id: int
+    last_place: Place
     unrequested_content: bytes | None
     requested_pictures: bytes | None
 
@@ -71,7 +71,11 @@ async def load_pictures(
         "external_ids": list(external_ids),
         "wait_s": wait_s,
     }
-    return [PicturedOffer(*row) for row in await (await tx.execute(SQL["load_pictures"], parameters)).fetchall()]
+    rows = await (await tx.execute(SQL["load_pictures"], parameters)).fetchall()
+    return [
+        PicturedOffer(offer_id, external_id, status, Place(*place), pictures, changed_content, is_due)
+        for offer_id, external_id, status, *place, pictures, changed_content, is_due in rows
+    ]
 
 
 async def save_results(tx: Tx, changes: Sequence[tuple[int, PictureChange]]) -> None:
@@ -110,7 +114,11 @@ async def next_offers(tx: Tx, namespace: Namespace, *, after: str, again: bool, 
         limit: offers at once.
     """
     parameters = {**namespace._asdict(), "after": after, "again": again, "limit": limit}
-    return [NextOffer(*row) for row in await (await tx.execute(SQL["next_offers"], parameters)).fetchall()]
+    rows = await (await tx.execute(SQL["next_offers"], parameters)).fetchall()
+    return [
+        NextOffer(external_id, offer_id, Place(*place), content, pictures)
+        for external_id, offer_id, *place, content, pictures in rows
+    ]
 
 
 async def next_namespaces(tx: Tx, *, after: Namespace, only_seller: str | None, limit: int) -> list[Namespace]:

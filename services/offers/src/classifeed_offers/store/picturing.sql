@@ -2,12 +2,13 @@
 
 -- name: load_pictures
 -- Removed offers too: they await nothing any more. Each is looked up by its whole key, as texts are (judging.sql).
-SELECT o.offer_id, n.external_id, o.status, o.last_task_id, o.pictures,
+SELECT o.offer_id, n.external_id, o.status, o.last_task_id, o.last_ordinal, o.last_line, o.pictures,
        CASE WHEN o.pictures_requested_at = '-infinity' THEN o.content END AS changed_content,
        coalesce(o.pictures_requested_at < clock_timestamp() - %(wait_s)s * interval '1 second', false) AS is_due
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)
 CROSS JOIN LATERAL (
-    SELECT b.offer_id, b.status, b.last_task_id, b.pictures, b.pictures_requested_at, b.content
+    SELECT b.offer_id, b.status, b.last_task_id, b.last_ordinal, b.last_line, b.pictures, b.pictures_requested_at,
+           b.content
     FROM offers b
     WHERE b.seller_id = %(seller)s AND b.namespace = %(namespace)s AND b.external_id = n.external_id
     LIMIT 1
@@ -49,7 +50,7 @@ SELECT count(*) FROM offers WHERE pictures_requested_at IS NOT NULL
 
 -- name: next_offers
 -- All are looked at in the order of their keys, so that a slice ends after as many rows whatever it finds.
-SELECT external_id, offer_id, last_task_id,
+SELECT external_id, offer_id, last_task_id, last_ordinal, last_line,
        CASE WHEN pictures IS NULL AND pictures_requested_at IS NULL AND status <> 'REMOVED' THEN content END,
        CASE WHEN %(again)s AND status <> 'REMOVED' THEN pictures END
 FROM offers

@@ -91,14 +91,14 @@ RETURNING s.offer_ids
 
 -- name: remove_offers
 UPDATE offers
-SET status = 'REMOVED', last_task_id = %(task)s, last_change = 'REMOVED',
+SET status = 'REMOVED', last_task_id = %(task)s, last_ordinal = 0, last_line = 0, last_change = 'REMOVED',
     version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
 WHERE offer_id = ANY(%(offer_ids)s::bigint[]) AND origin = 'FEED' AND status <> 'REMOVED'
 
 -- name: make_manual
 UPDATE offers
-SET origin = 'MANUAL', last_task_id = %(task)s, last_change = 'MADE_MANUAL',
+SET origin = 'MANUAL', last_task_id = %(task)s, last_ordinal = 0, last_line = 0, last_change = 'MADE_MANUAL',
     version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
 WHERE offer_id = ANY(%(offer_ids)s::bigint[]) AND origin = 'FEED' AND status <> 'REMOVED'

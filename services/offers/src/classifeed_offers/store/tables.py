@@ -43,6 +43,9 @@ offers = Table(
     Column("origin", Text, nullable=False),
     Column("status", Text, nullable=False),
     Column("last_task_id", BigInteger, nullable=False),
+    # Where the file of that task has it, from 1; 0 where it has not, and in rows from before it was kept.
+    Column("last_ordinal", BigInteger, nullable=False, server_default=text("0")),
+    Column("last_line", BigInteger, nullable=False, server_default=text("0")),
     Column("last_change", Text, nullable=False),
     Column("moderation", Text, nullable=False),
     # Which text it has, and which one may be shown; null in rows from before texts were hashed.
@@ -185,6 +188,9 @@ waiting_changes = Table(
     Column("published_content", LargeBinary),
     # Whether it has other links of pictures.
     Column("changes_pictures", Boolean, nullable=False, server_default=text("false")),
+    # Where the file of the task has it.
+    Column("ordinal", BigInteger, nullable=False, server_default=text("0")),
+    Column("line", BigInteger, nullable=False, server_default=text("0")),
 )
 
 # The most offers that a namespace had before a load of the day (UTC): what the guard against mass removal measures by.

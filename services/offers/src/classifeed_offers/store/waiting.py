@@ -85,6 +85,8 @@ async def set_aside(tx: Tx, namespace: Namespace, changes_of: Sequence[tuple[int
         "bans": [it.state.ban for it in changes],
         "published_contents": [it.state.published_content for it in changes],
         "change_pictures": [it.changes_pictures for it in changes],
+        "ordinals": [it.state.last_ordinal for it in changes],
+        "lines": [it.state.last_line for it in changes],
     }
     await tx.execute(_SET_ASIDE, parameters)
 

@@ -15,20 +15,21 @@ WHERE EXISTS (SELECT FROM applied_batches b
 -- name: set_aside
 INSERT INTO waiting_changes (seller_id, namespace, offer_id, task_id, run, before_hash, content, content_hash, status,
                              last_change, moderation, price_ratio, turns_unavailable, text_hash, approved_text_hash, ban,
-                             published_content, changes_pictures)
+                             published_content, changes_pictures, ordinal, line)
 SELECT %(seller)s, %(namespace)s, n.*
 FROM unnest(%(offer_ids)s::bigint[], %(tasks)s::bigint[], %(runs)s::integer[], %(before_hashes)b::bytea[],
             %(contents)b::bytea[], %(hashes)b::bytea[], %(statuses)s::text[], %(changes)s::text[], %(moderations)s::text[],
             %(price_ratios)s::float8[], %(turns_unavailable)s::boolean[], %(text_hashes)b::bytea[],
             %(approved_text_hashes)b::bytea[], %(bans)b::bytea[], %(published_contents)b::bytea[],
-            %(change_pictures)s::boolean[]) AS n
+            %(change_pictures)s::boolean[], %(ordinals)s::bigint[], %(lines)s::bigint[]) AS n
 ON CONFLICT (seller_id, namespace, offer_id) DO UPDATE
 SET task_id = excluded.task_id, run = excluded.run, before_hash = excluded.before_hash, content = excluded.content,
     content_hash = excluded.content_hash, status = excluded.status, last_change = excluded.last_change,
     moderation = excluded.moderation, price_ratio = excluded.price_ratio,
     turns_unavailable = excluded.turns_unavailable, text_hash = excluded.text_hash,
     approved_text_hash = excluded.approved_text_hash, ban = excluded.ban,
-    published_content = excluded.published_content, changes_pictures = excluded.changes_pictures
+    published_content = excluded.published_content, changes_pictures = excluded.changes_pictures,
+    ordinal = excluded.ordinal, line = excluded.line
 
 -- name: count_waiting
 SELECT count(*),
@@ -74,10 +75,11 @@ WITH taken AS (
           ORDER BY offer_id
           LIMIT %(limit)s))
     RETURNING offer_id, before_hash, content, content_hash, status, last_change, moderation, text_hash,
-              approved_text_hash, ban, published_content, changes_pictures
+              approved_text_hash, ban, published_content, changes_pictures, ordinal, line
 ), made AS (
     UPDATE offers o
-    SET content = t.content, content_hash = t.content_hash, last_task_id = %(task)s, last_change = t.last_change,
+    SET content = t.content, content_hash = t.content_hash, last_task_id = %(task)s, last_ordinal = t.ordinal,
+        last_line = t.line, last_change = t.last_change,
         moderation = t.moderation,
         -- What was decided about the same text meanwhile holds.
         status = CASE WHEN t.text_hash = o.text_hash THEN o.status ELSE t.status END,

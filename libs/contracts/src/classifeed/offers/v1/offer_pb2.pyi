@@ -169,7 +169,7 @@ class Offer(_message.Message):
     def __init__(self, name: _Optional[str] = ..., seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., external_id: _Optional[str] = ..., status: _Optional[_Union[OfferStatus, str]] = ..., origin: _Optional[_Union[OfferOrigin, str]] = ..., content: _Optional[_Union[OfferContent, _Mapping]] = ..., published_content: _Optional[_Union[OfferContent, _Mapping]] = ..., last_task_id: _Optional[int] = ..., version: _Optional[int] = ..., published_version: _Optional[int] = ..., moderation: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., update_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., last_change: _Optional[_Union[OfferChange, str]] = ..., waiting_task_id: _Optional[int] = ..., waiting_content: _Optional[_Union[OfferContent, _Mapping]] = ..., ban: _Optional[_Union[_subject_pb2.Ban, _Mapping]] = ..., text_request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pictures: _Optional[_Iterable[_Union[OfferPicture, _Mapping]]] = ...) -> None: ...
 
 class OfferPicture(_message.Message):
-    __slots__ = ("url", "state", "info", "failure", "attempt", "request_time", "task_id")
+    __slots__ = ("url", "state", "info", "failure", "attempt", "request_time", "task_id", "ordinal", "line")
     URL_FIELD_NUMBER: _ClassVar[int]
     STATE_FIELD_NUMBER: _ClassVar[int]
     INFO_FIELD_NUMBER: _ClassVar[int]
@@ -177,6 +177,8 @@ class OfferPicture(_message.Message):
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     REQUEST_TIME_FIELD_NUMBER: _ClassVar[int]
     TASK_ID_FIELD_NUMBER: _ClassVar[int]
+    ORDINAL_FIELD_NUMBER: _ClassVar[int]
+    LINE_FIELD_NUMBER: _ClassVar[int]
     url: str
     state: OfferPictureState
     info: _picture_pb2.PictureInfo
@@ -184,4 +186,6 @@ class OfferPicture(_message.Message):
     attempt: int
     request_time: _timestamp_pb2.Timestamp
     task_id: int
-    def __init__(self, url: _Optional[str] = ..., state: _Optional[_Union[OfferPictureState, str]] = ..., info: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., failure: _Optional[_Union[_picture_pb2.LoadFailure, _Mapping]] = ..., attempt: _Optional[int] = ..., request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., task_id: _Optional[int] = ...) -> None: ...
+    ordinal: int
+    line: int
+    def __init__(self, url: _Optional[str] = ..., state: _Optional[_Union[OfferPictureState, str]] = ..., info: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., failure: _Optional[_Union[_picture_pb2.LoadFailure, _Mapping]] = ..., attempt: _Optional[int] = ..., request_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., task_id: _Optional[int] = ..., ordinal: _Optional[int] = ..., line: _Optional[int] = ...) -> None: ...
