@@ -36,6 +36,11 @@ FETCH = {
     "trigger": "FETCH_TRIGGER_REQUEST",
     "create_time": "2026-11-21T19:50:03Z",
 }
+WAITING = {
+    **FETCH,
+    "outcome": "FETCH_OUTCOME_QUEUED",
+    "message": "shop.example wants no requests before 2026-11-21 20:00:00 UTC. The file is downloaded after that time.",
+}
 FAILED = {
     **FETCH,
     "outcome": "FETCH_OUTCOME_FAILED",
@@ -252,7 +257,7 @@ def test_pause_and_resume(api: Any, terminal: Any) -> None:
 
 def test_run_waits_for_the_fetch_and_for_its_load(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     api.respond("RunFeed", fetch(FETCH, outcome="FETCH_OUTCOME_QUEUED"))
-    api.respond("GetFetch", fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
+    api.respond("GetFetch", fetch(WAITING), fetch(FETCH, outcome="FETCH_OUTCOME_RUNNING"), fetch(LOADED))
     watched = [running("UNSPECIFIED", 0, 0), running("PARSING", 0, 0), running("PARSING", 10, 33), task()]
     api.respond("WatchTask", watched)
     snapshot("feed-run", terminal("feed", "run", "--seller", "my-shop", "--force"))
@@ -381,16 +386,17 @@ def test_fetches(api: Any, terminal: Any, snapshot: Snapshot) -> None:
         "outcome": "FETCH_OUTCOME_DROPPED",
         "message": "The feed was changed meanwhile.",
     }
-    rows = [{**FETCH, "fetch_id": 15, "outcome": "FETCH_OUTCOME_RUNNING"}, FAILED, {**LOADED, "fetch_id": 13}, dropped]
+    running = {**FETCH, "fetch_id": 15, "outcome": "FETCH_OUTCOME_RUNNING"}
+    rows = [{**WAITING, "fetch_id": 16}, running, FAILED, {**LOADED, "fetch_id": 13}, dropped]
     api.respond(
         "ListFetches",
         feed_source_service_pb2.ListFetchesResponse(fetches=[fetch(row) for row in rows], next_page_token="x"),
     )
-    snapshot("feed-fetches", terminal("feed", "fetches", "--seller", "my-shop", "--limit", "4"))
-    assert api.requests["ListFetches"][0].page_size == 4
-    document = terminal("feed", "fetches", "--seller", "my-shop", "--limit", "4", "--json").document
-    assert [row["outcome"] for row in document["fetches"]] == ["RUNNING", "FAILED", "LOADED", "DROPPED"]
-    assert document["fetches"][1]["bytes"] == "1250"
+    snapshot("feed-fetches", terminal("feed", "fetches", "--seller", "my-shop", "--limit", "5"))
+    assert api.requests["ListFetches"][0].page_size == 5
+    document = terminal("feed", "fetches", "--seller", "my-shop", "--limit", "5", "--json").document
+    assert [row["outcome"] for row in document["fetches"]] == ["QUEUED", "RUNNING", "FAILED", "LOADED", "DROPPED"]
+    assert document["fetches"][2]["bytes"] == "1250"
     api.respond("ListFetches", feed_source_service_pb2.ListFetchesResponse())
     assert terminal("feed", "fetches", "--seller", "s").out == "s/default was never fetched.\n"
 

@@ -11,7 +11,7 @@ from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 
-_WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
+_WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
 # Where nobody knows how the load stands, the file was fetched, and no more is said.
 _LOADED = {
     task_pb2.TASK_STATUS_IN_PROGRESS: "loading",

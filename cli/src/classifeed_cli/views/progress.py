@@ -69,7 +69,7 @@ class LoadProgress:
     def fetch(self, fetch: feed_pb2.Fetch) -> None:
         """Show where a fetch is."""
         if fetch.outcome == feed_pb2.FETCH_OUTCOME_QUEUED:
-            self._show(f"fetch {fetch.fetch_id} is queued")
+            self._show(f"fetch {fetch.fetch_id} {'waits for its host' if fetch.message else 'is queued'}")
         else:
             self._show("fetching the file", count=size_words(fetch.bytes) if fetch.bytes else "")
 

@@ -9,6 +9,7 @@ from classifeed.feeds.v1 import feed_pb2
 from ..conftest import Page, Site, Tasks
 from .conftest import Fetching, Loader, MakeSource
 
+QUEUED = feed_pb2.FETCH_OUTCOME_QUEUED
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
 FEED = b"<yml_catalog/>"
 
@@ -47,6 +48,9 @@ async def test_others_wait_for_a_host_ten_minutes_at_most(
     async with asyncio.timeout(120):
         while not await loader.sql("SELECT 1 FROM dl_job_events WHERE kind = 'snoozed'"):
             await asyncio.sleep(0.02)
+    [[outcome, message]] = await loader.sql("SELECT outcome, message FROM feed_fetches WHERE seller_id = 'other'")
+    assert outcome == QUEUED
+    assert message.startswith("127.0.0.1 wants no requests before 20")
     waits = "SELECT extract(epoch FROM {} - clock_timestamp())::float8 FROM {}"
     [[job_s]] = await loader.sql(waits.format("available_at", "dl_jobs"))
     [[pause_s]] = await loader.sql(waits.format("paused_until", "fetch_hosts") + " WHERE host = '127.0.0.1'")
@@ -56,5 +60,6 @@ async def test_others_wait_for_a_host_ten_minutes_at_most(
     await loader.sql("UPDATE fetch_hosts SET paused_until = clock_timestamp() WHERE host = '127.0.0.1'")
     await loader.sql("UPDATE dl_jobs SET available_at = clock_timestamp()")
     await fetching.settled()
-    [[outcome]] = await loader.sql("SELECT outcome FROM feed_fetches WHERE seller_id = 'other'")
+    [[outcome, message]] = await loader.sql("SELECT outcome, message FROM feed_fetches WHERE seller_id = 'other'")
     assert (outcome, site.paths()) == (LOADED, ["/a.xml", "/b.xml"])
+    assert "wants no requests" not in message

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from classifeed_common.fetch import FetchFailed
+from classifeed_common.fetch import FetchFailed, HostPaused
 from classifeed_jobs import Fail, JobContext
 from classifeed_loader.app.complete_fetch import FetchWaits, complete_fetch, report_completion
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
 from classifeed_loader.app.store_file import store_file
-from classifeed_loader.domain.completions import Completion, dropped, failed, handed_over
+from classifeed_loader.domain.completions import Completion, dropped, failed, handed_over, waits_for
 from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
@@ -39,6 +39,10 @@ async def fetch_feed(ctx: JobContext, dependencies: FetchDependencies, key: Fetc
             completion = await _hand_over(ctx, dependencies, key, fetch, file)
         except (FetchFailed, LoadFailed) as fault:
             completion = failed(fault)
+        except HostPaused as paused:
+            async with ctx.guarded_transaction() as tx:
+                await fetching.note_wait(tx, key, waits_for(paused))
+            raise
     await _end(ctx, dependencies, key, completion)
     await _trim(ctx, dependencies, key)
 

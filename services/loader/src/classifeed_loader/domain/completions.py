@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2
 from classifeed.feeds.v1.feed_pb2 import FetchOutcome
 from classifeed.feeds.v1.task_pb2 import Task
-from classifeed_common.fetch import FetchFailed
+from classifeed_common.fetch import FetchFailed, HostPaused
 from classifeed_loader.domain.faults import LoadFailed
 from classifeed_loader.domain.fetches import FetchKey
 
@@ -46,6 +47,18 @@ class Completion:
     def is_failure(self) -> bool:
         """Whether the feed waits longer for its next fetch."""
         return self.outcome == feed_pb2.FETCH_OUTCOME_FAILED
+
+
+def waits_for(paused: HostPaused) -> str:
+    """Return what a fetch waits for in its queue."""
+    if paused.by_retry_after:
+        return f"{paused.host} wants no requests before {at_utc(paused.until)}. The file is downloaded after that time."
+    return f"{paused.host} has as many requests as it may have. The file is downloaded once it may have more."
+
+
+def at_utc(time: datetime) -> str:
+    """Return a time as sellers read it."""
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def dropped(status: int) -> Completion:

@@ -14,6 +14,7 @@ _SQL = load_queries(__package__, "fetching.sql")
 _LOCK_SOURCE = _SQL["lock_source"]
 _READ_FETCH = _SQL["read_fetch"]
 _BEGIN_FETCH = _SQL["begin_fetch"]
+_NOTE_WAIT = _SQL["note_wait"]
 _NOTE_FILE = _SQL["note_file"]
 _END_FETCH = _SQL["end_fetch"]
 _NOTE_SUCCESS = _SQL["note_success"]
@@ -40,6 +41,11 @@ async def read_fetch(tx: Tx, key: FetchKey) -> FetchState | None:
 async def begin(tx: Tx, key: FetchKey) -> None:
     """Note that the fetch is under way; the first beginning stays."""
     await tx.execute(_BEGIN_FETCH, {**key._asdict(), "running": feed_pb2.FETCH_OUTCOME_RUNNING})
+
+
+async def note_wait(tx: Tx, key: FetchKey, message: str) -> None:
+    """Note that the fetch is in its queue again, and what for."""
+    await tx.execute(_NOTE_WAIT, {**key._asdict(), "queued": feed_pb2.FETCH_OUTCOME_QUEUED, "message": message})
 
 
 async def note_file(

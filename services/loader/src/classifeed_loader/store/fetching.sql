@@ -14,7 +14,13 @@ FROM feed_fetches
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id = %(fetch_id)s
 
 -- name: begin_fetch
-UPDATE feed_fetches SET outcome = %(running)s, started_at = coalesce(started_at, clock_timestamp())
+UPDATE feed_fetches
+SET outcome = %(running)s, message = '', started_at = coalesce(started_at, clock_timestamp())
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id = %(fetch_id)s
+
+-- name: note_wait
+UPDATE feed_fetches
+SET outcome = %(queued)s, message = %(message)s
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_loader_result_id = %(fetch_id)s
 
 -- name: note_file
