@@ -45,6 +45,7 @@ def write_feed(
     revisions: Sequence[int] = (),
     skip: frozenset[str] = frozenset(),
     flawed: bool = False,
+    links: Sequence[Sequence[str]] = (),
 ) -> Path:
     """Write a YML feed of `count` offers, about 1 KB each, and return its path.
 
@@ -56,6 +57,7 @@ def write_feed(
         revisions: one for each of the first offers, then again from the first; instead of `revision`.
         skip: external ids to leave out.
         flawed: every offer has WARNINGS warnings, each of a code and field of its own; otherwise all are sound.
+        links: pictures of each offer; instead of one to three that lead nowhere.
     """
     with path.open("w", encoding="utf-8") as file:
         file.write('<?xml version="1.0" encoding="UTF-8"?>\n<yml_catalog date="2026-11-01 10:00">\n<shop>\n')
@@ -67,7 +69,7 @@ def write_feed(
         for number, external_id in enumerate(offer_ids(count, prefix=prefix)):
             if external_id not in skip:
                 own = revisions[number % len(revisions)] if revisions else revision
-                offer = _offer(number, external_id, own)
+                offer = _offer(number, external_id, own, links[number] if links else None)
                 for sound, flaw in _FLAWS.items() if flawed else ():
                     offer = offer.replace(sound, flaw)
                 file.write(offer)
@@ -75,15 +77,15 @@ def write_feed(
     return path
 
 
-def _offer(number: int, external_id: str, revision: int) -> str:
+def _offer(number: int, external_id: str, revision: int, links: Sequence[str] | None) -> str:
     noise = hashlib.blake2b(external_id.encode(), digest_size=8).hexdigest()
     kind, adjective = _KINDS[number % len(_KINDS)]
     vendor = _VENDORS[number % len(_VENDORS)]
     price = 100 + number % 9000 + revision
     description = f"{kind} {adjective} серии {noise}. Размер {number % 200 + 40} см, вес {number % 50 + 1} кг. " * 3
-    pictures = "".join(
-        f"<picture>https://shop.example/pictures/{noise}-{view}.jpg</picture>\n" for view in range(number % 3 + 1)
-    )
+    if links is None:
+        links = [f"https://shop.example/pictures/{noise}-{view}.jpg" for view in range(number % 3 + 1)]
+    pictures = "".join(f"<picture>{link}</picture>\n" for link in links)
     return (
         f'<offer id="{external_id}" available="true">\n'
         f"<url>https://shop.example/offers/{external_id}</url>\n"

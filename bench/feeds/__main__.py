@@ -1,4 +1,7 @@
-"""`make bench-feeds`: reading beside bare lxml, then the whole way at two sizes."""
+"""`make bench-feeds`: reading beside bare lxml, then the whole way at two sizes.
+
+`python -m bench.feeds --pictures`: the whole way of a load with pictures; `--smoke`: the size that CI measures.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,11 @@ from typing import Any
 
 from tests.e2e.suite import Suite
 
+from bench.feeds.pictures import HOSTS, KNOBS, OFFERS, measure_pictures
 from bench.feeds.smoke import measure_smoke
 from bench.feeds.whole_way import Load, measure_load
 from bench.generated_feed import WARNINGS, write_feed
+from bench.pictures.hosts import hosts
 
 _SIZES = tuple(int(size) for size in os.environ.get("BENCH_FEEDS_SIZES", "10000,200000").split(","))
 _FLAWED = 20_000
@@ -86,10 +91,27 @@ def show_smoke() -> None:
     print(json.dumps({"bench": "feeds-smoke", "ratio": round(smoke.ratio, 1), "committed": smoke.committed}))
 
 
+def show_pictures() -> None:
+    """Measure a load with pictures, and print it."""
+    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
+    suite = Suite(folder / "suite", KNOBS)
+    try:
+        suite.up()
+        with hosts(HOSTS) as running:
+            figures = measure_pictures(suite, running, folder, int(os.environ.get("BENCH_FEEDS_OFFERS", OFFERS)))
+    finally:
+        suite.down()
+        shutil.rmtree(folder, ignore_errors=True)
+    print(json.dumps({"bench": "feeds-pictures", **figures}))
+
+
 def main() -> None:
     """Measure and print."""
     if "--smoke" in sys.argv[1:]:
         show_smoke()
+        return
+    if "--pictures" in sys.argv[1:]:
+        show_pictures()
         return
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     result: dict[str, Any] = {"bench": "feeds", "reading": {}, "whole_way": {}}

@@ -10,7 +10,7 @@ from typing import Any
 from tests.e2e.suite import Suite
 
 from bench.feeds.reading import peak_mb
-from bench.processes import cpu_of, cpu_of_tree
+from bench.processes import cpu_of_tree
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Load:
 
 def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     """Load a file and return what it cost; `expect` names the count that must hold all offers."""
-    before, servers_before = cpu_of_services(suite), _cpu_of_servers(suite)
+    before, servers_before = cpu_of_services(suite), cpu_of_servers(suite)
     started = time.perf_counter()
     result = suite.upload(file, seller, timeout_s=3000)
     if result.exit_code:
@@ -43,7 +43,7 @@ def measure_load(suite: Suite, file: Path, seller: str, expect: str) -> Load:
     task = result.document
     suite.settle(timeout_s=3000)
     drained = time.perf_counter() - started
-    after, servers_after = cpu_of_services(suite), _cpu_of_servers(suite)
+    after, servers_after = cpu_of_services(suite), cpu_of_servers(suite)
     offers = int(task["statistics"]["total"])
     if int(task["statistics"][expect]) != offers:
         raise RuntimeError(f"expected all {expect}: {task['statistics']}")
@@ -73,11 +73,12 @@ def _pids(suite: Suite) -> dict[str, list[int]]:
 
 
 def cpu_of_services(suite: Suite) -> dict[str, float]:
-    """Return the seconds of CPU that each service has used so far."""
-    return {name: cpu_of(pids) for name, pids in _pids(suite).items()}
+    """Return the seconds of CPU that each service has used so far, with processes that it has started."""
+    return {name: sum(map(cpu_of_tree, pids)) for name, pids in _pids(suite).items()}
 
 
-def _cpu_of_servers(suite: Suite) -> dict[str, float]:
+def cpu_of_servers(suite: Suite) -> dict[str, float]:
+    """Return the seconds of CPU that PostgreSQL, Kafka and S3 have used so far."""
     return {name: cpu_of_tree(int(part["pid"])) for name, part in suite.status()["parts"].items()}
 
 

@@ -44,8 +44,8 @@ def measure(installation: Installation, sizes: Sizes, report: Report) -> None:
     one_size = [{"name": "card", "width": _SIDE, "height": _SIDE, "crop": False}]
     with installation.connect() as connection:
         connection.execute(_NAMESPACE, [_ONE, Jsonb(one_size), Jsonb(["jpeg"])])
-    with hosts(sizes.hosts) as addresses, tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
-        bench = _Downloads(installation, addresses)
+    with hosts(sizes.hosts) as running, tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+        bench = _Downloads(installation, running.addresses)
         peer = Img2dataset(peers, Path(folder) / "peer", _SIDE) if peers is not None else None
         with installation.running(RESHARD, PROCESS_AND_RELAY, DOWNLOAD) as processes:
             bench.run(processes, sizes.hosts, _ONE)  # until each host is known

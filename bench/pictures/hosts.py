@@ -1,17 +1,21 @@
 """Hosts of pictures on the loopback, in a process of its own: `python -m bench.pictures.hosts COUNT`.
 
 Each picture is of about 100 KB and looks a little unlike any other: the number in its path goes into entries of its
-quantization table, so that nothing has to be encoded, and decoding any costs the same.
+quantization table, so that nothing has to be encoded, and decoding any costs the same. The suffix of a path says what
+it gets: `.jpg` a picture, `.late` one after some seconds, `.html` a page, `.png` a bomb, anything else a 404.
 """
 
 from __future__ import annotations
 
 import asyncio
 import io
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final, cast
 
 from PIL import Image
@@ -23,17 +27,41 @@ _QUALITIES: Final = range(95, 20, -3)
 _TABLE: Final = b"\xff\xdb\x00\x43\x00"
 _ENTRIES: Final = range(1, 8)  # of low frequencies, which no picture is without
 _STEPS: Final = 8
+LATE_S: Final = 4.0
+_PAGE: Final = b"<html><title>Log in</title></html>"
+_BOMB_SIDE: Final = 100_000
+
+
+@dataclass(frozen=True)
+class Hosts:
+    """Hosts that run.
+
+    Attributes:
+        addresses: host:port of each.
+        process: That of all of them.
+    """
+
+    addresses: Sequence[str]
+    process: subprocess.Popen[str]
+
+    def requests(self) -> int:
+        """Return how many requests they have had."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write("requests\n")
+        self.process.stdin.flush()
+        return int(self.process.stdout.readline())
 
 
 @contextmanager
-def hosts(count: int) -> Iterator[list[str]]:
-    """Give addresses, host:port, of so many hosts."""
+def hosts(count: int) -> Iterator[Hosts]:
+    """Give so many hosts."""
     command = [sys.executable, "-m", "bench.pictures.hosts", str(count)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
         port = int(process.stdout.readline())
-        yield [f"{name}:{port}" for name in names_of(count)]
+        yield Hosts([f"{name}:{port}" for name in names_of(count)], process)
     finally:
         process.communicate()
 
@@ -77,11 +105,43 @@ def numbered(content: bytes, number: int) -> bytes:
     return bytes(varied)
 
 
-class _Host(asyncio.Protocol):
-    """A connection: whatever is requested, its last number says which picture."""
+def bomb() -> bytes:
+    """Return a PNG of some hundred bytes whose header promises 30 gigabytes of pixels."""
+    chunks = (
+        (b"IHDR", struct.pack(">IIBBBBB", _BOMB_SIDE, _BOMB_SIDE, 8, 2, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes(100_000))),
+        (b"IEND", b""),
+    )
+    framed = (struct.pack(">I", len(d)) + k + d + struct.pack(">I", zlib.crc32(k + d)) for k, d in chunks)
+    return b"\x89PNG\r\n\x1a\n" + b"".join(framed)
 
-    def __init__(self, content: bytes) -> None:
-        self._content = content
+
+class _Contents:
+    """What is served, and how often something was requested."""
+
+    def __init__(self) -> None:
+        self._picture = encoded(drawing(), SIZE_BYTES)
+        self._others = {"html": (b"text/html", _PAGE), "png": (b"image/png", bomb())}
+        self.requests = 0
+
+    def response(self, path: str) -> tuple[float, bytes, bytes]:
+        """Return the seconds to wait, the first lines of a response and its body."""
+        self.requests += 1
+        number, _, suffix = path.rsplit("/", 1)[1].rpartition(".")
+        if suffix in {"jpg", "late"}:
+            body = numbered(self._picture, int(number))
+            return LATE_S if suffix == "late" else 0, b"200 OK\r\nContent-Type: image/jpeg", body
+        if suffix in self._others:
+            kind, body = self._others[suffix]
+            return 0, b"200 OK\r\nContent-Type: " + kind, body
+        return 0, b"404 Not Found", b""
+
+
+class _Host(asyncio.Protocol):
+    """A connection, whose requests come one after another."""
+
+    def __init__(self, contents: _Contents) -> None:
+        self._contents = contents
         self._head = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -91,29 +151,32 @@ class _Host(asyncio.Protocol):
         self._head += data
         while (end := self._head.find(b"\r\n\r\n")) >= 0:
             head, self._head = self._head[:end], self._head[end + 4 :]
-            number = int(head.split(b" ", 2)[1].rsplit(b"/", 1)[1].removesuffix(b".jpg"))
+            late_s, first, body = self._contents.response(head.split(b" ", 2)[1].decode())
             is_last = b"connection: close" in head.lower()
             kept = b"Connection: close\r\n" if is_last else b""
-            body = numbered(self._content, number)
-            self._transport.write(
-                b"HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\n%sContent-Length: %d\r\n\r\n" % (kept, len(body))
-            )
-            self._transport.write(body)
-            if is_last:
-                self._transport.close()
+            response = b"HTTP/1.1 %s\r\n%sContent-Length: %d\r\n\r\n%s" % (first, kept, len(body), body)
+            if late_s:
+                asyncio.get_running_loop().call_later(late_s, self._send, response, is_last)
+            else:
+                self._send(response, is_last)
+
+    def _send(self, response: bytes, is_last: bool) -> None:
+        self._transport.write(response)
+        if is_last:
+            self._transport.close()
 
 
 async def _serve(count: int) -> None:
-    content = encoded(drawing(), SIZE_BYTES)
+    contents = _Contents()
     loop = asyncio.get_running_loop()
     first, *others = names_of(count)
-    servers = [await loop.create_server(lambda: _Host(content), first, 0)]
+    servers = [await loop.create_server(lambda: _Host(contents), first, 0)]
     port = servers[0].sockets[0].getsockname()[1]
     if others:
-        servers.append(await loop.create_server(lambda: _Host(content), others, port, backlog=1024))
-    sys.stdout.write(f"{port}\n")
-    sys.stdout.flush()
-    await asyncio.to_thread(sys.stdin.read)
+        servers.append(await loop.create_server(lambda: _Host(contents), others, port, backlog=1024))
+    print(port, flush=True)
+    while await asyncio.to_thread(sys.stdin.readline):
+        print(contents.requests, flush=True)
     for server in servers:
         server.close()
 
