@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-_TIMES: Final = 3
+TIMES: Final = 3.0
 
 
-def pause_after(took_s: float, *, longest_s: float) -> float:
-    """Return how long to let records gather, in seconds: three times what the last ones took.
+def pause_after(took_s: float, *, longest_s: float, times: float = TIMES) -> float:
+    """Return how long to let records gather, in seconds: `times` times what the last ones took.
 
-    So this work gets a quarter of the time at most, and what comes after a quiet moment does not wait.
+    So this work gets a share of 1 / (1 + times) of the time at most, and what comes after a quiet moment does not wait.
 
     Args:
         took_s: how long the last transaction took.
         longest_s: the longest pause, whatever it took.
+        times: the pause in durations of the transaction; more where each one makes work for others.
     """
-    return min(longest_s, _TIMES * took_s)
+    return min(longest_s, times * took_s)

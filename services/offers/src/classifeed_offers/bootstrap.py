@@ -61,7 +61,9 @@ from classifeed_offers.store import publishing
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
 _REQUEST_AGAIN_S: Final = 10.0
-_GATHER_S: Final = 0.25  # results of pictures come one by one
+# Results of pictures come one by one, and each makes a document for the receiver, the indexer and the searcher.
+_GATHER_S: Final = 2.0
+_GATHER_TIMES: Final = 30.0
 _TOPICS: Final = (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -275,6 +277,7 @@ def _pictures(
         on_log_lost=skip_lost,
         dead_letters=dead_letters,
         gather_s=_GATHER_S,
+        gather_times=_GATHER_TIMES,
     )
     requester = PictureRequester(
         database,

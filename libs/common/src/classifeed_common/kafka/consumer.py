@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from classifeed_common.gathering import pause_after
+from classifeed_common.gathering import TIMES, pause_after
 from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.blocked import BlockedPartitions
 from classifeed_common.kafka.cluster import Cluster
@@ -69,6 +69,7 @@ class OrderedConsumer(Generic[T]):
         on_log_lost: Callable[[LogLost], Awaitable[None]] | None = None,
         max_records: int = 500,
         gather_s: float = 0.0,
+        gather_times: float = TIMES,
         assign_all: bool = False,
         refuses_misplaced: bool = False,
         session_timeout_s: float = 10.0,
@@ -92,8 +93,9 @@ class OrderedConsumer(Generic[T]):
                 where the log can be read (`LogLost.moves`); called until it returns. Without it the consumer ends.
             max_records: how many records one effect takes at most.
             gather_s: the longest pause after an effect in which the next one's records gather. For effects that are
-                dear by themselves, few records or many: they get a quarter of the time at most. None after as many
-                records as one effect takes, or the first one in a quiet hour: it has nothing to wait for.
+                dear by themselves, few records or many. None after as many records as one effect takes, or the first
+                one in a quiet hour: it has nothing to wait for.
+            gather_times: the pause in durations of the effect; by default effects get a quarter of the time at most.
             assign_all: read all partitions without a group (each replica has positions of its own).
             refuses_misplaced: send a record to the dead letters whose key belongs to another partition by the number
                 that the topic has now: its sender lives with the number from before it was grown (ADR 0060). For topics
@@ -108,6 +110,7 @@ class OrderedConsumer(Generic[T]):
         self._positions = positions
         self._max_records = max_records
         self._gather_s = gather_s
+        self._gather_times = gather_times
         self._assign_all = assign_all
         self._cluster = Cluster(bootstrap, client_id=group)
         self._takeover = Takeover(self._cluster, group, positions)
@@ -227,7 +230,7 @@ class OrderedConsumer(Generic[T]):
         await self._show(now=False)
         if self._gather_s and 0 < len(records) < self._max_records:
             took_s = time.monotonic() - self._received_s
-            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s))
+            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s, times=self._gather_times))
 
     async def _compare(self) -> None:
         """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.

@@ -163,7 +163,9 @@ async def test_who_sent_little_does_not_wait_for_the_transaction_of_who_sent_muc
     assert ends[-1][1] == [0] * len(ends[-1][1])
 
 
+@pytest.mark.parametrize("times", [3.0, 6.0])
 async def test_records_gather_after_an_effect_and_none_waits_for_a_full_one(
+    times: float,
     ledger: Ledger,
     send: Send,
     make_topic: MakeTopic,
@@ -181,7 +183,7 @@ async def test_records_gather_after_an_effect_and_none_waits_for_a_full_one(
         effects.append((began_s, time.monotonic(), len(records)))
 
     values: list[str] = []
-    async with running(consumer(topic, handle=handle, max_records=3, gather_s=30.0)):
+    async with running(consumer(topic, handle=handle, max_records=3, gather_s=30.0, gather_times=times)):
         for count in (1, 1, 9):
             values += await send(topic, count)
             await eventually(ledger.holding(values))
@@ -189,7 +191,7 @@ async def test_records_gather_after_an_effect_and_none_waits_for_a_full_one(
         (count, (next_s - ended_s) / (ended_s - began_s))
         for (began_s, ended_s, count), (next_s, _, _) in itertools.pairwise(effects)
     ]
-    assert min(pause for count, pause in pauses if count < 3) >= 3
+    assert min(pause for count, pause in pauses if count < 3) >= times
     assert min(pause for count, pause in pauses if count == 3) < 3
     assert [count for _, _, count in effects[-2:]] == [3, 3]
 
