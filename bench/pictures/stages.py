@@ -57,6 +57,7 @@ async def _measure(
         assert namespace is not None
         store = PictureStorer(base.database, base.blobs, SystemClock())
         with tempfile.TemporaryDirectory(prefix="cf-bench-") as folder:
+            await base.decoder.start()
             watch = _Watch(installation, base.decoder, len(urls))
             files = []
             for number, url in enumerate(urls):

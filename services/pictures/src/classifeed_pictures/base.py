@@ -113,7 +113,6 @@ class Base:
             await self.replica.open()
         await self.blobs.open()
         await self.producer.start()
-        await self.decoder.start()
 
     async def stop(self) -> None:
         """Close it, in the other order."""

@@ -29,7 +29,8 @@ class DecodePool:
     """Processes that decode pictures, each one at a time.
 
     A picture harms itself alone: its process may die, and another one takes its place. Pictures are taken in the order
-    in which they came, and no more wait than `waiting`: whoever brings more is told at once, and keeps its bytes.
+    in which they came, and no more wait than `waiting`: whoever brings more is told at once, and keeps its bytes. Where
+    no picture comes, there are no processes: most roles decode nothing.
 
     Args:
         processes: how many; by default as many as there are cores for this process.
@@ -62,6 +63,8 @@ class DecodePool:
         self._all: set[DecodeProcess] = set()
         self._renewals: set[asyncio.Task[None]] = set()
         self._is_running = False
+        self._is_stopped = False
+        self._starting = asyncio.Lock()
         self._drained = asyncio.Event()
 
     @property
@@ -70,7 +73,7 @@ class DecodePool:
         return [process.pid for process in self._all if process.is_alive and process.pid]
 
     async def start(self) -> None:
-        """Start the processes, and return when they are ready.
+        """Start the processes, and return when they are ready. Without it they are started for the first picture.
 
         Raises:
             ProcessFailed: one does not start.
@@ -92,7 +95,7 @@ class DecodePool:
 
     async def stop(self) -> None:
         """Take no more pictures, let those that are being decoded come to their end, and end the processes."""
-        self._is_running = False
+        self._is_running, self._is_stopped = False, True
         if self._inside:
             # Each has its deadline, and those that wait find the pool stopped.
             await self._drained.wait()
@@ -112,13 +115,16 @@ class DecodePool:
         unknown = set(formats) - set(VERSION_FORMATS)
         if unknown or len({size.name for size in sizes}) != len(sizes):
             raise ValueError(f"Formats are {', '.join(VERSION_FORMATS)}, and each size has a name of its own.")
-        if not self._is_running:
-            raise ProcessFailed("The pool does not run.")
         if self._inside >= self._room:
             raise PoolFull(f"{self._inside} pictures are being decoded or wait for it.")
         self._inside += 1
         self._drained.clear()
         try:
+            async with self._starting:
+                if self._is_stopped:
+                    raise ProcessFailed("The pool was stopped.")
+                if not self._is_running:
+                    await self.start()
             return await self._decode(data, sizes, formats)
         finally:
             self._inside -= 1

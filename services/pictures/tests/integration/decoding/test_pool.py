@@ -164,6 +164,23 @@ async def test_a_process_is_replaced_after_so_many_pictures() -> None:
     await pool.stop()
 
 
+async def test_processes_are_started_for_the_first_picture() -> None:
+    pool = DecodePool(processes=2)
+    assert pool.pids == []
+    await asyncio.gather(*(pool.decode(good("jpeg"), SIZES, ("jpeg",)) for _ in range(3)))
+    assert len(pool.pids) == 2
+    await pool.stop()
+    assert pool.pids == []
+
+
+async def test_a_pool_that_was_stopped_starts_no_process() -> None:
+    pool = DecodePool(processes=1)
+    await pool.stop()
+    with pytest.raises(ProcessFailed):
+        await pool.decode(good("jpeg"), SIZES, ("jpeg",))
+    assert pool.pids == []
+
+
 async def test_stopping_waits_for_pictures_and_leaves_no_process() -> None:
     pool = DecodePool(processes=1)
     await pool.start()
