@@ -58,7 +58,7 @@ def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> d
     before, began_s = _cpu(suite), time.perf_counter()
     task = _load(suite, file)
     loaded_s = time.perf_counter() - began_s
-    _check_explanation(suite, offers - 1, " awaited.")
+    _await_explanation(suite, offers - 1, " awaited.")
     _wait(lambda: _count(suite, "pictures", _STORED) == sound, "every sound picture")
     stored_s = time.perf_counter() - began_s
     _settle(suite)
@@ -71,8 +71,8 @@ def measure_pictures(suite: Suite, hosts: Hosts, folder: Path, offers: int) -> d
     print("  " + "  ".join(f"{name} {value:.1f}" for name, value in cost.items()), flush=True)
     _check_offers(suite, links)
     _check_errors(suite, task, every)
-    _check_explanation(suite, 0, f"The first, {links[0][0]}: it responded with status 404")
-    _check_explanation(suite, offers - 1, f"Its {len(links[-1])} pictures are stored.")
+    _await_explanation(suite, 0, f"The first, {links[0][0]}: it responded with status 404")
+    _await_explanation(suite, offers - 1, f"Its {len(links[-1])} pictures are stored.")
     _check_hits(suite)
 
     requests, began_s = hosts.requests(), time.perf_counter()
@@ -163,12 +163,15 @@ def _check_errors(suite: Suite, task: dict[str, Any], links: Sequence[str]) -> N
     assert all(int(each["line"]) and each["message"] and each["suggestion"] for each in errors), errors[0]
 
 
-def _check_explanation(suite: Suite, offer: int, words: str) -> None:
-    """Check what `offer explain` says of the pictures of the offer of a number."""
+def _await_explanation(suite: Suite, offer: int, words: str) -> None:
+    """Wait until `offer explain` says so of the pictures of the offer of a number."""
     external_id = list(offer_ids(offer + 1))[-1]
-    steps = suite.run("offer", "explain", _SELLER, "default", external_id).document["steps"]
-    [text] = [step["text"] for step in steps if step["stage"] == "PICTURES"]
-    assert words in text, text
+
+    def is_explained() -> bool:
+        steps = suite.run("offer", "explain", _SELLER, "default", external_id).document["steps"]
+        return any(words in step["text"] for step in steps if step["stage"] == "PICTURES")
+
+    _wait(is_explained, f"offer {external_id} to be explained by {words!r}")
 
 
 def _check_hits(suite: Suite) -> None:
