@@ -39,6 +39,7 @@ _KNOBS = {
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "2",
     "CLASSIFEED_PICTURES_HOST_FIRST_RATE": "20",
     "CLASSIFEED_PICTURES_LOOK_AGAIN_S": "2",
+    "CLASSIFEED_PICTURES_BACKUP_S": "5",
 }
 
 
@@ -178,6 +179,55 @@ def test_a_picture_that_changed_at_its_site_reaches_offers_and_hits(suite: Suite
     assert read(second) != content
     [picture] = _pictures_of(suite, seller, "o0")
     assert "STORED" in picture["state"]
+
+
+def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
+    suite: Suite, site: Site, tmp_path: Path
+) -> None:
+    def done(*arguments: str | Path) -> dict[str, Any]:
+        result = suite.run("picture", *arguments)
+        assert result.exit_code == 0, result.document
+        return result.document
+
+    sizes, formats = ("--size", "wide:300x100:crop"), ("--format", "webp", "--format", "jpeg", "--format", "avif")
+    done("namespace", "banners", *sizes, *formats, "--quota-mb", "1")
+    (tmp_path / "autumn.jpg").write_bytes(_jpeg(3))
+    [size] = done("put", tmp_path / "autumn.jpg", "--key", "banners/autumn", "--namespace", "banners")["sizes"]
+    assert (size["name"], size["width"], size["height"]) == ("wide", 300, 100)
+    got = tmp_path / "wide.avif"
+    assert done("get", "banners/autumn", "--size", "wide", "--format", "avif", "-o", got)["media_type"] == "image/avif"
+    with Image.open(got) as picture:
+        assert (picture.format, picture.size) == ("AVIF", (300, 100))
+
+    # More than its quota is refused in words, and changes nothing.
+    noise = Image.effect_noise((1600, 1200), 90)
+    noise.save(tmp_path / "large.jpg", quality=95)
+    refused = suite.run("picture", "put", tmp_path / "large.jpg", "--key", "banners/large", "--namespace", "banners")
+    assert (refused.exit_code, refused.document["error"]["reason"]) == (1, "PICTURE_QUOTA_EXCEEDED")
+    assert "raise its quota" in refused.document["error"]["message"]
+    [kept] = [each for each in done("namespaces")["namespaces"] if each["name"].endswith("banners")]
+    assert int(kept["pictures"]) == 1
+
+    link, gone = site.put("/spring.jpg", _jpeg(4)), site.url + "/never-there.jpg"
+    done("request", link, "--namespace", "banners", "--wait")
+    assert suite.run("picture", "request", gone, "--namespace", "banners", "--wait").exit_code == 1
+    assert "404" in str(suite.run("picture", "state", gone).document)
+
+    # A backup of after that is restored by the command: the picture is kept as before.
+    def newest() -> str:
+        return str(done("backups")["backups"][0]["name"])
+
+    def pictures() -> list[Any]:
+        return [state["pictures"] for state in done("state", "banners/autumn", link)["states"]]
+
+    former = newest()
+    chosen = wait_until(lambda: (name := newest()) > former and name, 120, "another backup")
+    before = pictures()
+    done("restore", chosen, "--yes")
+    assert pictures() == before
+    done("get", link, "--namespace", "banners", "--size", "wide", "-o", got)
+    done("delete", "banners/autumn", link)
+    wait_until(lambda: suite.run("picture", "state", link).exit_code == 1, 120, "the picture to be deleted")
 
 
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
