@@ -221,7 +221,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
         return [state["pictures"] for state in done("state", "banners/autumn", link)["states"]]
 
     former = newest()
-    chosen = wait_until(lambda: (name := newest()) > former and name, 120, "another backup")
+    chosen = wait_until(lambda: name if (name := newest()) > former else None, 120, "another backup")
     before = pictures()
     done("restore", chosen, "--yes")
     assert pictures() == before
