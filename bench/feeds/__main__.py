@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.e2e.suite import Suite
 
-from bench.feeds.pictures import HOSTS, KNOBS, OFFERS, measure_pictures
+from bench.feeds.pictures import DIVISOR, HOSTS, KNOBS, OFFERS, measure_pictures
 from bench.feeds.smoke import measure_smoke
 from bench.feeds.whole_way import Load, measure_load
 from bench.generated_feed import WARNINGS, write_feed
@@ -97,7 +97,7 @@ def show_pictures() -> None:
     suite = Suite(folder / "suite", KNOBS)
     try:
         suite.up()
-        with hosts(HOSTS) as running:
+        with hosts(HOSTS, divisor=DIVISOR) as running:
             figures = measure_pictures(suite, running, folder, int(os.environ.get("BENCH_FEEDS_OFFERS", OFFERS)))
     finally:
         suite.down()

@@ -18,6 +18,7 @@ from bench.pictures.hosts import Hosts
 
 OFFERS: Final = 5_000
 HOSTS: Final = 500
+DIVISOR: Final = 2  # pictures of 512 x 384 and 50 KB
 KNOBS: Final = {
     "CLASSIFEED_OFFERS_PICTURES": "true",
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",

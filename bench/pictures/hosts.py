@@ -1,8 +1,8 @@
-"""Hosts of pictures on the loopback, in a process of its own: `python -m bench.pictures.hosts COUNT`.
+"""Hosts of pictures on the loopback, in a process of its own: `python -m bench.pictures.hosts COUNT DIVISOR`.
 
-Each picture is of about 100 KB and looks a little unlike any other: the number in its path goes into entries of its
-quantization table, so that nothing has to be encoded, and decoding any costs the same. The suffix of a path says what
-it gets: `.jpg` a picture, `.late` one after some seconds, `.html` a page, `.png` a bomb, anything else a 404.
+Each picture is of about 100 KB, or that divided, and looks a little unlike any other: the number in its path goes into
+entries of its quantization table, so that nothing has to be encoded, and decoding any costs the same. The suffix of a
+path says what it gets: `.jpg` a picture, `.late` one after some seconds, `.html` a page, `.png` a bomb, others a 404.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Hosts:
 
 
 @contextmanager
-def hosts(count: int) -> Iterator[Hosts]:
-    """Give so many hosts."""
-    command = [sys.executable, "-m", "bench.pictures.hosts", str(count)]
+def hosts(count: int, *, divisor: int = 1) -> Iterator[Hosts]:
+    """Give so many hosts, with pictures of WIDTH, HEIGHT and SIZE_BYTES, each divided."""
+    command = [sys.executable, "-m", "bench.pictures.hosts", str(count), str(divisor)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -71,15 +71,16 @@ def names_of(count: int) -> list[str]:
     return [f"127.0.{1 + number // 250}.{1 + number % 250}" for number in range(count)]
 
 
-def drawing() -> Image.Image:
-    """Return a picture with details of all sizes, as photographs have them."""
+def drawing(divisor: int = 1) -> Image.Image:
+    """Return a picture with details of all sizes, as photographs have them, of WIDTH and HEIGHT divided."""
+    width, height = WIDTH // divisor, HEIGHT // divisor
     channels = []
     for _ in range(3):
-        channel = Image.effect_noise((WIDTH // 2, HEIGHT // 2), 50)
+        channel = Image.effect_noise((width // 2, height // 2), 50)
         for scale in (8, 64):
-            coarse = Image.effect_noise((WIDTH // scale, HEIGHT // scale), 120)
+            coarse = Image.effect_noise((width // scale, height // scale), 120)
             channel = Image.blend(channel, coarse.resize(channel.size, Image.Resampling.BICUBIC), 0.6)
-        channels.append(channel.resize((WIDTH, HEIGHT), Image.Resampling.BICUBIC))
+        channels.append(channel.resize((width, height), Image.Resampling.BICUBIC))
     return Image.merge("RGB", channels)
 
 
@@ -119,8 +120,8 @@ def bomb() -> bytes:
 class _Contents:
     """What is served, and how often something was requested."""
 
-    def __init__(self) -> None:
-        self._picture = encoded(drawing(), SIZE_BYTES)
+    def __init__(self, divisor: int) -> None:
+        self._picture = encoded(drawing(divisor), SIZE_BYTES // divisor)
         self._others = {"html": (b"text/html", _PAGE), "png": (b"image/png", bomb())}
         self.requests = 0
 
@@ -166,8 +167,8 @@ class _Host(asyncio.Protocol):
             self._transport.close()
 
 
-async def _serve(count: int) -> None:
-    contents = _Contents()
+async def _serve(count: int, divisor: int) -> None:
+    contents = _Contents(divisor)
     loop = asyncio.get_running_loop()
     first, *others = names_of(count)
     servers = [await loop.create_server(lambda: _Host(contents), first, 0)]
@@ -182,4 +183,4 @@ async def _serve(count: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(_serve(int(sys.argv[1])))
+    asyncio.run(_serve(int(sys.argv[1]), int(sys.argv[2])))
