@@ -18,7 +18,7 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     ResumeFeedRequest,
 )
 from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
-from classifeed_api.app.push_sources import PushSources
+from classifeed_api.app.peers.push_sources import PushSources
 from classifeed_api.store import feeds
 from classifeed_api.store.feeds import SQL
 from classifeed_common.db import Database

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from classifeed_api.app.clean_up import api_clean_up
-from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.uploads import NewUpload
 from classifeed_api.store import tables
 from classifeed_api.store.task_line import SQL

@@ -16,12 +16,12 @@ import psycopg
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2, task_pb2
-from classifeed_api.app.check_format import CheckFormat
-from classifeed_api.app.create_feed import CreateFeed
-from classifeed_api.app.create_tasks import CreateTasks
-from classifeed_api.app.delete_feed import DeleteFeed
-from classifeed_api.app.keep_credentials import KeepCredentials
-from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.app.feeds.check_format import CheckFormat
+from classifeed_api.app.feeds.create_feed import CreateFeed
+from classifeed_api.app.feeds.delete_feed import DeleteFeed
+from classifeed_api.app.feeds.keep_credentials import KeepCredentials
+from classifeed_api.app.peers.create_tasks import CreateTasks
+from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.feed_settings import Limits
 from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey

@@ -20,10 +20,10 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UploadFeedRequest,
     UploadSpec,
 )
-from classifeed_api.app.check_format import CheckFormat
-from classifeed_api.app.create_feed import CreateFeed
-from classifeed_api.app.keep_credentials import KeepCredentials
-from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.app.feeds.check_format import CheckFormat
+from classifeed_api.app.feeds.create_feed import CreateFeed
+from classifeed_api.app.feeds.keep_credentials import KeepCredentials
+from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.feed_settings import Limits
 from classifeed_api.domain.uploads import NewUpload
 from classifeed_common.blobs import BlobRefs, BlobStore

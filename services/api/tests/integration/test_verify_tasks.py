@@ -9,7 +9,7 @@ from uuid import uuid4
 import pytest
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FEED_STATUS_REMOVED
-from classifeed_api.app.verify_tasks import TaskVerifier
+from classifeed_api.app.peers.verify_tasks import TaskVerifier
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import task_line
 from classifeed_common.db import Database

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest
-from classifeed_api.app.limit_uploads import OpenUpload
+from classifeed_api.app.uploads.limit_uploads import OpenUpload
 from classifeed_api.rpc.feed_service.upload_pieces import LEAST_BYTES, pieces_of
 from classifeed_common.errors import DeadlineExceeded
 

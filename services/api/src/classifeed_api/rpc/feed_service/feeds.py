@@ -6,12 +6,12 @@ from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE
-from classifeed_api.app.create_feed import CreateFeed
-from classifeed_api.app.delete_feed import DeleteFeed
-from classifeed_api.app.read_feeds import ReadFeeds
-from classifeed_api.app.run_feed import RunFeed
-from classifeed_api.app.switch_feed import SwitchFeed
-from classifeed_api.app.update_feed import UpdateFeed
+from classifeed_api.app.feeds.create_feed import CreateFeed
+from classifeed_api.app.feeds.delete_feed import DeleteFeed
+from classifeed_api.app.feeds.read_feeds import ReadFeeds
+from classifeed_api.app.feeds.run_feed import RunFeed
+from classifeed_api.app.feeds.switch_feed import SwitchFeed
+from classifeed_api.app.feeds.update_feed import UpdateFeed
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.rpc.feed_service.context import Context

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed.feeds.v1.feed_pb2 import Fetch
 from classifeed.feeds.v1.feed_source_service_pb2 import GetFetchRequest, ListFetchesRequest, ListFetchesResponse
-from classifeed_api.app.join_loads import JoinLoads
+from classifeed_api.app.feeds.join_loads import JoinLoads
 from classifeed_api.clients.loader import LoaderClient
 from classifeed_api.rpc.feed_service.context import Context
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from typing import Final
 
 from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest
-from classifeed_api.app.limit_uploads import OpenUpload
+from classifeed_api.app.uploads.limit_uploads import OpenUpload
 from classifeed_common.errors import DeadlineExceeded
 
 LEAST_BYTES: Final = 64 * 1024

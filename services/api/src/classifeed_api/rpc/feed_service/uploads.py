@@ -8,8 +8,8 @@ from pathlib import Path
 from uuid import UUID
 
 from classifeed.feeds.v1 import feed_service_pb2, load_pb2
-from classifeed_api.app.limit_uploads import UploadSlots
-from classifeed_api.app.store_upload import StoreUpload
+from classifeed_api.app.uploads.limit_uploads import UploadSlots
+from classifeed_api.app.uploads.store_upload import StoreUpload
 from classifeed_api.domain.feed_settings import check_currency
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.domain.uploads import NewUpload, Upload

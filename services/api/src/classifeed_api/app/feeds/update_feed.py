@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Final
 
 from classifeed.feeds.v1.feed_pb2 import FeedSettings
-from classifeed_api.app.check_format import CheckFormat
-from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.app.feeds.check_format import CheckFormat
+from classifeed_api.app.feeds.keep_credentials import KeepCredentials
 from classifeed_api.domain.credentials import check_credentials, check_site, wanted_credentials
 from classifeed_api.domain.feed_settings import Limits, change, check_mask, check_settings, complete, names
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed

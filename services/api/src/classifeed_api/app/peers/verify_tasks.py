@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from classifeed_api.app.verifying import verify_until
+from classifeed_api.app.peers.verifying import verify_until
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_TASKS
 from classifeed_api.store import made_tasks

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_ACTIVE, FeedSettings
-from classifeed_api.app.check_format import CheckFormat
-from classifeed_api.app.keep_credentials import KeepCredentials
+from classifeed_api.app.feeds.check_format import CheckFormat
+from classifeed_api.app.feeds.keep_credentials import KeepCredentials
 from classifeed_api.domain.credentials import check_credentials
 from classifeed_api.domain.feed_settings import ALL, Limits, check_settings, complete
 from classifeed_api.domain.feeds import Feed

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
-from classifeed_api.app.join_loads import JoinLoads
+from classifeed_api.app.feeds.join_loads import JoinLoads
 from classifeed_api.domain.feeds import Feed
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.store import feeds

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
-from classifeed_api.app.verifying import verify_until
+from classifeed_api.app.peers.verifying import verify_until
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
