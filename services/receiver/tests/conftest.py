@@ -28,9 +28,9 @@ from classifeed_common.db import Database
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.rpc import OpenChannel, StartServer
-from classifeed_receiver.app.push_documents import PushDocuments
-from classifeed_receiver.app.put_schema import put_schema
-from classifeed_receiver.app.read_elements import ReadElements
+from classifeed_receiver.app.pushing.push_documents import PushDocuments
+from classifeed_receiver.app.pushing.put_schema import put_schema
+from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.receiver_service import ReceiverService

@@ -34,9 +34,9 @@ from classifeed_indexer.clients.receiver import ReceiverClient as IndexerReceive
 from classifeed_indexer.domain.shards import lease_name
 from classifeed_indexer.settings import IndexerSettings
 from classifeed_indexer.store.offsets import Offsets
-from classifeed_receiver.app.push_documents import PushDocuments
-from classifeed_receiver.app.put_schema import put_schema
-from classifeed_receiver.app.read_elements import ReadElements
+from classifeed_receiver.app.pushing.push_documents import PushDocuments
+from classifeed_receiver.app.pushing.put_schema import put_schema
+from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings

@@ -24,7 +24,7 @@ from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
 from classifeed_indexer.metrics import LOST_CURSORS
 from classifeed_indexer.rpc.indexer_service import IndexerService
 from classifeed_indexer.store.offsets import Offsets
-from classifeed_receiver.app.trim_queues import QueueTrimmer
+from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 
 from ..conftest import Index, Indexer, MakeDocument, MakeIndexer, Registry
 

@@ -21,7 +21,7 @@ from classifeed_offers.domain.documents import schema
 from classifeed_offers.metrics import RAISED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
-from classifeed_receiver.app.push_documents import PushDocuments
+from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.rpc.receiver_service import ReceiverService
 from classifeed_receiver.rpc.schema_service import SchemaService
 from classifeed_receiver.settings import ReceiverSettings

@@ -12,11 +12,11 @@ from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import SchemaCheck, database_of
 from classifeed_domain.policy import POLICY
-from classifeed_receiver.app.expire_documents import DocumentExpirer
-from classifeed_receiver.app.find_abandoned import find_abandoned
-from classifeed_receiver.app.push_documents import PushDocuments
-from classifeed_receiver.app.read_elements import ReadElements
-from classifeed_receiver.app.trim_queues import QueueTrimmer
+from classifeed_receiver.app.pushing.push_documents import PushDocuments
+from classifeed_receiver.app.reading.read_elements import ReadElements
+from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
+from classifeed_receiver.app.upkeep.find_abandoned import find_abandoned
+from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.receiver_service import ReceiverService
 from classifeed_receiver.rpc.schema_service import SchemaService

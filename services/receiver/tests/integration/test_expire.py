@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_receiver.app.expire_documents import DocumentExpirer
+from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, Stale, Status
 

@@ -15,7 +15,7 @@ from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition
 from classifeed_domain.document_shards import hash_of, shard_of
-from classifeed_receiver.app.find_abandoned import find_abandoned
+from classifeed_receiver.app.upkeep.find_abandoned import find_abandoned
 from classifeed_receiver.domain.documents import CONFLICT, Acknowledged, EpochTooOld, Invalid, Retry, Stale, Status
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry

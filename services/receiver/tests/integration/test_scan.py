@@ -16,7 +16,7 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
-from classifeed_receiver.app.report_progress import report_progress
+from classifeed_receiver.app.reading.report_progress import report_progress
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues

@@ -12,13 +12,13 @@ from classifeed.documents.v1 import index_queue_service_pb2 as pb
 from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_receiver.app.append_failed import append_failed
-from classifeed_receiver.app.digest_shards import ShardDigest, digest_shards
-from classifeed_receiver.app.read_elements import ReadElements
-from classifeed_receiver.app.refill_shard import refill_shard
-from classifeed_receiver.app.report_progress import report_progress
-from classifeed_receiver.app.scan_documents import ScanDocuments
-from classifeed_receiver.app.serve_fields import serialized_with_fields, with_fields
+from classifeed_receiver.app.reading.append_failed import append_failed
+from classifeed_receiver.app.reading.digest_shards import ShardDigest, digest_shards
+from classifeed_receiver.app.reading.read_elements import ReadElements
+from classifeed_receiver.app.reading.refill_shard import refill_shard
+from classifeed_receiver.app.reading.report_progress import report_progress
+from classifeed_receiver.app.reading.scan_documents import ScanDocuments
+from classifeed_receiver.app.reading.serve_fields import serialized_with_fields, with_fields
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import queues

@@ -13,8 +13,8 @@ from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.telemetry.tracing import queue_spans, traceparent_of
-from classifeed_receiver.app.check_positions import check_positions, read_positions
-from classifeed_receiver.app.push_documents import PushDocuments
+from classifeed_receiver.app.pushing.check_positions import check_positions, read_positions
+from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.domain.documents import (
     Acknowledged,
     EpochTooOld,

@@ -11,7 +11,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
-from classifeed_receiver.app.put_schema import put_schema
+from classifeed_receiver.app.pushing.put_schema import put_schema
 from classifeed_receiver.domain.schemas import Epoch
 from classifeed_receiver.rpc.own_clients import require_own, require_readable
 from classifeed_receiver.store import schemas

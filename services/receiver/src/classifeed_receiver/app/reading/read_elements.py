@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocument
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
-from classifeed_receiver.app.append_failed import append_failed
+from classifeed_receiver.app.reading.append_failed import append_failed
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor, find_due
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues

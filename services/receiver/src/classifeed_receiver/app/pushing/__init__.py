@@ -1,0 +1,1 @@
+"""Documents pushed by their clients, and the schemas that they are checked by."""

@@ -1,0 +1,1 @@
+"""What is removed or found in the background: expired documents, passed elements, abandoned epochs."""
