@@ -20,8 +20,8 @@ from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import NEXT_VERSION, MarkPusher
 from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.publishing import PushedDocuments
-from classifeed_offers.app.publish_offers import PublishOffers
-from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.publishing.publish_offers import PublishOffers
+from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.store import publishing
 from classifeed_offers.store.republishing import Scope
 

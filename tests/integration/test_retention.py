@@ -17,7 +17,7 @@ from classifeed_common.db import Database
 from classifeed_jobs import JobStore
 from classifeed_loader.app.clean_up import loader_clean_up
 from classifeed_offers.app.clean_up import offers_clean_up
-from classifeed_offers.app.watch_publication import PublicationWatch
+from classifeed_offers.app.publishing.watch_publication import PublicationWatch
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.rpc.task_service.tasks import TaskMethods
 

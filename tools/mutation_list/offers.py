@@ -33,7 +33,7 @@ MUTATIONS: Final = (
         "overtaken-sweep-goes-on",
         "Offers",
         "A sweep goes on removing after a newer run has begun.",
-        f"{OFFERS}/app/sweep_run.py",
+        f"{OFFERS}/app/loads/sweep_run.py",
         before='if end.head != run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
         after='if end.head < run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
         tests=(f"{OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",),
@@ -60,7 +60,7 @@ MUTATIONS: Final = (
         "stored-result-not-given-again",
         "Offers",
         "A batch that is sent again, as its result was lost, is refused instead of answered alike.",
-        f"{OFFERS}/app/apply_requests.py",
+        f"{OFFERS}/app/loads/apply_requests.py",
         before="kept = {key: batch.kept for key, batch in applied.items()}",
         after="kept = dict.fromkeys(applied)",
         tests=(

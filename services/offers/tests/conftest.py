@@ -37,11 +37,11 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_domain.publishing import ReceiverClient
 from classifeed_jobs import JobStore, Registry, Worker
-from classifeed_offers.app.apply_requests import apply_requests
-from classifeed_offers.app.publish_offers import PublishOffers
-from classifeed_offers.app.republish_offers import Republisher
-from classifeed_offers.app.sweep_run import Step, sweep_step
-from classifeed_offers.app.watch_publication import PublicationWatch
+from classifeed_offers.app.loads.apply_requests import apply_requests
+from classifeed_offers.app.loads.sweep_run import Step, sweep_step
+from classifeed_offers.app.publishing.publish_offers import PublishOffers
+from classifeed_offers.app.publishing.republish_offers import Republisher
+from classifeed_offers.app.publishing.watch_publication import PublicationWatch
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation

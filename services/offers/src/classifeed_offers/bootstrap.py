@@ -37,11 +37,11 @@ from classifeed_domain.topics import (
 from classifeed_jobs import JobStore, Registry
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
-from classifeed_offers.app.publish_offers import PublishOffers
-from classifeed_offers.app.republish_offers import Republisher
-from classifeed_offers.app.request_pictures import PictureRequester
-from classifeed_offers.app.request_texts import TextRequester
-from classifeed_offers.app.watch_publication import PublicationWatch
+from classifeed_offers.app.pictures.request_pictures import PictureRequester
+from classifeed_offers.app.publishing.publish_offers import PublishOffers
+from classifeed_offers.app.publishing.republish_offers import Republisher
+from classifeed_offers.app.publishing.watch_publication import PublicationWatch
+from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.outcomes import OutcomeHandler
 from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP

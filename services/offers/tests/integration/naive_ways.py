@@ -9,8 +9,8 @@ import pytest
 
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
 from classifeed_common.db import Tx
-from classifeed_offers.app import apply_batches as batches_module
-from classifeed_offers.app import apply_requests as apply_module
+from classifeed_offers.app.loads import apply_batches as batches_module
+from classifeed_offers.app.loads import apply_requests as apply_module
 from classifeed_offers.domain import admission
 from classifeed_offers.domain import decide as decide_module
 from classifeed_offers.domain.admission import RunKey

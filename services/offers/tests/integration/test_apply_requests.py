@@ -40,7 +40,7 @@ from classifeed_common.kafka import Poison, Record, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.texts import fill_texts, spoil_texts
 from classifeed_jobs import JobStore
-from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.app.loads.apply_requests import apply_requests
 from classifeed_offers.consumers.requests import RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting

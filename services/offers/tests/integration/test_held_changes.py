@@ -34,8 +34,8 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_jobs import JobStore
-from classifeed_offers.app import apply_requests as apply_module
 from classifeed_offers.app.clean_up import offers_clean_up
+from classifeed_offers.app.loads import apply_requests as apply_module
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.domain.offers import hash_of

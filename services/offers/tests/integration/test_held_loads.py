@@ -28,8 +28,8 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndResult,
 )
 from classifeed_jobs import JobStore
-from classifeed_offers.app import apply_requests as apply_module
-from classifeed_offers.app.decide_hold import decide_hold
+from classifeed_offers.app.loads import apply_requests as apply_module
+from classifeed_offers.app.loads.decide_hold import decide_hold
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import SweepJobs

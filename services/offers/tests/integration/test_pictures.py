@@ -22,8 +22,8 @@ from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult, 
 from classifeed_common.db import Tx
 from classifeed_common.kafka import Message
 from classifeed_common.outbox import Outbox
-from classifeed_offers.app.keep_pictures import keep_pictures
-from classifeed_offers.app.request_pictures import PictureRequester
+from classifeed_offers.app.pictures.keep_pictures import keep_pictures
+from classifeed_offers.app.pictures.request_pictures import PictureRequester
 from classifeed_offers.domain.documents import DueOffer, compose
 from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.domain.pictures import read_pictures

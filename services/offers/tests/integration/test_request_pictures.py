@@ -13,8 +13,8 @@ from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResults
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import TERMINAL, JobStore, Registry, Worker
-from classifeed_offers.app.keep_pictures import keep_pictures
-from classifeed_offers.app.request_next_offers import request_next_offers
+from classifeed_offers.app.pictures.keep_pictures import keep_pictures
+from classifeed_offers.app.pictures.request_next_offers import request_next_offers
 from classifeed_offers.domain.offers import Namespace, hash_of
 from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.jobs.request_pictures import QUEUE, TASK, PictureCatchUp, RequestPicturesArgs, enqueue_again

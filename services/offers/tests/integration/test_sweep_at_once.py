@@ -10,7 +10,7 @@ from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MA
 from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_STALE, TaskEndResult
 from classifeed_common.db import Database
 from classifeed_jobs import JobStore
-from classifeed_offers.app.apply_requests import apply_requests
+from classifeed_offers.app.loads.apply_requests import apply_requests
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs

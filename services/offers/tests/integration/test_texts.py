@@ -14,8 +14,8 @@ from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudge
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.outbox import Outbox
-from classifeed_offers.app.judge_texts import apply_outcomes
-from classifeed_offers.app.request_texts import TextRequester
+from classifeed_offers.app.texts.judge_texts import apply_outcomes
+from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.domain.texts import hash_text, plain_text
 

@@ -13,7 +13,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import Poison, Record, decode_all, message_of, type_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS
-from classifeed_offers.app.judge_texts import apply_outcomes
+from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.domain.offers import HASH_BYTES
 
 GROUP: Final = "offers-verdicts"

@@ -12,7 +12,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import Poison, Record, decode_all, message_of, type_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS
-from classifeed_offers.app.keep_pictures import keep_pictures
+from classifeed_offers.app.pictures.keep_pictures import keep_pictures
 
 GROUP: Final = "offers-pictures"
 _TYPE: Final = PictureResults.DESCRIPTOR.full_name

@@ -28,7 +28,7 @@ from classifeed_common.kafka import (
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS, MODERATION_REQUESTS, PICTURES_REQUESTS
-from classifeed_offers.app.apply_requests import NO_TRACES, Sweeps, apply_requests
+from classifeed_offers.app.loads.apply_requests import NO_TRACES, Sweeps, apply_requests
 from classifeed_offers.consumers.decode import decode_request, fault_of_address, parse_request
 from classifeed_offers.domain.admission import RunKey, run_key_of
 from classifeed_offers.domain.completion import Guard

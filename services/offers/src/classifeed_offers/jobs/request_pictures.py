@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Exponential, JobContext, JobStore, Progress, Registry, Schedule, Slice, SliceJob, Snooze
-from classifeed_offers.app.request_next_offers import request_next_offers
+from classifeed_offers.app.pictures.request_next_offers import request_next_offers
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import applying, picturing
 

@@ -13,7 +13,7 @@ from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS
 from classifeed_jobs import TERMINAL, Exponential, FailedJob, JobContext, JobStore, Progress, Registry
-from classifeed_offers.app.sweep_run import abandon_sweep, sweep_at_once, sweep_step
+from classifeed_offers.app.loads.sweep_run import abandon_sweep, sweep_at_once, sweep_step
 from classifeed_offers.consumers.requests import reply_message
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard

@@ -31,8 +31,8 @@ from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
 from classifeed_jobs import JobStore
-from classifeed_offers.app.export_picture_urls import export_picture_urls
-from classifeed_offers.app.republish_offers import Republisher
+from classifeed_offers.app.pictures.export_picture_urls import export_picture_urls
+from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.jobs.request_pictures import enqueue_again

@@ -10,7 +10,7 @@ from classifeed.feeds.v1.load_pb2 import LoadHold
 from classifeed.feeds.v1.offer_requests_pb2 import HoldDecision
 from classifeed.feeds.v1.offer_results_pb2 import TASK_END_OUTCOME_HELD, TASK_END_OUTCOME_STALE, TaskEndResult
 from classifeed_common.db import Tx
-from classifeed_offers.app.sweep_run import drop_waiting
+from classifeed_offers.app.loads.sweep_run import drop_waiting
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import is_final, name_of_decision
 from classifeed_offers.domain.results import run_ended

@@ -8,7 +8,7 @@ from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.db import Tx
 from classifeed_common.kafka import Message, message_of
 from classifeed_domain.topics import MODERATION_REQUESTS
-from classifeed_offers.app.apply_batches import texts_to_judge
+from classifeed_offers.app.loads.apply_batches import texts_to_judge
 from classifeed_offers.app.request_again import Requester
 from classifeed_offers.domain.moderation import text_to_judge
 from classifeed_offers.domain.offers import Namespace, Status

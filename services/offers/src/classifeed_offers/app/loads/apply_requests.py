@@ -20,8 +20,8 @@ from classifeed.feeds.v1.offer_results_pb2 import (
 )
 from classifeed_common.db import Tx
 from classifeed_common.telemetry.tracing import entered
-from classifeed_offers.app.apply_batches import apply_batches
-from classifeed_offers.app.decide_hold import decide_hold
+from classifeed_offers.app.loads.apply_batches import apply_batches
+from classifeed_offers.app.loads.decide_hold import decide_hold
 from classifeed_offers.domain.admission import (
     Admission,
     BatchKey,

@@ -20,8 +20,8 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.yielding import map_yielding
 from classifeed_domain.publishing import DocumentPublisher, Documents, PushedDocuments
-from classifeed_offers.app.republish_offers import Republisher
-from classifeed_offers.app.trace_pushes import PushTraces
+from classifeed_offers.app.publishing.republish_offers import Republisher
+from classifeed_offers.app.publishing.trace_pushes import PushTraces
 from classifeed_offers.domain.documents import EPOCH, DueOffer, PictureRules, compose, schema
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.metrics import PUSHED, RAISED

@@ -1,0 +1,1 @@
+"""Loads of offers: batches applied, runs completed, held and decided about."""

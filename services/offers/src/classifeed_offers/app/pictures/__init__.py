@@ -1,0 +1,1 @@
+"""Pictures of offers: requested, kept, and their links exported."""

@@ -1,0 +1,1 @@
+"""Publication to the search: what changed, what is published again, and what the receiver refuses."""

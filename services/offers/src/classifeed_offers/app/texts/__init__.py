@@ -1,0 +1,1 @@
+"""Verdicts about texts of offers: requested again, and applied."""
