@@ -87,7 +87,7 @@ MUTATIONS: Final = (
         "late-hold-takes-a-decision-back",
         "Guard against mass removal",
         "The reply to the first end, which comes twice, holds a task again that was decided about.",
-        f"{PROCESSOR}/app/take_results.py",
+        f"{PROCESSOR}/app/runs/take_results.py",
         before="                if task.status == _HELD or task.decision in _DECIDED:\n",
         after="                if task.status == _HELD:\n",
         tests=(f"{PROCESSOR_TESTS}/test_held_tasks.py::test_late_replies_do_not_hold_a_decided_task_again",),
@@ -96,7 +96,7 @@ MUTATIONS: Final = (
         "second-decision-at-once-counts",
         "Guard against mass removal",
         "Of two who decide otherwise at the same moment, both have a job.",
-        f"{PROCESSOR}/app/decide_task.py",
+        f"{PROCESSOR}/app/tasks/decide_task.py",
         before="        if state.status != task_pb2.TASK_STATUS_HELD:\n",
         after="        if False:\n",
         tests=(
@@ -108,7 +108,7 @@ MUTATIONS: Final = (
         "decided-task-overtaken",
         "Guard against mass removal",
         "A newer task begins beside a held one that was decided about at that moment.",
-        f"{PROCESSOR}/app/process_feed.py",
+        f"{PROCESSOR}/app/runs/process_feed.py",
         before="            raise Snooze(_EARLIER_S)  # a held one",
         after="            pass  # a held one",
         tests=(
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
         "held-task-without-its-run",
         "Guard against mass removal",
         "A held task whose owner lost the run waits for a job that nobody makes.",
-        f"{PROCESSOR}/app/take_results.py",
+        f"{PROCESSOR}/app/runs/take_results.py",
         before="                if task.status == _HELD:\n                    return  # no job",
         after="                if False:\n                    return  # no job",
         tests=(
@@ -130,7 +130,7 @@ MUTATIONS: Final = (
         "removal-of-a-feed-held",
         "Guard against mass removal",
         "The removal of a feed is held, although somebody asked for it.",
-        f"{PROCESSOR}/app/process_feed.py",
+        f"{PROCESSOR}/app/runs/process_feed.py",
         before="HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision",
         after="state.decision",
         tests=(
@@ -141,7 +141,7 @@ MUTATIONS: Final = (
         "allowed-removals-held",
         "Guard against mass removal",
         "A load whose removals were allowed beforehand is held.",
-        f"{PROCESSOR}/app/create_task.py",
+        f"{PROCESSOR}/app/tasks/create_task.py",
         before="        return HOLD_DECISION_ALLOW_REMOVALS\n",
         after="        return HOLD_DECISION_UNSPECIFIED\n",
         tests=(

@@ -18,12 +18,12 @@ from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
 from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
-from classifeed_processor.app.create_task import QUEUE
 from classifeed_processor.app.locate_offer import LocateOffer
-from classifeed_processor.app.seller_windows import SellerWindows
-from classifeed_processor.app.send_run import RunParts
-from classifeed_processor.app.task_signals import TaskSignals
-from classifeed_processor.app.watch_loads import measure_loads
+from classifeed_processor.app.runs.seller_windows import SellerWindows
+from classifeed_processor.app.runs.send_run import RunParts
+from classifeed_processor.app.runs.task_signals import TaskSignals
+from classifeed_processor.app.tasks.create_task import QUEUE
+from classifeed_processor.app.tasks.watch_loads import measure_loads
 from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.rpc.task_service import task_servicer

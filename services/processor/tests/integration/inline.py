@@ -27,10 +27,10 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Message
 from classifeed_jobs import JobContext, JobStore, Progress
-from classifeed_processor.app.create_task import create_task
-from classifeed_processor.app.process_feed import process_feed
-from classifeed_processor.app.send_run import RunParts
-from classifeed_processor.app.take_results import take_results
+from classifeed_processor.app.runs.process_feed import process_feed
+from classifeed_processor.app.runs.send_run import RunParts
+from classifeed_processor.app.runs.take_results import take_results
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading
 

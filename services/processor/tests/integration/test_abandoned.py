@@ -16,9 +16,9 @@ from classifeed_common.blobs import BlobStore
 from classifeed_jobs import FailedJob, Fixed, Job, JobAdmin, Reaper
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
-from classifeed_processor.app.cancel_task import cancel_task
-from classifeed_processor.app.create_task import QUEUE, TASK
-from classifeed_processor.app.fail_task import fail_task
+from classifeed_processor.app.tasks.cancel_task import cancel_task
+from classifeed_processor.app.tasks.create_task import QUEUE, TASK
+from classifeed_processor.app.tasks.fail_task import fail_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 

@@ -13,8 +13,8 @@ from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_jobs import JobAdmin, JobStore
-from classifeed_processor.app.cancel_task import cancel_task
-from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.tasks.cancel_task import cancel_task
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 from classifeed_processor.store import reading, tasks

@@ -23,9 +23,9 @@ from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_jobs import JobStore, Snooze
 from classifeed_processor import metrics
-from classifeed_processor.app.create_task import QUEUE
-from classifeed_processor.app.decide_task import decide_task
-from classifeed_processor.app.watch_loads import measure_loads
+from classifeed_processor.app.tasks.create_task import QUEUE
+from classifeed_processor.app.tasks.decide_task import decide_task
+from classifeed_processor.app.tasks.watch_loads import measure_loads
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
 
@@ -168,7 +168,7 @@ async def test_killed_between_decision_and_its_end_the_job_goes_on(
     """And a reply that is lost is asked for again."""
     await decide(runner, held, REJECT)
     runner.owner.loses_ends = True
-    monkeypatch.setattr("classifeed_processor.app.process_feed._LONGEST_WAIT_S", 0.0)
+    monkeypatch.setattr("classifeed_processor.app.runs.process_feed._LONGEST_WAIT_S", 0.0)
     with pytest.raises(Snooze):
         await runner.run(held)
     runner.owner.loses_ends = False

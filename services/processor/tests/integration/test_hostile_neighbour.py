@@ -22,7 +22,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
-from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings

@@ -14,10 +14,10 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
 from classifeed_common.errors import Unavailable
 from classifeed_jobs import JobStore
-from classifeed_processor.app.cancel_task import cancel_task
-from classifeed_processor.app.decide_task import decide_task
-from classifeed_processor.app.finish_task import finish_task
-from classifeed_processor.app.report_load import report_offers
+from classifeed_processor.app.tasks.cancel_task import cancel_task
+from classifeed_processor.app.tasks.decide_task import decide_task
+from classifeed_processor.app.tasks.finish_task import finish_task
+from classifeed_processor.app.tasks.report_load import report_offers
 from classifeed_processor.metrics import OFFERS
 
 from .inline import BROKEN, GOOD, Runner

@@ -27,9 +27,9 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
-from classifeed_processor.app.create_task import create_task
 from classifeed_processor.app.locate_offer import LocateOffer
-from classifeed_processor.app.take_results import take_results
+from classifeed_processor.app.runs.take_results import take_results
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunAddress

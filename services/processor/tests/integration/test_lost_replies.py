@@ -18,8 +18,8 @@ from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.metrics import DEAD_LETTERS
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
-from classifeed_processor.app.create_task import create_task
-from classifeed_processor.app.take_results import take_results
+from classifeed_processor.app.runs.take_results import take_results
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.domain import tasks as domain
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks

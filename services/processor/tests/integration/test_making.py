@@ -14,8 +14,8 @@ from classifeed_common.db import Database
 from classifeed_common.errors import AlreadyExists
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_jobs import JobStore
-from classifeed_processor.app import create_task as making
-from classifeed_processor.app.create_task import create_task
+from classifeed_processor.app.tasks import create_task as making
+from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.parser_version import PARSER_VERSION

@@ -14,9 +14,9 @@ from classifeed_common.blobs import BlobMissing, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import DomainError, ResourceExhausted
 from classifeed_jobs import JobStore
-from classifeed_processor.app import rerun_task as rerunning
-from classifeed_processor.app.create_task import create_task
-from classifeed_processor.app.rerun_task import rerun_task
+from classifeed_processor.app.tasks import rerun_task as rerunning
+from classifeed_processor.app.tasks.create_task import create_task
+from classifeed_processor.app.tasks.rerun_task import rerun_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
 

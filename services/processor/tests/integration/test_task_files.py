@@ -27,8 +27,8 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.dying_store import DyingStore, run_until_killed
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
-from classifeed_processor.app.create_task import create_task, keep_source
 from classifeed_processor.app.locate_offer import LocateOffer
+from classifeed_processor.app.tasks.create_task import create_task, keep_source
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service import task_servicer
 

@@ -32,7 +32,7 @@ from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_jobs import JobStore
 from classifeed_processor.app.locate_offer import LocateOffer
-from classifeed_processor.app.take_results import take_results
+from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks

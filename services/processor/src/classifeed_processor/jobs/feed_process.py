@@ -6,10 +6,10 @@ from pydantic import BaseModel, ConfigDict
 
 from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, Registry
-from classifeed_processor.app.create_task import TASK
-from classifeed_processor.app.fail_task import fail_task
-from classifeed_processor.app.process_feed import process_feed
-from classifeed_processor.app.send_run import RunParts
+from classifeed_processor.app.runs.process_feed import process_feed
+from classifeed_processor.app.runs.send_run import RunParts
+from classifeed_processor.app.tasks.create_task import TASK
+from classifeed_processor.app.tasks.fail_task import fail_task
 from classifeed_processor.domain.tasks import TaskKey
 
 registry = Registry()

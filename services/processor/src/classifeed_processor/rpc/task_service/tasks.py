@@ -24,10 +24,10 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_jobs import JobStore
-from classifeed_processor.app.cancel_task import cancel_task
-from classifeed_processor.app.create_task import create_task, keep_source
-from classifeed_processor.app.decide_task import decide_task
-from classifeed_processor.app.rerun_task import rerun_task
+from classifeed_processor.app.tasks.cancel_task import cancel_task
+from classifeed_processor.app.tasks.create_task import create_task, keep_source
+from classifeed_processor.app.tasks.decide_task import decide_task
+from classifeed_processor.app.tasks.rerun_task import rerun_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service.context import Context
 from classifeed_processor.rpc.task_service.requests import (

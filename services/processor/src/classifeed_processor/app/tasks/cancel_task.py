@@ -8,7 +8,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Database, Tx
 from classifeed_common.enum_names import name_of
 from classifeed_jobs import JobStore
-from classifeed_processor.app.finish_task import finish_task
+from classifeed_processor.app.tasks.finish_task import finish_task
 from classifeed_processor.domain.cancellation import canceled, require_cancelable
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 from classifeed_processor.store import tasks

@@ -11,7 +11,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM, HOLD_D
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
 from classifeed_jobs import JobStore
-from classifeed_processor.app.create_task import enqueue_run
+from classifeed_processor.app.tasks.create_task import enqueue_run
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 from classifeed_processor.store import tasks
 

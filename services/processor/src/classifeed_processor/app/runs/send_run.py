@@ -19,10 +19,10 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import is_sampled, unrecorded
 from classifeed_jobs import JobContext, JobStore, Progress
-from classifeed_processor.app.furthest_batch import FurthestBatch
-from classifeed_processor.app.reading_thread import ReadingThread
-from classifeed_processor.app.seller_windows import SellerWindows
-from classifeed_processor.app.task_signals import TaskSignals
+from classifeed_processor.app.runs.furthest_batch import FurthestBatch
+from classifeed_processor.app.runs.reading_thread import ReadingThread
+from classifeed_processor.app.runs.seller_windows import SellerWindows
+from classifeed_processor.app.runs.task_signals import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState

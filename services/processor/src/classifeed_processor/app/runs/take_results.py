@@ -25,8 +25,8 @@ from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.telemetry.tracing import entered
 from classifeed_jobs import JobStore
-from classifeed_processor.app.finish_task import begin_next, finish_task
-from classifeed_processor.app.report_load import report_held, report_offers
+from classifeed_processor.app.tasks.finish_task import begin_next, finish_task
+from classifeed_processor.app.tasks.report_load import report_held, report_offers
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import (
     NOTED_A_TASK,

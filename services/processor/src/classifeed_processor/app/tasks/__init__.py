@@ -1,0 +1,1 @@
+"""Tasks: created, canceled, decided about, run again, completed, and reported."""
