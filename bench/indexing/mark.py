@@ -22,6 +22,7 @@ from classifeed_domain.document_shards import SHARDS
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_offers.app.publishing.publish_offers import PublishOffers
 from classifeed_offers.app.publishing.republish_offers import Republisher
+from classifeed_offers.domain.documents import DueOffer
 from classifeed_offers.store import publishing
 from classifeed_offers.store.republishing import Scope
 
@@ -163,7 +164,7 @@ async def _measure(database: TimedDatabase, postgres: int, offers: int, *, write
     publish = PublishOffers(database, AllTaken(), Republisher(database, NoJobs(), restart))
     pushed = 0
 
-    async def push(rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
+    async def push(rows: Sequence[DueOffer]) -> Sequence[bool]:
         nonlocal pushed
         taken = await publish(rows)
         pushed += len(rows)
@@ -176,6 +177,7 @@ async def _measure(database: TimedDatabase, postgres: int, offers: int, *, write
         name=f"bench-{writers}",
         select_due=publishing.SELECT_DUE,
         advance=publishing.ADVANCE,
+        row_type=DueOffer,
         push=push,
         record=publish.record,
         leases=leases,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import psycopg
 import pytest
-from tools import assemble_sql
+from tools import assemble_sql, wide_rows
 from tools.generated import list_stale
 
 from classifeed_cli.platform.service_table import ServiceTable
@@ -25,11 +26,17 @@ _OF_NO_SERVICE = {"offers": {"fetch_hosts": 2}}
 _PARAMETER = re.compile(r"%\((\w+)\)[sb]")
 # Statements that no server prepares, whoever sends them.
 _UTILITY = re.compile(r"(SET|VACUUM|LOCK|NOTIFY|LISTEN|CREATE|ALTER|DROP|COPY|TRUNCATE|ANALYZE)\b")
+_COUNT_COLUMNS = "SELECT coalesce(cardinality(result_types), 0) FROM pg_prepared_statements WHERE name = 'attempt'"
 
 
 def _owner_of(path: Path) -> str:
     top, name, *_ = path.relative_to(ROOT).parts
     return name if top == "services" else _OWNERS.get(path.parent.name, "offers")
+
+
+def _roots_of(files: Iterable[Path]) -> list[Path]:
+    """Return the sources of the distributions that these files belong to."""
+    return sorted({ROOT.joinpath(*path.relative_to(ROOT).parts[:4]) for path in files})
 
 
 def _prepared(statement: str) -> str:
@@ -42,6 +49,7 @@ async def test_every_block_is_prepared(service: str, migrated_database: Migrated
     own = [path for path in FILES if _owner_of(path) == service]
     database = await migrated_database(f"classifeed_{service}", service)
     refused = []
+    wide: dict[Path, list[str]] = {}
     async with database.connection() as connection:
         for table, versions in _OF_NO_SERVICE.get(service, {}).items():
             for version in range(1, versions + 1):
@@ -54,11 +62,18 @@ async def test_every_block_is_prepared(service: str, migrated_database: Migrated
                     continue
                 try:
                     await connection.execute(f"PREPARE attempt AS {_prepared(statement)}")
+                    [(columns,)] = await (await connection.execute(_COUNT_COLUMNS)).fetchall()
+                    if columns > wide_rows.COLUMNS:
+                        wide.setdefault(path, []).append(name)
                     await connection.execute("DEALLOCATE attempt")
                 except psycopg.Error as error:
                     refused.append(f"{path.relative_to(ROOT)} {name}: {error}")
     assert own
     assert not refused, "\n".join(refused)
+    by_position = [read for root in _roots_of(own) for read in wide_rows.list_positional(root, wide)]
+    assert not by_position, "rows of many columns by position, not by fetch_named or fetch_as:\n" + "\n".join(
+        by_position
+    )
 
 
 def test_every_file_has_an_owner() -> None:

@@ -44,6 +44,7 @@ from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.app.publishing.watch_publication import PublicationWatch
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
+from classifeed_offers.domain.documents import DueOffer
 from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
@@ -221,6 +222,7 @@ class Publishing:
             name="offers",
             select_due=publishing.SELECT_DUE,
             advance=publishing.ADVANCE,
+            row_type=DueOffer,
             push=self.publish_offers,
             record=self.publish_offers.record,
             on_idle=self.publish_offers.check,

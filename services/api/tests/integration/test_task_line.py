@@ -29,7 +29,7 @@ from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.store import task_line
 from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
-from classifeed_common.db import Database
+from classifeed_common.db import Database, fetch_named
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.telemetry.tracing import context_of, entered, trace_ids
 
@@ -120,13 +120,11 @@ class Seller:
 async def take(db: Database, push: CreateTasks, rng: random.Random) -> bool:
     """One round of a pusher that leaves some rows alone, and dies now and then before it moves the mark."""
     async with db.transaction() as tx:
-        cursor = await tx.execute(SQL["select_due"], {"limit": 50})
-        rows = await cursor.fetchall()
-        columns = [column.name for column in cursor.description or ()]
+        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
     chosen = [row for row in rows if rng.random() < 0.8]
     done = [row for row, made in zip(chosen, await push(chosen), strict=True) if made]
     if done and rng.random() < 0.8:
-        values: dict[str, Any] = {f"{column}s": [row[at] for row in done] for at, column in enumerate(columns)}
+        values: dict[str, Any] = {f"{column}s": [getattr(row, column) for row in done] for column in done[0]._fields}
         async with db.transaction() as tx:
             await tx.execute(SQL["advance_published"], values)
     return bool(rows)
@@ -264,7 +262,7 @@ async def test_a_task_belongs_to_the_trace_in_which_it_was_acknowledged(
             return 1
 
     async with db.transaction() as tx:
-        rows = await (await tx.execute(SQL["select_due"], {"limit": 50})).fetchall()
+        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
     assert await CreateTasks(db, Noting())(rows) == [True, True]
     assert made_in == traces
 

@@ -48,7 +48,7 @@ from classifeed_offers.consumers.pictures import GROUP as PICTURES_GROUP
 from classifeed_offers.consumers.pictures import PictureHandler
 from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.documents import PictureRules, schema
+from classifeed_offers.domain.documents import DueOffer, PictureRules, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
 from classifeed_offers.jobs import republish, request_pictures, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
@@ -120,6 +120,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         name="offers",
         select_due=publishing.SELECT_DUE,
         advance=publishing.ADVANCE,
+        row_type=DueOffer,
         push=publish_offers,
         record=publish_offers.record,
         on_idle=publish_offers.check,

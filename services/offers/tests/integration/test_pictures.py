@@ -19,7 +19,7 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
 from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult, PictureResults
-from classifeed_common.db import Tx
+from classifeed_common.db import Tx, fetch_as
 from classifeed_common.kafka import Message
 from classifeed_common.outbox import Outbox
 from classifeed_offers.app.pictures.keep_pictures import keep_pictures
@@ -100,9 +100,8 @@ class Shop:
 
     async def document_pictures(self) -> list[str]:
         async with self.owner.db.connection() as connection:
-            cursor = await connection.execute(publishing.SELECT_DUE, {"limit": 10, "above": 0})
-            [row] = await cursor.fetchall()
-        return list(json.loads(compose(DueOffer(*row)).body)["picture"])
+            [due] = await fetch_as(connection, DueOffer, publishing.SELECT_DUE, {"limit": 10, "above": 0})
+        return list(json.loads(compose(due).body)["picture"])
 
 
 @pytest.fixture

@@ -30,11 +30,12 @@ from classifeed.documents.v1.receiver_service_pb2_grpc import (
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceServicer, add_SchemaServiceServicer_to_server
+from classifeed_common.db import fetch_as
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_bodies import encode_body
 from classifeed_domain.publishing import ReceiverClient, put_schema
-from classifeed_offers.domain.documents import schema
+from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.store import publishing
 
 from ..conftest import Load, NewPublishing, Owner, Records
@@ -123,17 +124,17 @@ async def test_the_pusher_publishes_all_and_an_unpublishable_one_blocks_nobody(
 
 async def test_the_mark_does_not_wait_for_a_load(owner: Owner, records: Records, new_load: type[Load]) -> None:
     await owner.load(new_load([records.good(name) for name in "abc"]))
-    rows = await due(owner)
+    rows = await list_due(owner)
     marks = {"offer_ids": [row[0] for row in rows], "versions": [row[1] for row in rows]}
     async with owner.db.transaction() as load, owner.db.transaction(timeout_s=25) as mark:
         await load.execute("UPDATE offers SET version = version + 1 WHERE external_id = 'b'")
         await mark.execute(publishing.ADVANCE, marks)
-    assert [row[4] for row in await due(owner)] == ["b"]
+    assert [due.external_id for due in await list_due(owner)] == ["b"]
 
 
-async def due(owner: Owner) -> list[tuple[Any, ...]]:
+async def list_due(owner: Owner) -> list[DueOffer]:
     async with owner.db.transaction() as tx:
-        return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
+        return await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
 
 
 async def test_a_receiver_from_before_bodies_gets_fields(receiver: ReceiverClient, fake: FakeReceiver) -> None:
@@ -169,7 +170,7 @@ async def test_each_outcome_settles_or_stays(
         "retry": PUSH_OUTCOME_RETRY,
         "old": PUSH_OUTCOME_EPOCH_TOO_OLD,
     }
-    rows = await due(owner)
+    rows = await list_due(owner)
     settled = await new_publishing(receiver).publish_offers(rows)
     assert {row[4]: done for row, done in zip(rows, settled, strict=True)} == {
         "ack": True,
@@ -212,7 +213,7 @@ async def test_removed_offers_are_deleted_and_shown_again_when_they_come_back(
 ) -> None:
     for task, names in ((1, "ab"), (2, "a"), (3, "ab")):
         await owner.load(new_load([records.good(name) for name in names], task))
-        await new_publishing(receiver).publish_offers(await due(owner))
+        await new_publishing(receiver).publish_offers(await list_due(owner))
         document = fake.documents["seller/default/b"]
         assert document.action == (DOCUMENT_ACTION_DELETE if task == 2 else DOCUMENT_ACTION_UPSERT)
         rows = await owner.rows()

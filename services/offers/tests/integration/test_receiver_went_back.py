@@ -11,13 +11,13 @@ import pytest
 from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
 from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database
+from classifeed_common.db import Database, fetch_as
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
-from classifeed_offers.domain.documents import schema
+from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.metrics import RAISED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
@@ -332,7 +332,7 @@ async def test_stale_push_of_an_offer_that_changed_meanwhile_raises_nothing(
     publishing = new_publishing(receiver)
     await owner.load(new_load([records.good("a")]))
     async with owner.db.transaction() as tx:
-        old = await (await tx.execute(publishing_module.SELECT_DUE, {"limit": 10, "above": 0})).fetchall()
+        old = await fetch_as(tx, DueOffer, publishing_module.SELECT_DUE, {"limit": 10, "above": 0})
     await owner.load(new_load([records.good("a", price=70)], 2))
     await settle(publishing)
     version = await alive(owner)

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.db import fetch_as
 from classifeed_common.kafka import Record, message_of
 from classifeed_common.kafka.traces import processing
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.tracing import context_of, trace_ids
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_offers.consumers.requests import RequestHandler
+from classifeed_offers.domain.documents import DueOffer
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.store import publishing
 
@@ -84,9 +86,9 @@ async def push(owner: Owner, new_publishing: NewPublishing, documents: Documents
         await publish_offers(rows)
 
 
-async def due(owner: Owner) -> list[tuple[Any, ...]]:
+async def due(owner: Owner) -> list[DueOffer]:
     async with owner.db.transaction() as tx:
-        return await (await tx.execute(publishing.SELECT_DUE, {"limit": 500, "above": 0})).fetchall()
+        return await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
 
 
 async def test_of_a_push_one_document_of_each_load_takes_its_trace_along(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from classifeed_common.db.connection import ResponseLost, Tx, after_commit
 from classifeed_common.db.database import Database
 from classifeed_common.db.queries import Queries, load_queries
-from classifeed_common.db.rows import fetch_named
+from classifeed_common.db.rows import fetch_as, fetch_named, rows_of
 from classifeed_common.db.shared_ddl import ddl
 from classifeed_common.faults.database import is_passing_fault
 
@@ -16,7 +16,9 @@ __all__ = [
     "Tx",
     "after_commit",
     "ddl",
+    "fetch_as",
     "fetch_named",
     "is_passing_fault",
     "load_queries",
+    "rows_of",
 ]

@@ -7,8 +7,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import structlog
+from psycopg.rows import namedtuple_row
 
-from classifeed_common.db import Database, Tx
+from classifeed_common.db import Database, Tx, rows_of
+from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
 from classifeed_common.publish_mark.cursor import DueCursor
@@ -16,8 +18,6 @@ from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import PUBLISHED
 from classifeed_common.waiting import wait_for_event
-
-Row = tuple[Any, ...]
 
 _FIRST_PAUSE_S = 0.02
 _FIRST_BACKOFF_S = 0.1
@@ -45,6 +45,7 @@ class MarkPusher:
             `AND published_version < d.version`, so that the mark never falls.
         push: called outside any transaction with the rows; tells for each whether the other side has taken it.
         leases: in the same database.
+        row_type: a NamedTuple with the columns of `select_due` for fields; without it rows are named tuples.
         record: called in the transaction that moves the mark, after it, with what is to hold together with the push
             just done; a mark that is not moved for lack of taken rows has no such transaction.
         on_idle: called when nothing is due, by the one that pushes, between its pushes, at most every `idle_every_s`.
@@ -62,8 +63,9 @@ class MarkPusher:
         name: str,
         select_due: str,
         advance: str,
-        push: Callable[[Sequence[Row]], Awaitable[Sequence[bool]]],
+        push: Callable[[Sequence[Any]], Awaitable[Sequence[bool]]],
         leases: Leases,
+        row_type: type[tuple[Any, ...]] | None = None,
         record: Callable[[Tx], Awaitable[None]] | None = None,
         on_idle: Callable[[], Awaitable[None]] | None = None,
         batch: int = 500,
@@ -76,6 +78,7 @@ class MarkPusher:
         self._select_due = select_due
         self._advance_sql = advance
         self._push = push
+        self._make_rows: RowsOf[Any] = namedtuple_row if row_type is None else rows_of(row_type)
         self._leases = leases
         self._record = record
         self._on_idle = on_idle
@@ -192,14 +195,15 @@ class MarkPusher:
             await self._on_idle()
             self._idle_at_s = now_s
 
-    async def _read(self, now_s: float) -> tuple[list[str], list[Row]]:
+    async def _read(self, now_s: float) -> tuple[list[str], list[Any]]:
         # Resting rows may stand before the others, so as many more are read.
         resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
         async with self._database.connection() as connection:
             above = self._cursor.begin()
-            cursor = await connection.execute(self._select_due, {"limit": self._batch + resting, "above": above})
-            rows = await cursor.fetchall()
-            columns = [column.name for column in cursor.description or ()]
+            async with connection.cursor(row_factory=self._make_rows) as cursor:
+                await cursor.execute(self._select_due, {"limit": self._batch + resting, "above": above})
+                rows = await cursor.fetchall()
+                columns = [column.name for column in cursor.description or ()]
         if "version" not in columns:
             raise LookupError(f"select_due of {self._name} has no column `version`, only {', '.join(columns)}")
         place = columns.index("version")

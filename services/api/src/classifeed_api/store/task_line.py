@@ -6,6 +6,7 @@ the order of commits: whoever sees one that waits sees all before it.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any, TypeAlias
 
 from opentelemetry.context import Context
@@ -57,45 +58,13 @@ async def count(tx: Tx) -> int:
     return int(waiting)
 
 
-def waiting_of(row: tuple[Any, ...]) -> Waiting:
-    """Make of a row of `select_due` what waits for a task."""
-    (
-        _,
-        upload_id,
-        seller_id,
-        namespace,
-        mode,
-        disposition,
-        file_name,
-        sha256,
-        size_bytes,
-        task_id,
-        created_at,
-        allow_removals,
-        default_currency,
-        allow_changes,
-        version,
-        _,
-    ) = row
-    if upload_id is None:
-        return FeedDeletion(NamespaceKey(seller_id, namespace), version, disposition)
-    return Upload(
-        upload_id,
-        seller_id,
-        namespace,
-        mode,
-        disposition,
-        file_name,
-        sha256,
-        size_bytes,
-        task_id,
-        created_at,
-        allow_removals,
-        default_currency,
-        allow_changes,
-    )
+def waiting_of(row: Any) -> Waiting:
+    """Make of a row of `select_due`, by name, what waits for a task."""
+    if row.upload_id is None:
+        return FeedDeletion(NamespaceKey(row.seller_id, row.namespace), row.version, row.disposition)
+    return Upload(**{field.name: getattr(row, field.name) for field in fields(Upload)})
 
 
-def trace_of(row: tuple[Any, ...]) -> Context:
+def trace_of(row: Any) -> Context:
     """Return the trace that a row of `select_due` was acknowledged in; one without spans where there was none."""
-    return context_of(row[-1])
+    return context_of(row.trace_context)

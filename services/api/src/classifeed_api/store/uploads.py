@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 from uuid import UUID
 
 from psycopg.types.json import Jsonb
 
 from classifeed_api.domain.uploads import NewUpload, Upload
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_common.telemetry.tracing import kept_trace
 
 SQL = load_queries(__package__, "uploads.sql")
@@ -60,23 +59,17 @@ async def delete_unstored(tx: Tx, upload_id: UUID) -> bool:
 
 async def get(tx: Tx, upload_id: UUID) -> Upload | None:
     """Return an upload by its id."""
-    cursor = await tx.execute(SQL["get_upload"], {"upload_id": upload_id})
-    row = await cursor.fetchone()
-    return upload_of(row) if row else None
+    rows = await fetch_as(tx, Upload, SQL["get_upload"], {"upload_id": upload_id})
+    return rows[0] if rows else None
 
 
 async def get_by_request(tx: Tx, seller_id: str, request_id: str) -> Upload | None:
     """Return the upload that a request_id made."""
-    cursor = await tx.execute(SQL["get_upload_by_request"], {"seller_id": seller_id, "request_id": request_id})
-    row = await cursor.fetchone()
-    return upload_of(row) if row else None
+    parameters = {"seller_id": seller_id, "request_id": request_id}
+    rows = await fetch_as(tx, Upload, SQL["get_upload_by_request"], parameters)
+    return rows[0] if rows else None
 
 
 async def set_task(tx: Tx, upload_id: UUID, task_id: int) -> None:
     """Note the task that loads the upload; the first one stays."""
     await tx.execute(SQL["set_task"], {"upload_id": upload_id, "task_id": task_id})
-
-
-def upload_of(row: tuple[Any, ...]) -> Upload:
-    """Make an upload of the columns that the queries select."""
-    return Upload(*row)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_loader.domain.completions import Completion
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile
 from classifeed_loader.domain.sources import Source
@@ -28,8 +28,8 @@ _TRIM_LIMIT: Final = 20
 
 async def lock_source(tx: Tx, key: FetchKey) -> Source | None:
     """Return the source of a fetch, locked until the transaction ends; None when there is none."""
-    row = await (await tx.execute(_LOCK_SOURCE, key._asdict())).fetchone()
-    return None if row is None else Source(*row)
+    rows = await fetch_as(tx, Source, _LOCK_SOURCE, key._asdict())
+    return rows[0] if rows else None
 
 
 async def read_fetch(tx: Tx, key: FetchKey) -> FetchState | None:

@@ -8,7 +8,7 @@ from typing import Final
 from classifeed.feeds.v1 import feed_pb2, load_pb2
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
 from classifeed.feeds.v1.feed_source_service_pb2 import SourceRecord
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_loader.store.reading import fetch_message
 
 _SQL = load_queries(__package__, "sources.sql")
@@ -54,14 +54,14 @@ async def get_states(tx: Tx, names: Sequence[tuple[str, str]]) -> list[FeedSourc
     """Return how fetching goes for each (seller, namespace), in order; feed_version 0 for one that is not known."""
     parameters = {"seller_ids": [seller for seller, _ in names], "namespaces": [namespace for _, namespace in names]}
     states = []
-    for row in await (await tx.execute(_GET_STATES, parameters)).fetchall():
-        state = FeedSourceState(feed_version=row[0] or 0, failures=row[3] or 0)
-        if row[1] is not None:
-            state.last_fetch_time.FromDatetime(row[1])
-        if row[2] is not None:
-            state.next_fetch_time.FromDatetime(row[2])
-        if row[4] is not None:
-            state.last_fetch.CopyFrom(fetch_message(row[4:]))
+    for row in await fetch_named(tx, _GET_STATES, parameters):
+        state = FeedSourceState(feed_version=row.source_version or 0, failures=row.failures or 0)
+        if row.last_fetched_at is not None:
+            state.last_fetch_time.FromDatetime(row.last_fetched_at)
+        if row.next_due_at is not None:
+            state.next_fetch_time.FromDatetime(row.next_due_at)
+        if row.feed_loader_result_id is not None:
+            state.last_fetch.CopyFrom(fetch_message(row))
         states.append(state)
     return states
 

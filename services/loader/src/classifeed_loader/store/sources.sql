@@ -60,7 +60,7 @@ SELECT feed_version, status FROM feed_loader_task WHERE seller_id = %(seller_id)
 
 -- name: get_states
 -- For each name its source with the newest fetch; nulls for one that is not known.
-SELECT t.feed_version, t.last_fetched_at, t.next_due_at, t.failures,
+SELECT t.feed_version AS source_version, t.last_fetched_at, t.next_due_at, t.failures,
        f.seller_id, f.namespace, f.feed_loader_result_id, f.feed_version, f.trigger, f.forced, f.outcome, f.code, f.message,
        f.http_status, f.bytes, f.sha256, f.final_url, f.task, f.created_at, f.started_at, f.downloaded_at, f.ended_at
 FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[]) WITH ORDINALITY AS wanted(seller_id, namespace, rank)

@@ -9,7 +9,7 @@ from opentelemetry.context import Context
 from psycopg.types.json import Jsonb
 
 from classifeed.feeds.v1.offer_requests_pb2 import TaskEnd
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_common.telemetry.tracing import kept_trace
 from classifeed_offers.domain.admission import BatchKey, RunKey
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Origin, Run, Status
@@ -116,8 +116,12 @@ async def find_applied(tx: Tx, batches: Sequence[BatchKey]) -> dict[BatchKey, Ap
 
 async def find_ended(tx: Tx, runs: Collection[RunKey]) -> dict[RunKey, RecordedEnd]:
     """Return those of `runs` whose end was recorded before."""
-    rows = await (await tx.execute(_FIND_ENDED, run_columns(runs))).fetchall()
-    return {RunKey(Namespace(*row[:2]), Run(*row[2:4])): RecordedEnd(*row[4:]) for row in rows}
+    return {
+        RunKey(Namespace(row.seller_id, row.namespace), Run(row.task_id, row.run)): RecordedEnd(
+            row.digest, row.outcome, row.removed, row.made_manual, row.kept, row.changed, row.dropped
+        )
+        for row in await fetch_named(tx, _FIND_ENDED, run_columns(runs))
+    }
 
 
 async def load_offers(
@@ -129,10 +133,24 @@ async def load_offers(
         "namespace": namespace.namespace,
         "external_ids": list(external_ids),
     }
-    rows = await (await tx.execute(_LOAD_OFFERS_WITH_CONTENT if with_content else _LOAD_OFFERS, parameters)).fetchall()
     return {
-        row[0]: OfferState(row[1], row[2], _ORIGINS[row[3]], _STATUSES[row[4]], row[5], _CHANGES[row[6]], *row[7:])
-        for row in rows
+        row.external_id: OfferState(
+            row.offer_id,
+            row.content_hash,
+            _ORIGINS[row.origin],
+            _STATUSES[row.status],
+            row.last_task_id,
+            _CHANGES[row.last_change],
+            row.moderation,
+            row.text_hash,
+            row.approved_text_hash,
+            row.ban,
+            row.picture_faults,
+            row.published_content,
+            row.content,
+            row.pictures,
+        )
+        for row in await fetch_named(tx, _LOAD_OFFERS_WITH_CONTENT if with_content else _LOAD_OFFERS, parameters)
     }
 
 

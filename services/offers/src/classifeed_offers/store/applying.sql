@@ -41,7 +41,8 @@ JOIN task_ends e USING (seller_id, namespace, task_id, run)
 
 -- name: load_offers
 SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-       approved_text_hash, ban, picture_faults
+       approved_text_hash, ban, picture_faults, NULL::bytea AS published_content, NULL::bytea AS content,
+       NULL::bytea AS pictures
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 

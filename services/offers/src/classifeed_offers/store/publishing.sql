@@ -1,7 +1,7 @@
 -- name: select_due
 -- By version: first changed, first published, whoever the seller is.
 SELECT offer_id, version, seller_id, namespace, external_id, status, content, published_content, updated_at,
-       clock_timestamp(), pictures
+       clock_timestamp() AS composed_at, pictures
 FROM offers
 WHERE version > published_version AND version > %(above)s
 ORDER BY version

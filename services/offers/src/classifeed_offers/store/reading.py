@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_offers.domain.offers import Namespace, Status
 
 SQL = load_queries(__package__, "reading.sql")
@@ -38,8 +38,8 @@ class OfferRow(NamedTuple):
 async def get_offer(tx: Tx, namespace: Namespace, external_id: str) -> OfferRow | None:
     """Return an offer, a removed one too; None when the namespace never had it."""
     parameters = {"seller": namespace.seller_id, "namespace": namespace.namespace, "external_id": external_id}
-    row = await (await tx.execute(_GET_OFFER, parameters)).fetchone()
-    return None if row is None else OfferRow(*row)
+    rows = await fetch_as(tx, OfferRow, _GET_OFFER, parameters)
+    return rows[0] if rows else None
 
 
 async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Status | None, limit: int) -> list[OfferRow]:
@@ -51,7 +51,7 @@ async def list_offers(tx: Tx, namespace: Namespace, *, after: str, status: Statu
         "status": status.value if status is not None else None,
         "limit": limit,
     }
-    return [OfferRow(*row) for row in await (await tx.execute(_LIST_OFFERS, parameters)).fetchall()]
+    return await fetch_as(tx, OfferRow, _LIST_OFFERS, parameters)
 
 
 async def next_pictures(tx: Tx, *, after: int, limit: int) -> list[tuple[int, bytes | None]]:

@@ -1,8 +1,8 @@
 -- name: get_offer
 SELECT o.external_id, o.status, o.origin, o.content, o.published_content, o.last_task_id, o.version, o.published_version,
        o.moderation, o.created_at, o.updated_at, o.last_change, o.ban,
-       CASE WHEN o.text_requested_at = '-infinity' THEN o.updated_at ELSE o.text_requested_at END, o.pictures, w.task_id,
-       w.content
+       CASE WHEN o.text_requested_at = '-infinity' THEN o.updated_at ELSE o.text_requested_at END AS text_requested_at,
+       o.pictures, w.task_id AS waiting_task_id, w.content AS waiting_content
 FROM offers o
 LEFT JOIN LATERAL (
     SELECT w.task_id, w.content
@@ -17,7 +17,7 @@ WHERE o.seller_id = %(seller)s AND o.namespace = %(namespace)s AND o.external_id
 -- name: list_offers
 SELECT external_id, status, origin, content, published_content, last_task_id, version, published_version, moderation,
        created_at, updated_at, last_change, ban,
-       CASE WHEN text_requested_at = '-infinity' THEN updated_at ELSE text_requested_at END, pictures
+       CASE WHEN text_requested_at = '-infinity' THEN updated_at ELSE text_requested_at END AS text_requested_at, pictures
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id > %(after)s
   AND CASE WHEN %(status)s::text IS NULL THEN status <> 'REMOVED' ELSE status = %(status)s END

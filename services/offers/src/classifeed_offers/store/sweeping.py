@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from classifeed.feeds.v1.load_pb2 import HeldOffer, LoadHold
 from classifeed.offers.v1.offer_pb2 import OfferContent
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Loss
 from classifeed_offers.domain.offers import Namespace, Run
@@ -81,8 +81,10 @@ async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
 
 async def lock_end(tx: Tx, key: RunKey) -> End | None:
     """Return the end of a run, locked; None when there is none."""
-    row = await (await tx.execute(_LOCK_END, run_values(key))).fetchone()
-    return None if row is None else End(Run(row[0], row[1]), *row[2:])
+    for row in await fetch_named(tx, _LOCK_END, run_values(key)):
+        columns = row._asdict()
+        return End(Run(columns.pop("task_id"), columns.pop("run")), **columns)
+    return None
 
 
 async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS) -> Plan:

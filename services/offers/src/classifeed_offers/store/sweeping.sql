@@ -4,7 +4,7 @@ FROM (SELECT FROM offers WHERE seller_id = %(seller)s AND namespace = %(namespac
 
 -- name: lock_end
 -- The head is held so that no batch of a higher run is applied while we act on what this run has seen.
-SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL, e.disposition, e.removed, e.made_manual, e.kept,
+SELECT h.task_id, h.run, e.outcome, e.planned_at IS NOT NULL AS planned, e.disposition, e.removed, e.made_manual, e.kept,
        e.changed, e.dropped, e.decision, e.hold
 FROM task_heads h
 JOIN task_ends e USING (seller_id, namespace)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
@@ -115,30 +115,33 @@ async def select_elements(
         size_bytes: how many bytes of documents to return, exceeded by one document at most.
     """
     keys = list(cursors)
-    cursor = await tx.execute(
-        SQL["select_elements"],
-        {
-            "client": client,
-            "queues": [key.queue for key in keys],
-            "shards": [key.shard for key in keys],
-            "idxs": [cursors[key] for key in keys],
-            "limit": limit,
-            "size_bytes": size_bytes,
-        },
-    )
+    parameters = {
+        "client": client,
+        "queues": [key.queue for key in keys],
+        "shards": [key.shard for key in keys],
+        "idxs": [cursors[key] for key in keys],
+        "limit": limit,
+        "size_bytes": size_bytes,
+    }
     return [
         Element(
-            ShardKey(queue, shard),
-            idx,
-            pk,
-            version,
-            traceparent,
-            trimmed_idx,
-            is_known,
-            None if stored[0] is None else KeptDocument(*stored),
+            ShardKey(row.queue, row.shard),
+            row.idx,
+            row.pk,
+            row.element_version,
+            row.traceparent,
+            row.trimmed_idx,
+            row.is_known,
+            _document_of(row),
         )
-        for queue, shard, idx, pk, version, traceparent, trimmed_idx, is_known, *stored in await cursor.fetchall()
+        for row in await fetch_named(tx, SQL["select_elements"], parameters)
     ]
+
+
+def _document_of(row: Any) -> KeptDocument | None:
+    if row.epoch is None:
+        return None
+    return KeptDocument(row.epoch, row.version, row.modify_timestamp, row.status, row.compression, row.document)
 
 
 async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:

@@ -39,11 +39,11 @@ class CreateTasks:
         self._database = database
         self._processor = processor
 
-    async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> Sequence[bool]:
+    async def __call__(self, rows: Sequence[Any]) -> Sequence[bool]:
         """Return for each row whether its task is made. One that fails does not hold up other namespaces."""
         return await asyncio.gather(*(self._push_traced(row) for row in rows))
 
-    async def _push_traced(self, row: tuple[Any, ...]) -> bool:
+    async def _push_traced(self, row: Any) -> bool:
         with entered(task_line.trace_of(row)):
             return await self._push(task_line.waiting_of(row))
 

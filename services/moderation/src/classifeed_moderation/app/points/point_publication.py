@@ -11,7 +11,7 @@ from classifeed_common.publish_mark import MarkPusher
 from classifeed_domain.publishing import DocumentPublisher, Documents, put_schema
 from classifeed_domain.publishing.publisher import Begin
 from classifeed_moderation.app.points.publish_points import PublishPoints
-from classifeed_moderation.domain.documents import schema
+from classifeed_moderation.domain.documents import DuePoint, schema
 from classifeed_moderation.store import publishing
 
 
@@ -33,6 +33,7 @@ class PointPublication:
             name="points",
             select_due=publishing.SELECT_DUE,
             advance=publishing.ADVANCE,
+            row_type=DuePoint,
             push=publish_points,
             record=publish_points.record,
             on_idle=publish_points.check,

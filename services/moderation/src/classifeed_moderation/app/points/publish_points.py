@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -35,14 +35,13 @@ class PublishPoints:
         self._positions: dict[int, int] = {}
         self._overtaken: list[Overtaken] = []
 
-    async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
-        """Push the points of `rows` (as the publish mark selects them) and return for each whether it is settled.
+    async def __call__(self, dues: Sequence[DuePoint]) -> list[bool]:
+        """Push the points that the publish mark selects, and return for each whether it is settled.
 
         Raises:
             DomainError: nothing is known of these rows.
         """
         self._positions, self._overtaken = {}, []
-        dues = [DuePoint(*row) for row in rows]
         pushed = await self._publisher.push(await map_yielding(compose, dues))
         self._positions = pushed.positions
         for due, result in zip(dues, pushed.results, strict=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 import structlog
 
@@ -63,16 +63,15 @@ class PublishOffers:
         self._effects = Effects()
         self._traces = PushTraces()
 
-    async def __call__(self, rows: Sequence[tuple[Any, ...]]) -> list[bool]:
-        """Push the offers of `rows` (as the publish mark selects them) and return for each whether it is settled.
+    async def __call__(self, dues: Sequence[DueOffer]) -> list[bool]:
+        """Push the offers that the publish mark selects, and return for each whether it is settled.
 
-        May run twice with the same rows. What is not settled stays due and is pushed again.
+        May run twice with the same ones. What is not settled stays due and is pushed again.
 
         Raises:
             DomainError: nothing is known of these rows.
         """
         self._effects = Effects()
-        dues = [DueOffer(*row) for row in rows]
         documents = await map_yielding(self._compose, dues)
         with self._traces.push(dues, await self._loads(dues)) as traces:
             pushed = await self._publisher.push(documents, traces)
