@@ -11,7 +11,6 @@ import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
 from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
@@ -20,6 +19,7 @@ from classifeed_jobs.metrics import REAPED
 from classifeed_jobs.model.failure_hooks import HookFailed, hook_tasks
 from classifeed_jobs.model.task import Task
 from classifeed_jobs.pacing import DutyCycle
+from classifeed_jobs.polling import poll_until
 from classifeed_jobs.server_time import server_time
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.reaper")
@@ -84,26 +84,21 @@ class Reaper:
         """Reap until `stop` is set. Faults of the database are retried at the period."""
         housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
         try:
-            await self._reap_until(stop)
+            await poll_until(stop, self._poll, period_s=self._reaper_period_s, on_fault=self._note_fault)
         finally:
             housekeeping.cancel()
             await asyncio.wait([housekeeping])
 
-    async def _reap_until(self, stop: asyncio.Event) -> None:
-        while not stop.is_set():
-            wait_s = self._reaper_period_s
-            try:
-                if (held_s := await self._held_s()) > 0:
-                    wait_s = min(wait_s, held_s)
-                else:
-                    while len(await self.reap()) >= _BATCH:
-                        continue
-                    wait_s = await self._wait_s()
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                self._was_blind = True
-                wait_s = min(wait_s, 1.0)
-                log_fault(_log, "reaper.failed", error, retry_in_s=wait_s)
-            await wait_for_event(stop, wait_s)
+    async def _poll(self) -> float:
+        if (held_s := await self._held_s()) > 0:
+            return min(self._reaper_period_s, held_s)
+        while len(await self.reap()) >= _BATCH:
+            continue
+        return await self._wait_s()
+
+    def _note_fault(self, error: Exception, retry_in_s: float) -> None:
+        self._was_blind = True
+        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s)
 
     async def reap(self) -> list[CompletedClaim]:
         """Give back what is lost now, about 500 jobs at most; returns what became of them."""

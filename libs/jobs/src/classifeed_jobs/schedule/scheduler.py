@@ -11,9 +11,9 @@ import structlog
 
 from classifeed_common.db import Database, Tx, fetch_named, load_queries
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import JobRequest
+from classifeed_jobs.polling import poll_until
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState, read_state
 
 _log = structlog.get_logger("classifeed_jobs.schedule.scheduler")
@@ -60,18 +60,14 @@ class Scheduler:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Enqueue what is due until `stop` is set. Faults of the database are retried."""
-        while not stop.is_set():
-            wait_s = self._period_s
-            try:
-                self._unreadable.clear()
-                await self._put_own()
-                while await self.make_due():
-                    continue
-                wait_s = await self._wait_s()
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
-                wait_s = min(wait_s, 1.0)
-                log_fault(_log, "scheduler.failed", error, retry_in_s=wait_s)
-            await wait_for_event(stop, wait_s)
+        await poll_until(stop, self._poll, period_s=self._period_s, on_fault=_report)
+
+    async def _poll(self) -> float:
+        self._unreadable.clear()
+        await self._put_own()
+        while await self.make_due():
+            continue
+        return await self._wait_s()
 
     async def _put_own(self) -> None:
         while self._to_put:
@@ -136,6 +132,10 @@ class Scheduler:
         if row is None or row[0] is None:
             return self._period_s
         return min(self._period_s, max(_SHORTEST_WAIT_S, float(row[0])))
+
+
+def _report(error: Exception, retry_in_s: float) -> None:
+    log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s)
 
 
 def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], datetime]:
