@@ -1,4 +1,4 @@
-"""What other rooms import: a name that goes away here breaks them."""
+"""What other packages import: a name that goes away here breaks them."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ async def test_rolled_back_enqueue_wakes_nobody(bench: Bench) -> None:
         assert await _heard(bench, listener) == []
 
 
-async def test_worker_hears_of_what_is_enqueued_under_a_waker(bench: Bench) -> None:
+async def test_worker_hears_of_what_is_enqueued_under_a_notifier(bench: Bench) -> None:
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 

@@ -253,7 +253,7 @@ async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, has
                 notifier.wake({queue})
                 await notifier.settled()
         heard = [notification.payload async for notification in listener.notifies(timeout=60, stop_after=1)]
-    assert [(line["event"], line["queues"]) for line in logs] == [("waker.failed", ["first"])]
+    assert [(line["event"], line["queues"]) for line in logs] == [("notifier.failed", ["first"])]
     assert heard == ["second"]
 
 

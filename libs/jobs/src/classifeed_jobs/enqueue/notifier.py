@@ -39,8 +39,8 @@ class Notifier:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
-        """As `Database.transaction`, for enqueues by a `JobStore` with this waker: its workers hear of them after the
-        commit. Jobs put in by SQL of one's own are found at the workers' next look.
+        """As `Database.transaction`, for enqueues by a `JobStore` with this notifier: its workers hear of them after
+        the commit. Jobs put in by SQL of one's own are found at the workers' next look.
         """
         async with self._db.transaction() as tx:
             await tx.execute("SET LOCAL dl_jobs.notify = off")
@@ -53,7 +53,7 @@ class Notifier:
         self.wake(flags)
 
     def flag(self, tx: Tx, queues: Iterable[str]) -> bool:
-        """Have queues woken when `tx` has committed; False, and nothing done, when it is not from this waker."""
+        """Have queues woken when `tx` has committed; False, and nothing done, when it is not from this notifier."""
         flags = self._flags.get(tx)
         if flags is None:
             return False
@@ -64,7 +64,7 @@ class Notifier:
         """Wake the workers of these queues soon; does not wait for it."""
         self._due.update(queues)
         if self._due and (self._sending is None or self._sending.done()):
-            self._sending = asyncio.create_task(self._send(), name="jobs-waker")
+            self._sending = asyncio.create_task(self._send(), name="jobs-notifier")
 
     async def settled(self) -> None:
         """Return when everything asked for so far has been sent."""
@@ -80,4 +80,4 @@ class Notifier:
                 async with self._db.connection() as connection:
                     await notify_queues(connection, queues)
             except Exception as error:  # noqa: BLE001 - a wake is only a faster way to what workers find anyway
-                log_fault(_log, "waker.failed", error, queues=queues)
+                log_fault(_log, "notifier.failed", error, queues=queues)
