@@ -22,7 +22,14 @@ from classifeed.moderation.v1.subject_pb2 import (
     Decision,
     ModerationStatus,
 )
-from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
+from classifeed_common.errors import (
+    AlreadyExists,
+    FailedPrecondition,
+    InvalidArgument,
+    NotFound,
+    PermissionDenied,
+    ResourceExhausted,
+)
 from classifeed_common.rpc.call import enter_call
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Status
@@ -95,6 +102,8 @@ async def test_pages_of_appeals(moderation: Moderation) -> None:
         if not token:
             break
     assert found == made
+    with pytest.raises(InvalidArgument, match="PAGE_TOKEN_INVALID"):
+        await appeals_of(moderation).ListAppeals(ListAppealsRequest(page_token="YQ=="), NO_CONTEXT)
 
 
 async def test_a_decision_on_appeal_is_whole(moderation: Moderation) -> None:

@@ -25,6 +25,7 @@ from classifeed.feeds.v1.feed_source_service_pb2_grpc import FeedSourceServiceSe
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import page_token_refused
 from classifeed_domain.namespace_names import namespace_name, parse_namespace
 from classifeed_jobs import JobStore
 from classifeed_loader.app.run_source import run_source
@@ -142,5 +143,5 @@ def _read_token(token: str) -> int:
     if not token:
         return _LAST_FETCH_ID
     if not (token.isascii() and token.isdigit() and int(token) <= _LAST_FETCH_ID):
-        raise _wrong("page_token", "is not a token of ListFetches")
+        raise page_token_refused()
     return int(token)

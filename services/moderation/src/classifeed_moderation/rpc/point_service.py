@@ -29,7 +29,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_common.rpc.paging import page_token_refused
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.judging.store_texts import TextStore
 from classifeed_moderation.app.points.change_point import point_not_found
@@ -40,6 +40,7 @@ from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole, Point
 from classifeed_moderation.domain.subjects import Status, comment_key, point_key
 from classifeed_moderation.rpc.messages import moderation_message
+from classifeed_moderation.rpc.places import read_place, write_place
 from classifeed_moderation.store import points, subjects
 from classifeed_moderation.store.points import Area, StoredComment
 from classifeed_moderation.store.subjects import StoredSubject
@@ -258,15 +259,12 @@ def _invalid(field: str, what: str) -> InvalidArgument:
 
 
 def _write_place(point: Point) -> str:
-    return write_page_token(f"{point.created_at.isoformat()} {point.point_id}")
+    return write_place(point.created_at, str(point.point_id))
 
 
 def _read_place(token: str) -> tuple[datetime | str, UUID]:
-    place = read_page_token(token)
-    if not place:
-        return "-infinity", _FIRST_ID
-    time, _, point_id = place.partition(" ")
+    time, point_id = read_place(token, begin=str(_FIRST_ID))
     try:
-        return datetime.fromisoformat(time), UUID(point_id)
+        return time, UUID(point_id)
     except ValueError:
-        raise _invalid("page_token", "must be the token of the previous response") from None
+        raise page_token_refused() from None

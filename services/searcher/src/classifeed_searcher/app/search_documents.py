@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import binascii
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -15,6 +13,7 @@ import tantivy
 from classifeed.documents.v1 import receiver_service_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
+from classifeed_common.rpc.paging import read_page_values, write_page_values
 from classifeed_domain.document_bodies import native_value
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import Between, Node, QueryError
@@ -194,16 +193,11 @@ def _fingerprint(request: search_service_pb2.SearchRequest) -> str:
 
 
 def _token(request: search_service_pb2.SearchRequest, offset: int) -> str:
-    return base64.urlsafe_b64encode(json.dumps([offset, _fingerprint(request)]).encode()).decode()
+    return write_page_values(offset, _fingerprint(request))
 
 
 def _offset_of(request: search_service_pb2.SearchRequest) -> int:
-    if not request.page_token:
-        return 0
-    try:
-        offset, fingerprint = json.loads(base64.urlsafe_b64decode(request.page_token))
-        if fingerprint != _fingerprint(request) or not 0 < int(offset) < _DEEPEST_HIT:
-            raise ValueError("of another search")
-        return int(offset)
-    except (ValueError, TypeError) as error:
-        raise _wrong("page_token", "must be next_page_token of the same search, or empty") from error
+    offset, fingerprint = read_page_values(request.page_token, (0, _fingerprint(request)))
+    if fingerprint != _fingerprint(request) or not 0 <= offset < _DEEPEST_HIT:
+        raise _wrong("page_token", "must be next_page_token of the same search, or empty")
+    return int(offset)

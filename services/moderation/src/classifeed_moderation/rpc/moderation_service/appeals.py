@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, TypeAlias
 
 import grpc.aio
@@ -22,7 +23,7 @@ from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.own_names import check_own_name, spellings
-from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_common.rpc.paging import page_token_refused, read_page_token, write_page_token
 from classifeed_moderation.app.decisions.report_decisions import report_decisions
 from classifeed_moderation.domain.decisions import Decision, Maker, Subject
 from classifeed_moderation.domain.rules import Judgement, Reason
@@ -33,6 +34,7 @@ from classifeed_moderation.store import decisions, subjects
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _SQL: Final = load_queries("classifeed_moderation.store", "appeals.sql")
 _DEFAULT_PAGE_APPEALS: Final = 100
+_APPEAL_ID: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Appeals:
@@ -88,9 +90,8 @@ class Appeals:
             InvalidArgument: the page token is none of ours.
         """
         limit = request.page_size or _DEFAULT_PAGE_APPEALS
-        token = read_page_token(request.page_token)
+        after = _read_after(request.page_token)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            after = int(token) if token.isdecimal() else 0
             rows = await fetch_named(tx, _SQL["list_open"], {"after": after, "limit": limit + 1})
             page = rows[:limit]
             return ListAppealsResponse(
@@ -186,3 +187,10 @@ async def _message(tx: Tx, row: Any) -> AppealRecord:
         author_id=row.author_id,
         reason=row.reason,
     )
+
+
+def _read_after(token: str) -> int:
+    appeal_id = read_page_token(token) or "0"
+    if not _APPEAL_ID.fullmatch(appeal_id):
+        raise page_token_refused()
+    return int(appeal_id)

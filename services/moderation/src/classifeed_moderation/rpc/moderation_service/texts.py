@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any, Final, TypeAlias
 
 import grpc.aio
@@ -22,7 +21,6 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound, Unavailable
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.report_decisions import verdict_messages
 from classifeed_moderation.app.judging.judge_texts import TextJudge
@@ -32,6 +30,7 @@ from classifeed_moderation.consumers.decode import fault_of_texts
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
 from classifeed_moderation.rpc.messages import decision_message, subject_message
+from classifeed_moderation.rpc.places import read_place, write_place
 from classifeed_moderation.store import decisions, subjects
 from classifeed_moderation.store.subjects import StoredSubject
 
@@ -97,7 +96,7 @@ class Texts:
         """
         limit = request.page_size or _DEFAULT_PAGE_TEXTS
         kind = _kind(request.kind)
-        after = _read_place(request.page_token)
+        after = read_place(request.page_token)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             found = await subjects.list_pending(
                 tx, kind, after=after, limit=limit + 1, region_id=request.region_id, verdict=request.verdict
@@ -147,19 +146,4 @@ def _kind(kind: int) -> Kind:
 
 def _write_place(subject: StoredSubject) -> str:
     assert subject.next_retry is not None
-    return write_page_token(f"{subject.next_retry.isoformat()} {subject.key}")
-
-
-def _read_place(token: str) -> tuple[datetime | str, str]:
-    place = read_page_token(token)
-    if not place:
-        return "-infinity", ""
-    time, _, key = place.partition(" ")
-    try:
-        return datetime.fromisoformat(time), key
-    except ValueError:
-        raise InvalidArgument(
-            "PAGE_TOKEN_INVALID",
-            "page_token is not a token of this method. Begin again without a token.",
-            violations=[FieldViolation("page_token", "must be the token of the previous response")],
-        ) from None
+    return write_place(subject.next_retry, subject.key)

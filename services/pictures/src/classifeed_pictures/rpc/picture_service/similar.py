@@ -8,9 +8,8 @@ import grpc.aio
 
 from classifeed.pictures.v1.picture_service_pb2 import ListSimilarRequest, ListSimilarResponse, SimilarPicture
 from classifeed_common.db import Database
-from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.rpc.paging import read_page_token, write_page_token
+from classifeed_common.rpc.paging import page_token_refused, read_page_token, write_page_token
 from classifeed_pictures.app.states.find_similar import find_similar
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.domain.similarity import DEFAULT_DISTANCE
@@ -68,11 +67,7 @@ def _read_place(token: str) -> Place:
     match read_page_token(token).split("/"):
         case [distance, namespace, group_id, name] if _is_number(distance) and _is_number(group_id):
             return Place(int(distance), namespace, int(group_id), name)
-    raise InvalidArgument(
-        "PAGE_TOKEN_INVALID",
-        "page_token is not a token of this method. Begin again without a token.",
-        violations=[FieldViolation("page_token", "must be the token of the previous response")],
-    )
+    raise page_token_refused()
 
 
 def _is_number(text: str) -> bool:

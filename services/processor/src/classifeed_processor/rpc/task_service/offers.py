@@ -13,10 +13,11 @@ from classifeed.feeds.v1.task_service_pb2 import (
 )
 from classifeed_common.db import Database
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_values, write_page_values
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.domain.statistics import unlisted_of
 from classifeed_processor.rpc.task_service.context import Context
-from classifeed_processor.rpc.task_service.requests import read_token, require_task, task_key, write_token
+from classifeed_processor.rpc.task_service.requests import require_task, task_key
 from classifeed_processor.store import reading
 
 _DEFAULT_PAGE_ERRORS: Final = 100
@@ -37,7 +38,7 @@ class OfferMethods:
         """
         key = task_key("parent", request.parent)
         limit = request.page_size or _DEFAULT_PAGE_ERRORS
-        level, line, error_id = read_token(request.page_token, (0, 0, ""))
+        level, line, error_id = read_page_values(request.page_token, (0, 0, ""))
         parameters = {
             "after_level": level,
             "after_line": line,
@@ -56,7 +57,7 @@ class OfferMethods:
         token = ""
         if len(errors) > limit:
             last = errors[limit - 1]
-            token = write_token(last.level, last.line, last.error_id)
+            token = write_page_values(last.level, last.line, last.error_id)
         unlisted = unlisted_of(task.statistics, level=request.level, kind=request.kind, code=request.code)
         return ListOfferErrorsResponse(
             errors=errors[:limit],

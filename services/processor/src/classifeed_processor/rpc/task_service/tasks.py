@@ -21,6 +21,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.paging import read_page_values, write_page_values
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_jobs import JobStore
@@ -32,10 +33,8 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.rpc.task_service.context import Context
 from classifeed_processor.rpc.task_service.requests import (
     invalid_field,
-    read_token,
     require_task,
     task_key,
-    write_token,
 )
 from classifeed_processor.store import reading
 
@@ -135,10 +134,10 @@ class TaskMethods:
         except ValueError as error:
             raise invalid_field("parent", str(error)) from error
         limit = request.page_size or _DEFAULT_PAGE_TASKS
-        (before,) = read_token(request.page_token, (_LAST_TASK_ID,))
+        (before,) = read_page_values(request.page_token, (_LAST_TASK_ID,))
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             tasks = await reading.list_tasks(tx, seller_id, namespace, before=before, limit=limit + 1)
-        token = write_token(tasks[limit - 1].task_id) if len(tasks) > limit else ""
+        token = write_page_values(tasks[limit - 1].task_id) if len(tasks) > limit else ""
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
 
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
