@@ -31,7 +31,11 @@ _NOTE_PAUSES = (
 _READ_PAUSES = "SELECT host, extract(epoch FROM known_at)::float8, extract(epoch FROM until)::float8 FROM pauses"
 # For clocks that are read one after the other.
 _CLOCKS_S = 0.005
-# From the moment at which a request may be sent until its host sees it, on a busy machine.
+# From the look at the clock that says whether a permit may still be used until its host has the request: a process may
+# lose its core in between. The looks of any second are no more than the rate, to the millisecond
+# (`HostPolicy.window_s`). Hosts see requests later, each by another time: of those at 0.0, 0.5 and 1.0 s three in one
+# second as soon as the first was longer on its way than the third. In a window that is shorter by as much they see no
+# more than the rate.
 _ON_THE_WAY_S = 0.1
 
 
