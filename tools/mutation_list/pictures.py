@@ -18,6 +18,7 @@ _MOVING: Final = f"{PICTURES_TESTS}/unit/domain/test_moving.py"
 _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
+_RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/test_retries.py"
 _ORDERING: Final = f"{PICTURES}/domain/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
@@ -333,5 +334,32 @@ MUTATIONS: Final = (
             f"{PICTURES_TESTS}/integration/test_clean_up.py"
             "::test_rules_of_hosts_go_that_are_old_and_whoever_fetches_new_ones_does_it_alone",
         ),
+    ),
+    Mutation(
+        "given-up-order-kept-quiet",
+        "Pictures",
+        "An order that brings its job down each time is given again soon, and nobody is told until the third time.",
+        f"{PICTURES}/domain/retries.py",
+        before="            INTERNAL_ERROR,\n",
+        after="",
+        tests=(_RETRIES,),
+    ),
+    Mutation(
+        "full-namespace-asked-as-often",
+        "Pictures",
+        "A namespace without room has each of its pictures downloaded every day, for as long as nobody acts.",
+        _LIFE,
+        before="earliest_attempt(failure, holding.failed_attempts, self._now)",
+        after="earliest_attempt(failure, 1, self._now)",
+        tests=(_RETRIES,),
+    ),
+    Mutation(
+        "law-forgotten",
+        "Pictures",
+        "A picture that a law withholds (451) is requested of its host again and again.",
+        f"{PICTURES}/domain/retries.py",
+        before="frozenset({410, 451})",
+        after="frozenset({410})",
+        tests=(_RETRIES,),
     ),
 )

@@ -141,14 +141,14 @@ def test_pictures_stay_under_the_number_of_the_restore_and_orders_are_due_again(
         state(
             offers=Holding(30, 40, None, False, info, 35),
             cards=Holding(30, 39, NOW - timedelta(minutes=5)),
-            shops=Holding(30, 38, None, True, None, 0, failure, NOW + timedelta(days=1)),
+            shops=Holding(30, 38, None, True, None, 0, failure, NOW + timedelta(days=1), 3),
         )
     )
     assert held == [("offers", 7, "n", "u", False)]
     holdings = unpack_holdings(row["holdings"])
     assert holdings["offers"] == Holding(NUMBER, NUMBER, None, False, info, NUMBER)
     assert holdings["cards"] == Holding(NUMBER, 39)
-    assert holdings["shops"] == Holding(NUMBER, 38, None, True, None, 0, failure, NOW + timedelta(days=1))
+    assert holdings["shops"] == Holding(NUMBER, 38, None, True, None, 0, failure, NOW + timedelta(days=1), 3)
     assert (row["attempt"], row["revision"], row["next_attempt_at"]) == (NUMBER, NUMBER, NOW)
     assert row["delete_mark_at"] == NOW
 

@@ -163,7 +163,7 @@ class Lifecycle:
             self.effects.orders.append(Delete(held, holding.info_attempt))
         was_withdrawn = held is None and holding.info_attempt > 0
         holding.info, holding.info_attempt = info, attempt
-        holding.failure, holding.retry_at = None, None
+        holding.failure, holding.retry_at, holding.failed_attempts = None, None, 0
         if attempt >= holding.attempt:
             holding.attempt, holding.ordered_at = attempt, None
         state.attempt = max(state.attempt, attempt)
@@ -201,7 +201,9 @@ class Lifecycle:
         elif holding.is_copy and failure.code == SOURCE_GONE:
             self._ordering.download(state, event.namespace)
         elif holding.is_copy or failure.code in OF_THE_NAMESPACE:
-            holding.failure, holding.retry_at = failure, earliest_attempt(failure, 1, self._now)
+            holding.failed_attempts += 1
+            holding.failure = failure
+            holding.retry_at = earliest_attempt(failure, holding.failed_attempts, self._now)
             report(self.effects, event.namespace, event.attempt, failure)
             self._ordering.order_due(state, next(iter(self._waiting(state)), event.namespace), is_requested=True)
         else:

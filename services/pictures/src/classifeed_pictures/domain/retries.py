@@ -22,6 +22,8 @@ ROBOTS_UNREACHABLE: Final = "PICTURE_ROBOTS_UNREACHABLE"
 """The robots.txt of the host cannot be read for now."""
 DELETED: Final = "PICTURE_DELETED"
 """Somebody has deleted the picture."""
+INTERNAL_ERROR: Final = "PICTURE_INTERNAL_ERROR"
+"""The job of its order was given up: by faults that nobody foresaw, or by the deaths of its workers."""
 OF_THE_NAMESPACE: Final = frozenset({QUOTA_EXCEEDED, NAMESPACE_UNKNOWN})
 """Failures of a namespace alone: others may get the picture."""
 
@@ -32,7 +34,7 @@ class FailureClass(StrEnum):
     """How lasting a failure is."""
 
     TRANSIENT = "transient"  # the host is down, or slow, or limits us
-    RARE = "rare"  # nothing is there, or no picture: it may be put there one day
+    RARE = "rare"  # nothing is there, or nothing that is taken: somebody has to change it, and may one day
     NEVER = "never"  # gone for good, forbidden by law, too large: only a new request tries again
 
 
@@ -67,50 +69,87 @@ RULES: Final = {
 }
 
 _NEVER_STATUSES: Final = frozenset({410, 451})
-_NEVER: Final = frozenset(
-    {
-        "HTTP_GONE",
-        "TOO_LARGE",
-        "RATIO_TOO_HIGH",
-        "URL_INVALID",
-        "URL_SCHEME",
-        "URL_HAS_CREDENTIALS",
-        "URL_PORT",
-        "PICTURE_TOO_MANY_PIXELS",
-        "PICTURE_TOO_MANY_FRAMES",
-        "PICTURE_TOO_MUCH_MEMORY",
-        "PICTURE_DECODE_TIMEOUT",
-        "PICTURE_UNSUPPORTED",
-    }
-)
-_RARE: Final = frozenset(
-    {
-        "HTTP_NOT_FOUND",
-        "HTTP_UNAUTHORIZED",
-        "HTTP_FORBIDDEN",
-        "HTTP_CLIENT_ERROR",
-        "HTTP_UNEXPECTED",
-        "ADDRESS_REFUSED",
-        "DNS_NOT_FOUND",
-        "PICTURE_NOT_A_PICTURE",
-        "PICTURE_BROKEN",
-        "REDIRECT_INVALID",
-        "REDIRECT_LOOP",
-        "REDIRECT_LIMIT",
-        "ENCODING_UNKNOWN",
-        "ENCODING_BROKEN",
-        ROBOTS_DISALLOWED,
-        NOINDEX,
-        *OF_THE_NAMESPACE,
-    }
-)
+CODES: Final = {
+    FailureClass.NEVER: frozenset(
+        {
+            "HTTP_GONE",
+            "TOO_LARGE",
+            "RATIO_TOO_HIGH",
+            "URL_INVALID",
+            "URL_SCHEME",
+            "URL_HAS_CREDENTIALS",
+            "URL_PORT",
+            "PICTURE_TOO_MANY_PIXELS",
+            "PICTURE_TOO_MANY_FRAMES",
+            "PICTURE_TOO_MUCH_MEMORY",
+            "PICTURE_DECODE_TIMEOUT",
+            DELETED,
+        }
+    ),
+    FailureClass.RARE: frozenset(
+        {
+            "HTTP_NOT_FOUND",
+            "HTTP_UNAUTHORIZED",
+            "HTTP_FORBIDDEN",
+            "HTTP_CLIENT_ERROR",
+            "HTTP_UNEXPECTED",
+            "ADDRESS_REFUSED",
+            "DNS_NOT_FOUND",
+            "REQUEST_INVALID",
+            "HEADERS_TOO_LARGE",
+            "PICTURE_NOT_A_PICTURE",
+            "PICTURE_UNSUPPORTED",
+            "PICTURE_BROKEN",
+            "REDIRECT_INVALID",
+            "REDIRECT_LOOP",
+            "REDIRECT_LIMIT",
+            "REDIRECT_DOWNGRADE",
+            "ENCODING_UNKNOWN",
+            "ENCODING_BROKEN",
+            ROBOTS_DISALLOWED,
+            NOINDEX,
+            # An operator has to act, who may call for another attempt then; each attempt downloads all of the picture.
+            *OF_THE_NAMESPACE,
+            # The same bytes bring it about again until there is another version of us: whoever waits is told at once.
+            INTERNAL_ERROR,
+        }
+    ),
+    FailureClass.TRANSIENT: frozenset(
+        {
+            "DNS_FAILED",
+            "CONNECT_REFUSED",
+            "CONNECT_TIMEOUT",
+            "CONNECT_FAILED",
+            "PROXY_FAILED",
+            "TLS_EXPIRED",
+            "TLS_WRONG_NAME",
+            "TLS_UNTRUSTED",
+            "TLS_FAILED",
+            "HTTP_TOO_MANY_REQUESTS",
+            "HTTP_UNAVAILABLE",
+            "HTTP_SERVER_ERROR",
+            "PROTOCOL_ERROR",
+            "READ_TIMEOUT",
+            "TOO_SLOW",
+            "TOTAL_TIMEOUT",
+            "CONNECTION_LOST",
+            "TRUNCATED",
+            "DISK_FULL",
+            "STORE_FAILED",
+            ROBOTS_UNREACHABLE,
+            SOURCE_GONE,
+        }
+    ),
+}
+"""Failures by their codes; a status of HTTP may say more."""
+_CLASSES: Final = {code: each for each, codes in CODES.items() for code in codes}
 
 
 def class_of(failure: LoadFailure) -> FailureClass:
-    """Return the class of a failure; what is not known is transient."""
-    if failure.code in _NEVER or failure.http_status in _NEVER_STATUSES:
+    """Return the class of a failure; what is not known, as of a newer version, is transient."""
+    if failure.http_status in _NEVER_STATUSES:
         return FailureClass.NEVER
-    return FailureClass.RARE if failure.code in _RARE else FailureClass.TRANSIENT
+    return _CLASSES.get(failure.code, FailureClass.TRANSIENT)
 
 
 def is_lasting(failure: LoadFailure, failed_attempts: int) -> bool:

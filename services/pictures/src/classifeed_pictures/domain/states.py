@@ -27,6 +27,7 @@ class Holding:
         info_attempt: Attempt that brought it, or the one that its host has forbidden since; 0: there was none.
         failure: Why this namespace alone does not get it, such as its quota.
         retry_at: When that may be tried again.
+        failed_attempts: How often that was so in a row.
     """
 
     first_attempt: int
@@ -37,6 +38,7 @@ class Holding:
     info_attempt: int = 0
     failure: LoadFailure | None = None
     retry_at: datetime | None = None
+    failed_attempts: int = 0
 
 
 @dataclass(slots=True)

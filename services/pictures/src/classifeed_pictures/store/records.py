@@ -21,6 +21,7 @@ def pack_holdings(holdings: dict[str, Holding]) -> bytes:
             attempt=holding.attempt,
             copy=holding.is_copy,
             info_attempt=holding.info_attempt,
+            failed_attempts=holding.failed_attempts,
         )
         if holding.ordered_at is not None:
             record.order_time.FromDatetime(holding.ordered_at)
@@ -53,6 +54,7 @@ def _unpack(record: HoldingRecord) -> Holding:
         info_attempt=record.info_attempt,
         failure=record.failure if record.HasField("failure") else None,
         retry_at=_time(record.retry_time) if record.HasField("retry_time") else None,
+        failed_attempts=record.failed_attempts,
     )
 
 

@@ -26,7 +26,7 @@ from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)classifeed/pictures/v1/state_record.proto\x12\x16\x63lassifeed.pictures.v1\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"I\n\x0eHoldingRecords\x12\x37\n\x08holdings\x18\x01 \x03(\x0b\x32%.classifeed.pictures.v1.HoldingRecord\"\xb7\x02\n\rHoldingRecord\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x03\x12.\n\norder_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x63opy\x18\x04 \x01(\x08\x12\x31\n\x04info\x18\x05 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x14\n\x0cinfo_attempt\x18\x06 \x01(\x03\x12\x34\n\x07\x66\x61ilure\x18\x07 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12.\n\nretry_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rfirst_attempt\x18\t \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n)classifeed/pictures/v1/state_record.proto\x12\x16\x63lassifeed.pictures.v1\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"I\n\x0eHoldingRecords\x12\x37\n\x08holdings\x18\x01 \x03(\x0b\x32%.classifeed.pictures.v1.HoldingRecord\"\xd0\x02\n\rHoldingRecord\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x02 \x01(\x03\x12.\n\norder_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04\x63opy\x18\x04 \x01(\x08\x12\x31\n\x04info\x18\x05 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x14\n\x0cinfo_attempt\x18\x06 \x01(\x03\x12\x34\n\x07\x66\x61ilure\x18\x07 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12.\n\nretry_time\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x15\n\rfirst_attempt\x18\t \x01(\x03\x12\x17\n\x0f\x66\x61iled_attempts\x18\n \x01(\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,5 +36,5 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_HOLDINGRECORDS']._serialized_start=140
   _globals['_HOLDINGRECORDS']._serialized_end=213
   _globals['_HOLDINGRECORD']._serialized_start=216
-  _globals['_HOLDINGRECORD']._serialized_end=527
+  _globals['_HOLDINGRECORD']._serialized_end=552
 # @@protoc_insertion_point(module_scope)

@@ -17,7 +17,7 @@ class HoldingRecords(_message.Message):
     def __init__(self, holdings: _Optional[_Iterable[_Union[HoldingRecord, _Mapping]]] = ...) -> None: ...
 
 class HoldingRecord(_message.Message):
-    __slots__ = ("namespace", "attempt", "order_time", "copy", "info", "info_attempt", "failure", "retry_time", "first_attempt")
+    __slots__ = ("namespace", "attempt", "order_time", "copy", "info", "info_attempt", "failure", "retry_time", "first_attempt", "failed_attempts")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ORDER_TIME_FIELD_NUMBER: _ClassVar[int]
@@ -27,6 +27,7 @@ class HoldingRecord(_message.Message):
     FAILURE_FIELD_NUMBER: _ClassVar[int]
     RETRY_TIME_FIELD_NUMBER: _ClassVar[int]
     FIRST_ATTEMPT_FIELD_NUMBER: _ClassVar[int]
+    FAILED_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     attempt: int
     order_time: _timestamp_pb2.Timestamp
@@ -36,4 +37,5 @@ class HoldingRecord(_message.Message):
     failure: _picture_pb2.LoadFailure
     retry_time: _timestamp_pb2.Timestamp
     first_attempt: int
-    def __init__(self, namespace: _Optional[str] = ..., attempt: _Optional[int] = ..., order_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., copy: _Optional[bool] = ..., info: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., info_attempt: _Optional[int] = ..., failure: _Optional[_Union[_picture_pb2.LoadFailure, _Mapping]] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., first_attempt: _Optional[int] = ...) -> None: ...
+    failed_attempts: int
+    def __init__(self, namespace: _Optional[str] = ..., attempt: _Optional[int] = ..., order_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., copy: _Optional[bool] = ..., info: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., info_attempt: _Optional[int] = ..., failure: _Optional[_Union[_picture_pb2.LoadFailure, _Mapping]] = ..., retry_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., first_attempt: _Optional[int] = ..., failed_attempts: _Optional[int] = ...) -> None: ...

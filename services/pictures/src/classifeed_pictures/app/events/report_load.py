@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import partial
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DownloadOrder, LoadResult, Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
@@ -13,10 +13,10 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import PICTURES_LOADS
 from classifeed_jobs import FailedJob
+from classifeed_pictures.domain.retries import INTERNAL_ERROR
 from classifeed_pictures.metrics import LOADS
 from classifeed_pictures.store.states import read_now
 
-FAULT: Final = "PICTURE_INTERNAL_ERROR"
 Outcome: TypeAlias = PictureInfo | LoadFailure | Unchanged
 
 
@@ -38,7 +38,9 @@ class LoadReporter:
 
     async def report_fault(self, tx: Tx, order: CopyOrder | DownloadOrder, job: FailedJob) -> None:
         """Report that a job was given up, so that nobody waits for it."""
-        failure = LoadFailure(code=FAULT, message=f"The picture could not be stored. The job {job.job_id} says why.")
+        failure = LoadFailure(
+            code=INTERNAL_ERROR, message=f"The picture could not be stored. The job {job.job_id} says why."
+        )
         await self.report(tx, order, failure)
 
 
