@@ -31,8 +31,8 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.rpc import OpenChannel, StartServer
-from classifeed_receiver.app.expire_documents import DocumentExpirer
-from classifeed_receiver.app.trim_queues import QueueTrimmer
+from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
+from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store.compression import decompress
 
