@@ -29,7 +29,7 @@ from bench.pictures.sizes import Sizes
 from bench.processes import cpu_of_tree
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.embedded.process import stop_process
-from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.domain.urls.canonical import url_hash
 
 _WORKERS: Final = 2
 _CONNECTIONS: Final = 16

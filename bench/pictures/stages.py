@@ -23,8 +23,8 @@ from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.base import Base
 from classifeed_pictures.decoding.measuring import measure_stages
 from classifeed_pictures.decoding.model import SizeSpec
-from classifeed_pictures.decoding.pool import DecodePool
-from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.decoding.processes.pool import DecodePool
+from classifeed_pictures.domain.urls.canonical import url_hash
 from classifeed_pictures.settings import PicturesSettings
 from classifeed_pictures.store.namespaces import find_namespace
 

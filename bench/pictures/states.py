@@ -22,7 +22,7 @@ from classifeed_common.kafka import KafkaProducer, Message, message_of
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS
 from classifeed_pictures.app.events.report_load import load_message
 from classifeed_pictures.consumers import events
-from classifeed_pictures.domain.canonical import url_hash
+from classifeed_pictures.domain.urls.canonical import url_hash
 
 _GOAL: Final = 5_000.0
 _A_MESSAGE: Final = 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from classifeed_offers.domain.picture_issues import CODES, FAILED, WORDS
 from classifeed_pictures.decoding.faults import CODES as DECODE_CODES
-from classifeed_pictures.domain import retries
+from classifeed_pictures.domain.lifecycle import retries
 from classifeed_processor.domain.error_codes import ISSUES, PICTURE
 
 

@@ -10,7 +10,7 @@ from classifeed_common.fetch.permits import Outcome
 from classifeed_common.host_limits import HostPolicy
 from classifeed_common.host_limits.rates import rate_change
 from classifeed_pictures import base
-from classifeed_pictures.domain.retries import RULES, FailureClass, class_of
+from classifeed_pictures.domain.lifecycle.retries import RULES, FailureClass, class_of
 from classifeed_pictures.settings import PicturesSettings
 from tests.docs.pages import ROOT
 

@@ -7,7 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
 
-_LIFE: Final = f"{PICTURES}/domain/lifecycle.py"
+_LIFE: Final = f"{PICTURES}/domain/lifecycle/lifecycle.py"
 _LIFE_TESTS: Final = f"{PICTURES_TESTS}/unit/domain/test_lifecycle.py"
 _COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
 _PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
@@ -19,7 +19,7 @@ _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/test_retries.py"
-_ORDERING: Final = f"{PICTURES}/domain/ordering.py"
+_ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
 _POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
@@ -66,7 +66,7 @@ MUTATIONS: Final = (
         "picture-refused-by-a-busy-machine",
         "Pictures",
         "A picture counts as too slow although its process had no CPU.",
-        f"{PICTURES}/decoding/process.py",
+        f"{PICTURES}/decoding/processes/process.py",
         before="_CLOCK_TIMES: Final = 6",
         after="_CLOCK_TIMES: Final = 1",
         tests=(f"{_POOL}::test_a_picture_is_not_refused_because_the_machine_is_busy",),
@@ -213,7 +213,7 @@ MUTATIONS: Final = (
         "killed-process-uncounted",
         "Pictures",
         "No metric says that processes are killed over pictures.",
-        f"{PICTURES}/decoding/observing.py",
+        f"{PICTURES}/decoding/processes/observing.py",
         before="if not process.is_usable:",
         after="if process.is_usable:",
         tests=(f"{_METRICS}::test_pictures_and_processes_by_what_became_of_them",),
@@ -273,7 +273,7 @@ MUTATIONS: Final = (
         "same-bytes-are-news",
         "Pictures",
         "All offers are published again whenever a host sends another entity tag with the same picture.",
-        f"{PICTURES}/domain/refreshing.py",
+        f"{PICTURES}/domain/lifecycle/refreshing.py",
         before="return is_other(held, info) or list(held.sizes) != list(info.sizes)",
         after="return held != info",
         tests=(f"{_REFRESHING}::test_the_same_bytes_again_are_no_news",),

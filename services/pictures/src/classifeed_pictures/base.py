@@ -23,8 +23,8 @@ from classifeed_common.spool import sweep_spool
 from classifeed_pictures.app.files.measure_decoding import DecodeMeter
 from classifeed_pictures.clients.backup_bucket import BackupBucket
 from classifeed_pictures.clients.event_bucket import EventBucket
-from classifeed_pictures.decoding.pool import DecodePool
-from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.decoding.processes.pool import DecodePool
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.rules.loading import PACKAGED, canonical_snapshot
 from classifeed_pictures.settings import PicturesSettings
 

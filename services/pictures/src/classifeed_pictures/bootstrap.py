@@ -51,7 +51,7 @@ from classifeed_pictures.app.states.measure_tables import TableMeter
 from classifeed_pictures.base import Base
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.consumers import copies, downloads, events, resharder
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes

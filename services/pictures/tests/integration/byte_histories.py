@@ -1,6 +1,6 @@
 """Downloads, copies, deletions and sweeps of a few pictures, interleaved step by step, each killed now and then.
 
-States are those of `domain/lifecycle.py`, rows are in PostgreSQL, and files in memory.
+States are those of `domain/lifecycle/lifecycle.py`, rows are in PostgreSQL, and files in memory.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from classifeed_common.db import Database
 from classifeed_pictures.app.files.copy_picture import copy_picture, delete_picture
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, Version
-from classifeed_pictures.domain.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
-from classifeed_pictures.domain.lifecycle import Lifecycle
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.events import Copy, Delete, Deletion, Download, Event, Loaded, Order, Request
+from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
-from classifeed_pictures.domain.states import State
 from classifeed_pictures.store.namespaces import put_namespace
 from classifeed_pictures.store.stored import find_stored
 

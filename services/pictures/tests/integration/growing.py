@@ -26,10 +26,10 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.consumers.decode_events import decode_event
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder
-from classifeed_pictures.domain.canonical import CanonicalRules
-from classifeed_pictures.domain.events import Request
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.states import name_picture
+from classifeed_pictures.domain.lifecycle.events import Request
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.states import name_picture
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.records import unpack_holdings
 
 NAMESPACES: Final = ("offers", "shops")

@@ -15,9 +15,9 @@ from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
-from classifeed_pictures.domain.events import Event, Loaded, Request
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.states import name_picture
+from classifeed_pictures.domain.lifecycle.events import Event, Loaded, Request
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.store.states import read_states
 
 RULES = LifecycleRules()

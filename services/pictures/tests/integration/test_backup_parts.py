@@ -31,8 +31,8 @@ from classifeed_pictures.app.files.put_picture import PicturePutter
 from classifeed_pictures.app.files.store_picture import PictureStorer
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.domain.backups import Stand
-from classifeed_pictures.domain.canonical import CanonicalRules
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.backups import empty, set_stands
 from classifeed_pictures.store.event_gaps import open_gap
 

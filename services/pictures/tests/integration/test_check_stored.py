@@ -11,7 +11,7 @@ from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Database
 from classifeed_pictures.app.files.check_stored import check_stored
 from classifeed_pictures.app.files.store_picture import record_stored
-from classifeed_pictures.domain.events import Deletion
+from classifeed_pictures.domain.lifecycle.events import Deletion
 from classifeed_pictures.domain.namespaces import Namespace, Piece, SizeRule
 from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
 from classifeed_pictures.store.stored import StoredPicture

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 
 from classifeed_common.db import Database
-from classifeed_pictures.domain.canonical import CanonicalRules
-from classifeed_pictures.domain.events import Request
+from classifeed_pictures.domain.lifecycle.events import Request
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store import comparisons, event_gaps
 from classifeed_pictures.store.canonical_rules import list_rules, note_rekeyed, note_rules
 from classifeed_pictures.store.requests import delete_reported, remember

@@ -31,7 +31,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.clients.offers import OffersClient
-from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.store.canonical_rules import note_rules
 
 from .conftest import Service

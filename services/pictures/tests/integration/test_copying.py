@@ -20,8 +20,8 @@ from classifeed_pictures.app.files.copy_picture import copy_picture, delete_pict
 from classifeed_pictures.app.files.resize_picture import PictureResizer
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
+from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
-from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
 from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
 from classifeed_pictures.store.stored import find_stored
 

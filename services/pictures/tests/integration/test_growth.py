@@ -19,7 +19,7 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import MakeTopic
-from classifeed_pictures.domain.canonical import shard_of
+from classifeed_pictures.domain.urls.canonical import shard_of
 
 from .growing import Instance, running
 from .keys.conftest import read_all

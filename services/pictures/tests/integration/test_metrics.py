@@ -32,8 +32,8 @@ from classifeed_pictures.app.states.measure_tables import TableMeter
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded
-from classifeed_pictures.decoding.pool import DecodePool
-from classifeed_pictures.domain.events import Deletion, Unused
+from classifeed_pictures.decoding.processes.pool import DecodePool
+from classifeed_pictures.domain.lifecycle.events import Deletion, Unused
 from classifeed_pictures.metrics import METRICS
 
 from ..decoding_files.drawings import saved, texture

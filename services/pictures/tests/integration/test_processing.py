@@ -10,9 +10,9 @@ import pytest
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
-from classifeed_pictures.domain.events import Deletion, Look, Unused
-from classifeed_pictures.domain.retries import DELETED
-from classifeed_pictures.domain.states import State
+from classifeed_pictures.domain.lifecycle.events import Deletion, Look, Unused
+from classifeed_pictures.domain.lifecycle.retries import DELETED
+from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.store.states import StateChanged, read_states, write_states
 
 from .histories import Processor, hash_of, hours_ago, info, loaded, request

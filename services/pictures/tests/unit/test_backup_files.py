@@ -22,8 +22,8 @@ from classifeed_pictures.domain.backups import (
     removable,
     time_of,
 )
+from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.domain.restoring import Renewal
-from classifeed_pictures.domain.states import Holding
 from classifeed_pictures.store.backup_columns import SHARDED, WHOLE, columns_of, is_json, names_of, schema_of
 from classifeed_pictures.store.records import pack_holdings, unpack_holdings
 

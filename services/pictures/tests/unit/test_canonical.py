@@ -12,8 +12,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from classifeed_common.snapshot import FileSource, SnapshotError
-from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url, shard_of, url_hash
-from classifeed_pictures.domain.rekeying import rekeyed
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, shard_of, url_hash
+from classifeed_pictures.domain.urls.rekeying import rekeyed
 from classifeed_pictures.rules.loading import canonical_snapshot
 
 DOCUMENT = {"strip_fragment": True, "strip_www": False, "tracking_parameters": ["utm_*", "yclid", "FBclid"]}

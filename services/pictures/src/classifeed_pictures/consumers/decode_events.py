@@ -10,8 +10,8 @@ from google.protobuf.message import DecodeError
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, PictureEvent
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.kafka import Poison, Record, type_of
-from classifeed_pictures.domain.canonical import url_hash
-from classifeed_pictures.domain.events import Adopt, Deletion, Event, Loaded, Look, Move, Request, Unused
+from classifeed_pictures.domain.lifecycle.events import Adopt, Deletion, Event, Loaded, Look, Move, Request, Unused
+from classifeed_pictures.domain.urls.canonical import url_hash
 
 _TYPE: Final = PictureEvent.DESCRIPTOR.full_name
 _LONGEST_S: Final = 1 << 31  # a longer promise is no other, and would not fit into a timedelta

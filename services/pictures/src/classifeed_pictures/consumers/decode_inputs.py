@@ -10,8 +10,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from classifeed.pictures.v1.orders_pb2 import LoadResult
 from classifeed.pictures.v1.requests_pb2 import PictureNotices, PictureRequests
 from classifeed_common.kafka import Poison, Record, type_of
-from classifeed_pictures.domain.canonical import HASH_BYTES, URL_LIMIT_CHARS, url_hash
 from classifeed_pictures.domain.item_faults import RECIPIENT_LIMIT_CHARS, is_recipient
+from classifeed_pictures.domain.urls.canonical import HASH_BYTES, URL_LIMIT_CHARS, url_hash
 
 Input: TypeAlias = PictureRequests | PictureNotices | LoadResult
 

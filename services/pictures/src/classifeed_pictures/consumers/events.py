@@ -12,8 +12,8 @@ from classifeed_common.kafka import Record, decode_all, trace_of
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
 from classifeed_pictures.consumers.decode_events import decode_event
-from classifeed_pictures.domain.events import Event
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.events import Event
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 
 GROUP: Final = "pictures"
 

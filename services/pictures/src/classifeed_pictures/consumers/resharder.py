@@ -39,8 +39,8 @@ from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_LOADS, PICTURES_R
 from classifeed_pictures.app.events.make_events import EventMaker
 from classifeed_pictures.app.events.send_messages import Sender, send_messages
 from classifeed_pictures.consumers.decode_inputs import Input, decode_input, is_time
-from classifeed_pictures.domain.canonical import CanonicalRules
 from classifeed_pictures.domain.item_faults import REQUEST_INVALID, ItemFault
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.metrics import EVENTS, REFUSED
 
 GROUP: Final = "pictures-resharder"

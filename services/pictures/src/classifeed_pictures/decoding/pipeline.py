@@ -8,14 +8,14 @@ from contextlib import contextmanager
 
 from PIL import Image
 
-from classifeed_pictures.decoding.blurhash import encode_blurhash
-from classifeed_pictures.decoding.colours import on_white
 from classifeed_pictures.decoding.containers import READERS
-from classifeed_pictures.decoding.encoding import encode
-from classifeed_pictures.decoding.hashing import dominant_color, perceptual_hash
+from classifeed_pictures.decoding.imaging.blurhash import encode_blurhash
+from classifeed_pictures.decoding.imaging.colours import on_white
+from classifeed_pictures.decoding.imaging.encoding import encode
+from classifeed_pictures.decoding.imaging.hashing import dominant_color, perceptual_hash
+from classifeed_pictures.decoding.imaging.rendering import is_sideways, load_base, open_image, render
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded, SizeSpec, Version
-from classifeed_pictures.decoding.rendering import is_sideways, load_base, open_image, render
 from classifeed_pictures.decoding.sniffing import identify
 
 # Hashes see the picture at this size.

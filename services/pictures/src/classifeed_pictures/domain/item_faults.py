@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS, CanonicalRules, canonical_url
+from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS, CanonicalRules, canonical_url
 
 URL_INVALID: Final = "URL_INVALID"
 REQUEST_INVALID: Final = "PICTURE_REQUEST_INVALID"

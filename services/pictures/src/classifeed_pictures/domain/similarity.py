@@ -8,7 +8,7 @@ from typing import Final
 
 HASH_BYTES: Final = 8
 DEFAULT_DISTANCE: Final = 10
-"""Bits in which copies of a picture differ at most; see `classifeed_pictures.decoding.hashing`."""
+"""Bits in which copies of a picture differ at most; see `classifeed_pictures.decoding.imaging.hashing`."""
 MAX_DISTANCE: Final = 11
 """Bits up to which is searched: with more, a piece has so many neighbours that its index is read whole."""
 LEAST_BITS: Final = 8

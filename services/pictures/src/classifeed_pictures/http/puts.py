@@ -14,7 +14,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.errors import DomainError, FieldViolation, InvalidArgument
 from classifeed_common.http.api.bodies import Body
 from classifeed_pictures.app.files.put_picture import MAX_BYTES, PicturePutter, too_large
-from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS
+from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 
 MARKET: Final = "offers"
 SHOPS: Final = "shops"

@@ -13,7 +13,7 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.http.api.bodies import Body
 from classifeed_pictures.app.states.find_states import Rules, find_states
-from classifeed_pictures.domain.canonical import URL_LIMIT_CHARS
+from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.http.fields import check_query, picked, written
 
 _MOST_URLS: Final = 1000

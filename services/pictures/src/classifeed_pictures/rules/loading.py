@@ -8,7 +8,7 @@ from typing import Final
 import yaml
 
 from classifeed_common.snapshot import PackagedSource, Snapshot, Source
-from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 
 NAME: Final = "canonical"
 PACKAGED: Final = PackagedSource(__package__, "canonical.yaml")

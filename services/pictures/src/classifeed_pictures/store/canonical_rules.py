@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 
 SQL: Final = load_queries("classifeed_pictures.store", "canonical_rules.sql")
 _KNOWN: Final = 16

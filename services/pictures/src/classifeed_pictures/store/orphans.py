@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.states import Holding
+from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.store.records import unpack_holdings
 
 SQL: Final = load_queries("classifeed_pictures.store", "orphans.sql")

@@ -8,7 +8,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed.pictures.v1.state_record_pb2 import HoldingRecord, HoldingRecords
-from classifeed_pictures.domain.states import Holding
+from classifeed_pictures.domain.lifecycle.states import Holding
 
 
 def pack_holdings(holdings: dict[str, Holding]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.events import Request
+from classifeed_pictures.domain.lifecycle.events import Request
 
 SQL: Final = load_queries("classifeed_pictures.store", "requests.sql")
 

@@ -9,7 +9,7 @@ from typing import Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.events import NOBODY, Request
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Request
 from classifeed_pictures.store.requests import Place, columns_of
 
 SQL: Final = load_queries("classifeed_pictures.store", "settled.sql")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.states import State
+from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.store.records import pack_holdings, unpack_failure, unpack_holdings
 
 SQL: Final = load_queries("classifeed_pictures.store", "states.sql")

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from classifeed_pictures.decoding.faults import CODES, DecodeFailed
 from classifeed_pictures.decoding.model import SizeSpec
-from classifeed_pictures.decoding.pool import DecodePool
+from classifeed_pictures.decoding.processes.pool import DecodePool
 
 from ...decoding_files.hostile import OK, SCRIPT, Hostile, every_hostile, good
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from classifeed_pictures.decoding import process
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import SizeSpec
-from classifeed_pictures.decoding.pool import DecodePool, PoolFull
-from classifeed_pictures.decoding.process import ProcessFailed
+from classifeed_pictures.decoding.processes import process
+from classifeed_pictures.decoding.processes.pool import DecodePool, PoolFull
+from classifeed_pictures.decoding.processes.process import ProcessFailed
 
 from ...decoding_files.drawings import saved, texture
 from ...decoding_files.hostile import good, many_scans

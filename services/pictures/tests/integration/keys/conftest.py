@@ -20,7 +20,7 @@ from classifeed_common.db import Database, ddl
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions, message_of
 from classifeed_pictures.consumers.resharder import Resharder
-from classifeed_pictures.domain.canonical import CanonicalRules, shard_of, url_hash
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, shard_of, url_hash
 
 SHARDS = 8
 RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": ["utm_*"]})

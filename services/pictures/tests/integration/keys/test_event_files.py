@@ -37,7 +37,7 @@ from classifeed_pictures.app.events.list_event_files import remove_event_files
 from classifeed_pictures.app.events.make_events import EventMaker
 from classifeed_pictures.app.events.take_event_file import EventFileTaker
 from classifeed_pictures.clients.event_bucket import EventBucket
-from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.jobs.event_files import (
     LIST_QUEUE,
     LIST_TASK,

@@ -35,9 +35,9 @@ from classifeed_pictures.consumers.copies import CopyHandler
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.decoding.model import Decoded, Version
-from classifeed_pictures.domain.canonical import CanonicalRules
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.namespaces import Namespace, SizeRule
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.namespaces import put_namespace
 from classifeed_pictures.store.states import read_now
 from classifeed_pictures.store.stored import find_stored

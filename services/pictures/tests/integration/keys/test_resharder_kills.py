@@ -21,7 +21,7 @@ from classifeed_common.db import Database
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.consumers.resharder import Resharder
-from classifeed_pictures.domain.canonical import CanonicalRules
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 Start = Callable[..., Awaitable[asyncio.subprocess.Process]]

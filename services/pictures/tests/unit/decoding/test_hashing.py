@@ -7,7 +7,7 @@ import io
 import numpy as np
 from PIL import Image
 
-from classifeed_pictures.decoding.hashing import distance, perceptual_hash
+from classifeed_pictures.decoding.imaging.hashing import distance, perceptual_hash
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.pipeline import decode_picture
 

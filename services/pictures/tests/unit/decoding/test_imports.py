@@ -6,6 +6,6 @@ from classifeed_common.testing.imports import loaded_by
 
 
 def test_the_process_that_decodes_loads_nothing_of_its_pool() -> None:
-    loaded = loaded_by("classifeed_pictures.decoding.worker")
+    loaded = loaded_by("classifeed_pictures.decoding.processes.worker")
     assert "classifeed_pictures.decoding.pipeline" in loaded
-    assert loaded & {"asyncio", "structlog", "grpc", "psycopg", "classifeed_pictures.decoding.pool"} == set()
+    assert loaded & {"asyncio", "structlog", "grpc", "psycopg", "classifeed_pictures.decoding.processes.pool"} == set()

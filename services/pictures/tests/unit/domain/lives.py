@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_pictures.domain.events import Deletion, Effects, Event, Loaded, Look, Request, Unused
-from classifeed_pictures.domain.lifecycle import Lifecycle
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.states import State, name_picture
+from classifeed_pictures.domain.lifecycle.events import Deletion, Effects, Event, Loaded, Look, Request, Unused
+from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.states import State, name_picture
 
 START = datetime(2026, 11, 24, 12, tzinfo=UTC)
 URL = "https://shop.example/1.jpg"

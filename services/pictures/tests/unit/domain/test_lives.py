@@ -10,9 +10,9 @@ import pytest
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.testing.campaigns import IS_LONG
-from classifeed_pictures.domain.events import Copy, Delete, Download, Event
-from classifeed_pictures.domain.retries import QUOTA_EXCEEDED, SOURCE_GONE
-from classifeed_pictures.domain.robots_tags import NOINDEX
+from classifeed_pictures.domain.lifecycle.events import Copy, Delete, Download, Event
+from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED, SOURCE_GONE
+from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
 
 from .lives import GONE, HOST_DOWN, NOT_FOUND, Life, info
 

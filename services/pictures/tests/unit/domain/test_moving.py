@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url, url_hash
-from classifeed_pictures.domain.events import Adopt, Copy, Delete, Download, Move
-from classifeed_pictures.domain.rekeying import possible_keys, rekeyed
+from classifeed_pictures.domain.lifecycle.events import Adopt, Copy, Delete, Download, Move
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
+from classifeed_pictures.domain.urls.rekeying import possible_keys, rekeyed
 
 from .lives import NOT_FOUND, Life, info
 

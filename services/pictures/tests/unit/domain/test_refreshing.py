@@ -8,10 +8,10 @@ import pytest
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.events import NOBODY, Copy, Delete, Download, Put, Request
-from classifeed_pictures.domain.refreshing import promised_s, refresh_time
-from classifeed_pictures.domain.retries import DELETED, QUOTA_EXCEEDED
-from classifeed_pictures.domain.robots_tags import NOINDEX
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Copy, Delete, Download, Put, Request
+from classifeed_pictures.domain.lifecycle.refreshing import promised_s, refresh_time
+from classifeed_pictures.domain.lifecycle.retries import DELETED, QUOTA_EXCEEDED
+from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
 
 from .lives import GONE, HASH, HOST_DOWN, NOT_FOUND, START, URL, Life, info
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed_pictures.domain.robots_tags import forbids_showing
+from classifeed_pictures.domain.lifecycle.robots_tags import forbids_showing
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,16 @@ from classifeed.pictures.v1.requests_pb2 import (
 )
 from classifeed_common.kafka import Message, message_of
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_REQUESTS, PICTURES_RESULTS
-from classifeed_pictures.domain.events import NOBODY, Adopt, Copy, Delete, Download, Order, Request, RequestResult
+from classifeed_pictures.domain.lifecycle.events import (
+    NOBODY,
+    Adopt,
+    Copy,
+    Delete,
+    Download,
+    Order,
+    Request,
+    RequestResult,
+)
 
 _ITEMS_A_MESSAGE: Final = 100
 _BYTES_A_MESSAGE: Final = 500_000

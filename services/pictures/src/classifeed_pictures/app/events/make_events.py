@@ -20,7 +20,6 @@ from classifeed.pictures.v1.orders_pb2 import LoadResult
 from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureRequest
 from classifeed_common.kafka import Message, message_of
 from classifeed_domain.topics import PICTURES_EVENTS
-from classifeed_pictures.domain.canonical import CanonicalRules, shard_of, url_hash
 from classifeed_pictures.domain.item_faults import (
     REQUEST_INVALID,
     ItemFault,
@@ -28,6 +27,7 @@ from classifeed_pictures.domain.item_faults import (
     fault_of_request,
     key_or_fault,
 )
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, shard_of, url_hash
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,9 @@ from classifeed_pictures.app.events.compose_messages import (
     request_messages,
     result_messages,
 )
-from classifeed_pictures.domain.events import Download, Event, Request, RequestResult
-from classifeed_pictures.domain.lifecycle import Lifecycle
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.events import Download, Event, Request, RequestResult
+from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
 from classifeed_pictures.store import requests, settled
 from classifeed_pictures.store.requests import Place

@@ -15,7 +15,7 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
 from classifeed_common.fetch import FetchFailed, FetchLimits, FetchRequest
 from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_pictures.domain.retries import ROBOTS_DISALLOWED, ROBOTS_UNREACHABLE
+from classifeed_pictures.domain.lifecycle.retries import ROBOTS_DISALLOWED, ROBOTS_UNREACHABLE
 from classifeed_pictures.store.robots import claim_rules, give_claim_back, save_rules
 
 _ROBOT: Final = "Classifeed"

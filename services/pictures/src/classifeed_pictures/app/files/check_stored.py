@@ -16,7 +16,7 @@ from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Tx, after_commit
 from classifeed_jobs import Slice
 from classifeed_pictures.app.files.store_picture import remove_stored
-from classifeed_pictures.domain.states import Holding
+from classifeed_pictures.domain.lifecycle.states import Holding
 from classifeed_pictures.metrics import ORPHANS
 from classifeed_pictures.store.orphans import Address, StoredRow, list_after, lock_orphans, share_holdings
 from classifeed_pictures.store.stored import reference_of

@@ -8,9 +8,9 @@ from classifeed_common.blobs import BlobRefs
 from classifeed_common.db import Tx
 from classifeed_common.errors import ResourceExhausted
 from classifeed_pictures.app.files.store_picture import add_sizes, record_stored, remove_stored
+from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
+from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.namespaces import missing_versions, pieces_for
-from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN, QUOTA_EXCEEDED, SOURCE_GONE
-from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, find_namespace
 from classifeed_pictures.store.stored import (
     StoredPicture,

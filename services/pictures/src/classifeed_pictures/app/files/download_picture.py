@@ -23,9 +23,9 @@ from classifeed_pictures.app.files.copy_picture import unknown_namespace
 from classifeed_pictures.app.files.decoder import Decoder, size_specs
 from classifeed_pictures.app.files.store_picture import Begin, PictureStorer, Source
 from classifeed_pictures.decoding.faults import DecodeFailed
+from classifeed_pictures.domain.lifecycle.refreshing import promised_s
+from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.domain.namespaces import Namespace
-from classifeed_pictures.domain.refreshing import promised_s
-from classifeed_pictures.domain.robots_tags import NOINDEX, forbids_showing
 from classifeed_pictures.store.namespaces import find_namespace
 
 

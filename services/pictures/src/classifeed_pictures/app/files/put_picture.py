@@ -14,11 +14,11 @@ from classifeed_pictures.app.files.decoder import Decoder, size_specs
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.decoding.faults import DecodeFailed
-from classifeed_pictures.decoding.pool import PoolFull
-from classifeed_pictures.domain.canonical import canonical_url, url_hash
-from classifeed_pictures.domain.events import Put
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.retries import NAMESPACE_UNKNOWN
+from classifeed_pictures.decoding.processes.pool import PoolFull
+from classifeed_pictures.domain.lifecycle.events import Put
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.retries import NAMESPACE_UNKNOWN
+from classifeed_pictures.domain.urls.canonical import canonical_url, url_hash
 from classifeed_pictures.store.namespaces import find_namespace
 from classifeed_pictures.store.states import StateChanged, read_now
 from classifeed_pictures.store.stored import find_stored

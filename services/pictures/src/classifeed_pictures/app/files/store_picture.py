@@ -14,9 +14,9 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import ResourceExhausted
 from classifeed_pictures.decoding.model import Decoded, Version
+from classifeed_pictures.domain.lifecycle.retries import QUOTA_EXCEEDED
+from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.domain.namespaces import Namespace, Piece
-from classifeed_pictures.domain.retries import QUOTA_EXCEEDED
-from classifeed_pictures.domain.states import name_picture
 from classifeed_pictures.store.namespaces import add_usage, read_used_bytes
 from classifeed_pictures.store.stored import (
     StoredPicture,

@@ -19,8 +19,8 @@ from classifeed_jobs import JobContext, Progress
 from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.app.states.find_states import Rules
 from classifeed_pictures.clients.offers import OffersClient
-from classifeed_pictures.domain.canonical import url_hash
-from classifeed_pictures.domain.rekeying import possible_keys
+from classifeed_pictures.domain.urls.canonical import url_hash
+from classifeed_pictures.domain.urls.rekeying import possible_keys
 from classifeed_pictures.store import comparisons
 from classifeed_pictures.store.canonical_rules import list_rules
 from classifeed_pictures.store.comparisons import Comparison

@@ -10,8 +10,8 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureState
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_pictures.app.states.find_states import find_states
-from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
 
 _SHOWN: Final = 200

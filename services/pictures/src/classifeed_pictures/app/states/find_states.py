@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from classifeed.pictures.v1.picture_pb2 import PictureState
 from classifeed_common.db import Tx
-from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url, url_hash
-from classifeed_pictures.domain.states import State
+from classifeed_pictures.domain.lifecycle.states import State
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.store.requests import count_in_flight
 from classifeed_pictures.store.states import read_states
 

@@ -18,9 +18,9 @@ from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_jobs import Slice
 from classifeed_pictures.app.events.compose_messages import notice_messages
-from classifeed_pictures.domain.canonical import CanonicalRules, url_hash
-from classifeed_pictures.domain.rekeying import rekeyed
-from classifeed_pictures.domain.states import State
+from classifeed_pictures.domain.lifecycle.states import State
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
+from classifeed_pictures.domain.urls.rekeying import rekeyed
 from classifeed_pictures.store.canonical_rules import note_rekeyed, note_rules
 from classifeed_pictures.store.states import list_keys, read_now, read_states
 

@@ -7,7 +7,7 @@ import zlib
 from typing import Final
 
 from classifeed_pictures.decoding.containers.container import Container, take
-from classifeed_pictures.decoding.exif import make_exif, read_orientation
+from classifeed_pictures.decoding.containers.exif import make_exif, read_orientation
 from classifeed_pictures.decoding.faults import broken, unsupported
 from classifeed_pictures.decoding.limits import Limits, check_frames, check_memory, check_size
 

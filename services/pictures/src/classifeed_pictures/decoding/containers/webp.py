@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from classifeed_pictures.decoding.containers.container import Container, ends_early, take
-from classifeed_pictures.decoding.exif import make_exif, read_orientation
+from classifeed_pictures.decoding.containers.exif import make_exif, read_orientation
 from classifeed_pictures.decoding.faults import broken
 from classifeed_pictures.decoding.limits import Limits, check_frames, check_memory, check_size
 

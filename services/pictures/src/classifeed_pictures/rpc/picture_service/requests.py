@@ -22,7 +22,7 @@ from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.call import remaining_s
 from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_pictures.app.events.compose_messages import notice_messages
-from classifeed_pictures.domain.events import NOBODY
+from classifeed_pictures.domain.lifecycle.events import NOBODY
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _A_MESSAGE: Final = 100

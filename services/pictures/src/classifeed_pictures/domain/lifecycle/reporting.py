@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_pictures.domain.events import Effects, RequestResult, WaitingResult
+from classifeed_pictures.domain.lifecycle.events import Effects, RequestResult, WaitingResult
 
 
 def report(effects: Effects, namespace: str, attempt: int, result: PictureInfo | LoadFailure) -> None:

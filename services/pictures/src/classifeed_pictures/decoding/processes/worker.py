@@ -1,4 +1,4 @@
-"""The process that decodes: `python -m classifeed_pictures.decoding.worker LIMITS`, frames in, frames out.
+"""The process that decodes: `python -m classifeed_pictures.decoding.processes.worker LIMITS`, frames in, frames out.
 
 It is started with no environment but what is here, has no descriptor but the one to its pool, and can open no more: no
 file and no socket. Its address space and its CPU time are limited by the kernel. It dies with the one that started it.
@@ -18,7 +18,14 @@ from classifeed_pictures.decoding.faults import TOO_MUCH_MEMORY, DecodeFailed, b
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, SizeSpec
 from classifeed_pictures.decoding.pipeline import decode_picture
-from classifeed_pictures.decoding.wire import LENGTHS, OUT_OF_MEMORY, pack, pack_result, unpack, unpack_request
+from classifeed_pictures.decoding.processes.wire import (
+    LENGTHS,
+    OUT_OF_MEMORY,
+    pack,
+    pack_result,
+    unpack,
+    unpack_request,
+)
 
 _PR_SET_PDEATHSIG: Final = 1
 _DESCRIPTORS: Final = 3
@@ -94,7 +101,7 @@ def warm_up(limits: Limits) -> None:
     """Load all that Pillow and numpy load late: once confined, no file can be opened."""
     from PIL import Image
 
-    from classifeed_pictures.decoding.encoding import encode
+    from classifeed_pictures.decoding.imaging.encoding import encode
 
     Image.preinit()
     picture = Image.linear_gradient("L").resize((16, 16)).convert("RGBA")

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-from classifeed_pictures.domain.hosts import canonical_host
-from classifeed_pictures.domain.percent import encode_user, normalize_fragment, normalize_path, normalize_query
+from classifeed_pictures.domain.urls.hosts import canonical_host
+from classifeed_pictures.domain.urls.percent import encode_user, normalize_fragment, normalize_path, normalize_query
 
 HASH_BYTES: Final = 16
 URL_LIMIT_CHARS: Final = 4096

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed
-from classifeed_pictures.decoding.process import DecodeProcess, ProcessKilled
+from classifeed_pictures.decoding.processes.process import DecodeProcess, ProcessKilled
 
 _CAUSES = {DECODE_TIMEOUT: "deadline", TOO_MUCH_MEMORY: "memory"}
 

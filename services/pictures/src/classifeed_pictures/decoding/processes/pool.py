@@ -12,8 +12,8 @@ import structlog
 
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, Decoded, SizeSpec, Version
-from classifeed_pictures.decoding.observing import DecodeObserver, NoObserver, observed
-from classifeed_pictures.decoding.process import DecodeProcess, ProcessFailed, ProcessKilled
+from classifeed_pictures.decoding.processes.observing import DecodeObserver, NoObserver, observed
+from classifeed_pictures.decoding.processes.process import DecodeProcess, ProcessFailed, ProcessKilled
 
 DEADLINE_S: Final = 5.0
 _WAITING_PER_PROCESS: Final = 16

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
-from classifeed_pictures.domain.events import Copy, Download, Order
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.refreshing import refresh_time
-from classifeed_pictures.domain.retries import is_repeated
-from classifeed_pictures.domain.states import Holding, State
+from classifeed_pictures.domain.lifecycle.events import Copy, Download, Order
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.refreshing import refresh_time
+from classifeed_pictures.domain.lifecycle.retries import is_repeated
+from classifeed_pictures.domain.lifecycle.states import Holding, State
 
 
 class Ordering:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from classifeed_pictures.domain.canonical import CanonicalRules, canonical_url
+from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url
 
 
 def rekeyed(state_url: str, rules: CanonicalRules) -> str | None:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
-from classifeed_pictures.domain.robots_tags import NOINDEX
+from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
 
 SOURCE_GONE: Final = "PICTURE_SOURCE_GONE"
 """A copy found that its source is not stored any more: the picture is downloaded instead."""

@@ -16,7 +16,7 @@ from typing import Any, Final
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import Decoded, SizeSpec
-from classifeed_pictures.decoding.wire import (
+from classifeed_pictures.decoding.processes.wire import (
     HEAD_BYTES,
     LENGTHS,
     OUT_OF_MEMORY,
@@ -108,7 +108,7 @@ class DecodeProcess:
         try:
             # -I: no variables of Python, and no modules from the working directory.
             self._process = subprocess.Popen(  # noqa: S603 - the program is this one
-                [sys.executable, "-I", "-m", "classifeed_pictures.decoding.worker", json.dumps(options)],
+                [sys.executable, "-I", "-m", "classifeed_pictures.decoding.processes.worker", json.dumps(options)],
                 stdin=theirs.fileno(),
                 stdout=theirs.fileno(),
                 env=_ENVIRONMENT,

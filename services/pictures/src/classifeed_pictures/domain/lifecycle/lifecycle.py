@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_pictures.domain.events import (
+from classifeed_pictures.domain.lifecycle.events import (
     NOBODY,
     Adopt,
     Delete,
@@ -23,11 +23,11 @@ from classifeed_pictures.domain.events import (
     RequestResult,
     Unused,
 )
-from classifeed_pictures.domain.lifecycle_rules import LifecycleRules
-from classifeed_pictures.domain.ordering import Ordering
-from classifeed_pictures.domain.refreshing import is_news, is_other
-from classifeed_pictures.domain.reporting import forget, report, report_change, report_end
-from classifeed_pictures.domain.retries import (
+from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.ordering import Ordering
+from classifeed_pictures.domain.lifecycle.refreshing import is_news, is_other
+from classifeed_pictures.domain.lifecycle.reporting import forget, report, report_change, report_end
+from classifeed_pictures.domain.lifecycle.retries import (
     DELETED,
     OF_THE_NAMESPACE,
     SOURCE_GONE,
@@ -35,8 +35,8 @@ from classifeed_pictures.domain.retries import (
     is_lasting,
     is_repeated,
 )
-from classifeed_pictures.domain.robots_tags import NOINDEX
-from classifeed_pictures.domain.states import Holding, State
+from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX
+from classifeed_pictures.domain.lifecycle.states import Holding, State
 
 
 class Lifecycle:

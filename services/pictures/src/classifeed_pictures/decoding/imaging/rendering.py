@@ -10,8 +10,8 @@ from typing import Final
 
 from PIL import AvifImagePlugin, Image
 
-from classifeed_pictures.decoding.colours import has_alpha, to_eight_bits, to_srgb
 from classifeed_pictures.decoding.faults import DecodeFailed, broken
+from classifeed_pictures.decoding.imaging.colours import has_alpha, to_eight_bits, to_srgb
 from classifeed_pictures.decoding.limits import Limits, check_size, too_much_memory
 from classifeed_pictures.decoding.model import SizeSpec
 

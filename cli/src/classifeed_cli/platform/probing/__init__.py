@@ -1,0 +1,1 @@
+"""Whether the parts of an installation work: probed, examined, and watched."""

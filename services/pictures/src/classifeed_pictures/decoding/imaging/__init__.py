@@ -1,0 +1,1 @@
+"""Images made of decoded pictures: colours, sizes, formats, hashes and previews."""

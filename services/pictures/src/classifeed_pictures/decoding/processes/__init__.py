@@ -1,0 +1,1 @@
+"""Processes that decode: started, fed, watched, replaced."""
