@@ -12,7 +12,7 @@ from pathlib import Path
 from string import Template
 from typing import Final
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from tools.generated import ROOT, write_or_check
 
 TEMPLATE: Final = ROOT / "tools/import_contracts.ini"

@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Final
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_client.jobs import JOB_SERVICES
 from classifeed_common.telemetry.metric_set import PREFIX, Declaration, MetricSet
 

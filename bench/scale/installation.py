@@ -21,11 +21,11 @@ import psycopg
 from confluent_kafka.admin import AdminClient
 
 from bench.processes import cpu_of_tree
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
-from classifeed_cli.platform.plan import Plan, make_plan
-from classifeed_cli.platform.probe import is_ready
-from classifeed_cli.platform.units import embedded_servers, prepare_server
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.migrate import PLAN_VARIABLE, describe_step
+from classifeed_cli.platform.planning.plan import Plan, make_plan
+from classifeed_cli.platform.probing.probe import is_ready
+from classifeed_cli.platform.supervision.units import embedded_servers, prepare_server
 from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.embedded.process import spawn_bound, stop_process, tail
@@ -150,7 +150,7 @@ def installation() -> Iterator[Installation]:
             prepare_server(server)
             server.start(_READY_LIMIT_S)
         step = {**os.environ, PLAN_VARIABLE: describe_step(plan)}
-        subprocess.run([sys.executable, "-m", "classifeed_cli.platform.migrate"], env=step, check=True,
+        subprocess.run([sys.executable, "-m", "classifeed_cli.platform.planning.migrate"], env=step, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
         running = Installation(plan, servers)
         try:

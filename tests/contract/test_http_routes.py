@@ -14,7 +14,7 @@ import pytest_asyncio
 from starlette.applications import Starlette
 from starlette.routing import Route
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.runner import ServiceRunner

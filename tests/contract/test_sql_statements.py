@@ -11,7 +11,7 @@ import pytest
 from tools import assemble_sql, wide_rows
 from tools.generated import list_stale
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.db import ddl
 from classifeed_common.db.queries import parse_queries
 from classifeed_common.testing.databases import MigratedDatabase

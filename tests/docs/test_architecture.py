@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from tests.docs.pages import ROOT
 from tests.docs.test_commands import PAGES
 from tests.docs.test_glossary import terms

@@ -14,7 +14,7 @@ from tools.pictures.recording import COLUMNS, steps_of
 from tools.pictures.terminal import draw_terminal
 
 from classifeed_cli.commands.demo.steps import STEPS
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from tests.docs.pages import ROOT
 
 _SVG = "{http://www.w3.org/2000/svg}"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.ports import plan_ports
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.ports import plan_ports
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from tests.docs.pages import ROOT
 
 README = (ROOT / "README.md").read_text("utf-8")

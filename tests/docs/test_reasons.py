@@ -18,7 +18,7 @@ PASSED_ON = {
     # Codes of downloads that are ours: the job tries again, and no caller sees them.
     ("services/loader/src/classifeed_loader/app/store_file.py", "failed.code"),
     # What the supervisor ended with, said by the command that waits for it.
-    ("cli/src/classifeed_cli/platform/daemon.py", "error['reason']"),
+    ("cli/src/classifeed_cli/platform/supervision/daemon.py", "error['reason']"),
     # An error of a service, said in the command line's words.
     ("cli/src/classifeed_cli/main.py", "error.reason"),
     # The problem document of pictures.

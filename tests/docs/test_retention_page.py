@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlalchemy import MetaData
 
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.db import shared_tables
 from classifeed_jobs import add_jobs
 from tests.docs.pages import REFERENCE, ROOT, default_of

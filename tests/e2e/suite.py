@@ -22,7 +22,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 
 from classifeed_cli.main import run
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.testing.databases import DatabaseServer
 from tests.e2e.waiting import wait_until
 

@@ -21,7 +21,7 @@ from tools.pictures.recording import COLUMNS, shape_of
 from classifeed_cli.commands.demo import play
 from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.platform.installation import Installation
-from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import Output
 from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.topics import forget_records

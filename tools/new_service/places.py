@@ -79,7 +79,7 @@ def _deployment(text: str, name: str, _: str) -> str:
 
 
 PLACES: Final[Mapping[str, Edit]] = {
-    "cli/src/classifeed_cli/platform/services.toml": _table,
+    "cli/src/classifeed_cli/platform/planning/services.toml": _table,
     "libs/domain/src/classifeed_domain/policy.py": _policy,
     "helm/classifeed/Chart.yaml": _umbrella,
     "helm/classifeed/values.yaml": _umbrella_values,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceSpec, ServiceTable
 from classifeed_domain.policy import CALLERS, SERVED_BY
 from classifeed_domain.topics import (
     FEEDS_OFFER_REQUESTS,

@@ -39,7 +39,7 @@ from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.commands.demo.suite import environment
 from classifeed_cli.exit_codes import CommandError, refused
 from classifeed_cli.platform.installation import Installation
-from classifeed_cli.platform.layout import Layout, write_json
+from classifeed_cli.platform.planning.layout import Layout, write_json
 from classifeed_cli.terminal.interruption import Interruption
 from classifeed_cli.terminal.output import Output
 from classifeed_client import Addresses, Client

@@ -15,10 +15,12 @@ from typing import Any
 
 import pytest
 
-from classifeed_cli.platform import description, doctor, part_probe
-from classifeed_cli.platform.examination import Health, Problem, examine
-from classifeed_cli.platform.health_watch import HealthWatch
-from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform import doctor
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.probing import part_probe
+from classifeed_cli.platform.probing.examination import Health, Problem, examine
+from classifeed_cli.platform.probing.health_watch import HealthWatch
+from classifeed_cli.platform.supervision import description
 from classifeed_common.embedded.process import ProcessIdentity
 
 LONG_AGO = "2026-11-23T09:00:00+00:00"
@@ -169,7 +171,7 @@ async def test_a_service_that_is_silent_is_not_waited_for(
     async def silence(*_: Any, **__: Any) -> None:
         return None
 
-    monkeypatch.setattr("classifeed_cli.platform.probe.http_get", silence)
+    monkeypatch.setattr("classifeed_cli.platform.probing.probe.http_get", silence)
     async with server(GREETINGS["kafka"]) as kafka:
         health = (await examine(document_of(process, kafka=kafka, service="127.0.0.1:7")))["processor"]
     assert (health.state, health.problems[0].text) == (

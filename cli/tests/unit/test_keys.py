@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from classifeed_cli.main import run
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_common.auth import KeyStore
 from classifeed_common.auth.encryption import CredentialCipher
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from classifeed_cli.platform.layout import Layout
 from classifeed_cli.platform.log_files import Follower, about_task
+from classifeed_cli.platform.planning.layout import Layout
 
 NAME = "sellers/my-shop/feeds/summer/tasks/1763956803123456"
 

@@ -16,13 +16,13 @@ import pytest
 
 from classifeed_cli.exit_codes import CommandError, ExitCode
 from classifeed_cli.platform import settle as settle_module
-from classifeed_cli.platform.credentials import ensure_credentials, write_tokens
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.plan import make_plan
-from classifeed_cli.platform.ports import plan_ports
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.credentials import ensure_credentials, write_tokens
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.plan import make_plan
+from classifeed_cli.platform.planning.ports import plan_ports
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_cli.platform.settle import wait_settled
-from classifeed_cli.platform.supervised import Supervised
+from classifeed_cli.platform.supervision.supervised import Supervised
 from classifeed_common.auth import KeyStore
 from classifeed_common.auth.encryption import CredentialCipher
 from classifeed_common.embedded.process import spawn_bound
@@ -198,7 +198,7 @@ async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pyt
 
 def test_a_full_disk_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = type("Usage", (), {"free": 5 * 2**20})
-    monkeypatch.setattr("classifeed_cli.platform.layout.shutil.disk_usage", lambda path: full)
+    monkeypatch.setattr("classifeed_cli.platform.planning.layout.shutil.disk_usage", lambda path: full)
     with pytest.raises(CommandError, match="is full: 5 MiB are free") as error:
         Layout(tmp_path / "data").prepare()
     assert error.value.exit_code == ExitCode.UNAVAILABLE

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from classifeed_cli.platform.installation import Installation
-from classifeed_cli.platform.service_table import TABLE_VARIABLE, ServiceTable
+from classifeed_cli.platform.planning.service_table import TABLE_VARIABLE, ServiceTable
 
 
 def test_a_knob_with_a_star_is_for_each_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

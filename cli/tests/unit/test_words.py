@@ -13,7 +13,7 @@ from classifeed_cli.commands.status import print_status
 from classifeed_cli.platform import doctor, installation
 from classifeed_cli.platform import settle as settle_module
 from classifeed_cli.platform.doctor import Finding
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_cli.terminal.output import Output
 
 FEED = {"feed": "sellers/my-shop/feeds/summer"}

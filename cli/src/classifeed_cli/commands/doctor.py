@@ -18,7 +18,7 @@ def register(app: typer.Typer) -> None:
 def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     """Check what the suite needs and how it runs, with a fix for each fault; exit code 1 if there is a fault."""
     from classifeed_cli.platform.doctor import examine
-    from classifeed_cli.platform.layout import Layout
+    from classifeed_cli.platform.planning.layout import Layout
 
     output = Output(as_json)
     findings = examine(Layout(data_folder(data)))

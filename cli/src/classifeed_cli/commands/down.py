@@ -21,8 +21,8 @@ def down(
     as_json: JsonOption = False,
 ) -> None:
     """Drain and stop the installation of this folder; do nothing if none runs."""
-    from classifeed_cli.platform.layout import Layout
-    from classifeed_cli.platform.shutdown import stop_installation
+    from classifeed_cli.platform.planning.layout import Layout
+    from classifeed_cli.platform.supervision.shutdown import stop_installation
 
     output = Output(as_json)
     layout = Layout(data_folder(data))

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Final
 import typer
 
 from classifeed_cli.exit_codes import refused
-from classifeed_cli.platform.credentials import OPERATOR, make_keys
-from classifeed_cli.platform.layout import CREDENTIAL_KEYS_FILE
-from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
+from classifeed_cli.platform.planning.credentials import OPERATOR, make_keys
+from classifeed_cli.platform.planning.layout import CREDENTIAL_KEYS_FILE
+from classifeed_cli.platform.planning.service_table import ServiceSpec, ServiceTable
 from classifeed_cli.terminal.output import JsonOption, Output
 from classifeed_common.auth.keys import JWKS_FILE
 

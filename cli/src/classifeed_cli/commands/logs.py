@@ -27,7 +27,7 @@ def logs(
 ) -> None:
     """Print the newest lines of the logs of all services in the order of time; the suite need not run."""
     from classifeed_cli.platform import log_files
-    from classifeed_cli.platform.layout import Layout
+    from classifeed_cli.platform.planning.layout import Layout
 
     if follow and as_json:
         raise typer.BadParameter("--follow never completes, and --json is one document; choose one of them")

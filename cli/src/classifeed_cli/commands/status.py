@@ -20,9 +20,9 @@ def register(app: typer.Typer) -> None:
 
 def status(data: DataOption = None, as_json: JsonOption = False) -> int:
     """Show what runs, what is wrong and since when. Exit code 1 if something is wrong, 3 if nothing runs."""
-    from classifeed_cli.platform.description import describe_status, read_running
     from classifeed_cli.platform.installation import not_running
-    from classifeed_cli.platform.layout import Layout
+    from classifeed_cli.platform.planning.layout import Layout
+    from classifeed_cli.platform.supervision.description import describe_status, read_running
 
     layout = Layout(data_folder(data))
     document = read_running(layout)
@@ -35,7 +35,7 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> int:
 
 def print_status(output: Output, document: dict[str, Any]) -> None:
     """Print the document of `status`, for programs or for people."""
-    from classifeed_cli.platform.description import rows_of
+    from classifeed_cli.platform.supervision.description import rows_of
 
     output.document(document)
     services = [
@@ -64,7 +64,7 @@ def print_status(output: Output, document: dict[str, Any]) -> None:
 
 
 def _print_problems(output: Output, name: str, row: Mapping[str, Any]) -> None:
-    from classifeed_cli.platform.description import since_words
+    from classifeed_cli.platform.supervision.description import since_words
 
     if not row["problems"]:
         return

@@ -11,8 +11,8 @@ import typer
 from classifeed_cli.durations import parse_duration
 from classifeed_cli.exit_codes import CommandError, refused
 from classifeed_cli.options import DataOption, data_folder
-from classifeed_cli.platform.credentials import write_private
-from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.planning.credentials import write_private
+from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import JsonOption, Output
 from classifeed_common.auth import TeamToken, create_team_token, list_team_tokens, revoke_team_token
 from classifeed_domain.policy import POLICY

@@ -30,10 +30,10 @@ def up(
     as_json: JsonOption = False,
 ) -> None:
     """Start PostgreSQL, Kafka, S3 and the services; stop them on Ctrl-C, or leave them running with --detach."""
-    from classifeed_cli.platform.daemon import serve, start_detached, wait_for_other
-    from classifeed_cli.platform.description import describe_status, read_running
-    from classifeed_cli.platform.layout import Layout
-    from classifeed_cli.platform.service_table import ServiceTable
+    from classifeed_cli.platform.planning.layout import Layout
+    from classifeed_cli.platform.planning.service_table import ServiceTable
+    from classifeed_cli.platform.supervision.daemon import serve, start_detached, wait_for_other
+    from classifeed_cli.platform.supervision.description import describe_status, read_running
 
     output = Output(as_json)
     layout = Layout(data_folder(data))

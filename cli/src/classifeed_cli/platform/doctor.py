@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError
-from classifeed_cli.platform.description import describe_status, read_running, rows_of, since_words
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.service_table import ServiceTable
+from classifeed_cli.platform.supervision.description import describe_status, read_running, rows_of, since_words
 from classifeed_common.embedded.kafka import java
 from classifeed_common.embedded.kafka_jars import cache_dir, pinned_jars
 from classifeed_common.embedded.postgres import binaries

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from classifeed_cli.exit_codes import CommandError, unavailable
 from classifeed_cli.options import data_folder
-from classifeed_cli.platform.description import read_running
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.service_table import ServiceTable
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.service_table import ServiceTable
+from classifeed_cli.platform.supervision.description import read_running
 
 if TYPE_CHECKING:
     from classifeed_cli.platform.picture_bytes import PictureBytes

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from classifeed_cli.exit_codes import refused
-from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.planning.layout import Layout
 
 _POLL_S: Final = 0.2
 # Without a filter the newest lines are looked for in so much of the end of a file.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, ExitCode
-from classifeed_cli.platform.probe import http_get
+from classifeed_cli.platform.probing.probe import http_get
 
 _PAUSE_S = 0.15
 _LONGEST_PAUSE_S = 1.0

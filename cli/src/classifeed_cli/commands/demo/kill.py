@@ -14,9 +14,9 @@ from classifeed_cli.commands.demo.story import SELLER, SETTLE_TIMEOUT_S, Story, 
 from classifeed_cli.commands.feed.loading import follow_load
 from classifeed_cli.commands.search import find_offers
 from classifeed_cli.messages import document_of
-from classifeed_cli.platform.description import read_running
-from classifeed_cli.platform.examination import identity_of
+from classifeed_cli.platform.probing.examination import identity_of
 from classifeed_cli.platform.settle import wait_settled
+from classifeed_cli.platform.supervision.description import read_running
 from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import feed_name
 from classifeed_common.embedded.process import ProcessIdentity

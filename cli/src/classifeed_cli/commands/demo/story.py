@@ -11,7 +11,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed_cli.commands.feed.loading import load_file
 from classifeed_cli.exit_codes import CommandError, refused
 from classifeed_cli.platform.installation import Installation
-from classifeed_cli.platform.layout import Layout
+from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.task import show_task
 from classifeed_client import Client

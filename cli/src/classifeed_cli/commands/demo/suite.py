@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from classifeed_cli.platform.daemon import start_detached
 from classifeed_cli.platform.installation import Installation
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.shutdown import stop_installation
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.supervision.daemon import start_detached
+from classifeed_cli.platform.supervision.shutdown import stop_installation
 from classifeed_cli.terminal.output import Output
 
 _STOP_TIMEOUT_S: Final = 60

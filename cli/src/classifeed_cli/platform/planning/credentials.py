@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from classifeed_cli.platform.layout import CREDENTIAL_KEYS_FILE, Layout, read_json, write_json
+from classifeed_cli.platform.planning.layout import CREDENTIAL_KEYS_FILE, Layout, read_json, write_json
 from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.encryption import new_key_line
 

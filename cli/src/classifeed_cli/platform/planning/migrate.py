@@ -1,6 +1,6 @@
 """The migrate step: databases, roles, schemas and topics of all services, in one process that ends.
 
-python -m classifeed_cli.platform.migrate   (the plan as JSON in CLASSIFEED_MIGRATE_PLAN)
+python -m classifeed_cli.platform.planning.migrate   (the plan as JSON in CLASSIFEED_MIGRATE_PLAN)
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import psycopg
 from psycopg import sql
 
-from classifeed_cli.platform.plan import Plan
+from classifeed_cli.platform.planning.plan import Plan
 from classifeed_common.errors import DomainError, Unavailable
 
 T = TypeVar("T")

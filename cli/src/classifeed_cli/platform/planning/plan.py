@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from classifeed_cli.platform.credentials import BUCKET, Credentials, ensure_credentials
-from classifeed_cli.platform.environment import python_environment
-from classifeed_cli.platform.layout import Layout
-from classifeed_cli.platform.ports import plan_ports
-from classifeed_cli.platform.service_table import ServiceSpec, ServiceTable
+from classifeed_cli.platform.planning.credentials import BUCKET, Credentials, ensure_credentials
+from classifeed_cli.platform.planning.environment import python_environment
+from classifeed_cli.platform.planning.layout import Layout
+from classifeed_cli.platform.planning.ports import plan_ports
+from classifeed_cli.platform.planning.service_table import ServiceSpec, ServiceTable
 
 _LISTENER: Final = re.compile(r"\{(\w+\.(?:http|grpc))\}")
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from classifeed_cli.platform.part_probe import find_fault
-from classifeed_cli.platform.probe import get_readiness
+from classifeed_cli.platform.probing.part_probe import find_fault
+from classifeed_cli.platform.probing.probe import get_readiness
 from classifeed_common.embedded.process import ProcessIdentity
 
 SUPERVISOR: Final = "supervisor"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from classifeed_cli.platform.examination import Health, examine
+from classifeed_cli.platform.probing.examination import Health, examine
 
 PERIOD_S: Final = 3.0
 

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, ExitCode, refused, unavailable
-from classifeed_cli.platform.description import read_running
-from classifeed_cli.platform.environment import python_environment
-from classifeed_cli.platform.layout import Layout, read_json, write_json
-from classifeed_cli.platform.plan import make_plan
-from classifeed_cli.platform.supervisor import Supervisor
+from classifeed_cli.platform.planning.environment import python_environment
+from classifeed_cli.platform.planning.layout import Layout, read_json, write_json
+from classifeed_cli.platform.planning.plan import make_plan
+from classifeed_cli.platform.supervision.description import read_running
+from classifeed_cli.platform.supervision.supervisor import Supervisor
 from classifeed_common.embedded.process import ServerError, tail
 
 

@@ -8,13 +8,13 @@ from datetime import datetime
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from classifeed_cli.platform.examination import SUPERVISOR, Health, addresses_of_parts, examine, identity_of
-from classifeed_cli.platform.layout import Layout, read_json
+from classifeed_cli.platform.planning.layout import Layout, read_json
+from classifeed_cli.platform.probing.examination import SUPERVISOR, Health, addresses_of_parts, examine, identity_of
 from classifeed_common.embedded.process import ProcessIdentity
 
 if TYPE_CHECKING:
-    from classifeed_cli.platform.plan import Plan
-    from classifeed_cli.platform.supervised import Supervised
+    from classifeed_cli.platform.planning.plan import Plan
+    from classifeed_cli.platform.supervision.supervised import Supervised
 
 
 def describe_plan(

@@ -6,8 +6,8 @@ import signal
 from dataclasses import dataclass
 
 from classifeed_cli.exit_codes import timed_out
-from classifeed_cli.platform.examination import identity_of
-from classifeed_cli.platform.layout import Layout, read_json
+from classifeed_cli.platform.planning.layout import Layout, read_json
+from classifeed_cli.platform.probing.examination import identity_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,20 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from classifeed_cli.exit_codes import CommandError, refused, timed_out, unavailable
-from classifeed_cli.platform.credentials import TOKEN_RENEWAL_S, write_tokens
-from classifeed_cli.platform.description import describe_plan
-from classifeed_cli.platform.environment import python_environment
-from classifeed_cli.platform.health_watch import HealthWatch
-from classifeed_cli.platform.layout import write_json
-from classifeed_cli.platform.migrate import PLAN_VARIABLE, describe_step
-from classifeed_cli.platform.plan import Plan
-from classifeed_cli.platform.supervised import SETTINGS_REFUSED, Supervised, ended
-from classifeed_cli.platform.units import embedded_servers, prepare_server, supervise_server, supervise_service
+from classifeed_cli.platform.planning.credentials import TOKEN_RENEWAL_S, write_tokens
+from classifeed_cli.platform.planning.environment import python_environment
+from classifeed_cli.platform.planning.layout import write_json
+from classifeed_cli.platform.planning.migrate import PLAN_VARIABLE, describe_step
+from classifeed_cli.platform.planning.plan import Plan
+from classifeed_cli.platform.probing.health_watch import HealthWatch
+from classifeed_cli.platform.supervision.description import describe_plan
+from classifeed_cli.platform.supervision.supervised import SETTINGS_REFUSED, Supervised, ended
+from classifeed_cli.platform.supervision.units import (
+    embedded_servers,
+    prepare_server,
+    supervise_server,
+    supervise_service,
+)
 from classifeed_common.embedded.kafka_jars import kafka_class_path
 from classifeed_common.embedded.process import ServerError, spawn_bound, tail
 
@@ -121,7 +126,7 @@ class Supervisor:
 
     def _spawn_migration(self) -> subprocess.Popen[bytes]:
         environment = {**python_environment(), PLAN_VARIABLE: describe_step(self.plan)}
-        command = [sys.executable, "-m", "classifeed_cli.platform.migrate"]
+        command = [sys.executable, "-m", "classifeed_cli.platform.planning.migrate"]
         return spawn_bound(command, log=self.plan.layout.log("migrate"), env=environment)
 
     async def _wait_ready(self, units: Sequence[Supervised]) -> None:

@@ -8,11 +8,11 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from classifeed_cli.platform.credentials import BUCKET
-from classifeed_cli.platform.plan import Plan
-from classifeed_cli.platform.probe import is_ready
-from classifeed_cli.platform.service_table import ServiceSpec
-from classifeed_cli.platform.supervised import Supervised
+from classifeed_cli.platform.planning.credentials import BUCKET
+from classifeed_cli.platform.planning.plan import Plan
+from classifeed_cli.platform.planning.service_table import ServiceSpec
+from classifeed_cli.platform.probing.probe import is_ready
+from classifeed_cli.platform.supervision.supervised import Supervised
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import spawn_bound
