@@ -12,7 +12,7 @@ import yaml
 from tools import chart_schemas
 from tools.generated import list_stale
 
-from classifeed_common.fetch import networks, urls
+from classifeed_common.fetch.addresses import networks, urls
 from tests.charts.conftest import SERVICES, Manifests
 
 Render = Callable[..., Manifests]

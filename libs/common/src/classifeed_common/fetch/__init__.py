@@ -3,13 +3,13 @@
 `fetch.fetcher` downloads; it is imported by name, as a process that only checks addresses has no metrics of downloads.
 """
 
+from classifeed_common.fetch.addresses.guard import AddressGuard
+from classifeed_common.fetch.addresses.urls import check_url
+from classifeed_common.fetch.exchanging.headers import check_secrets
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.faults import FETCH_FAULTS, FetchFault
-from classifeed_common.fetch.guard import AddressGuard
-from classifeed_common.fetch.headers import check_secrets
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
 from classifeed_common.fetch.permits import HostPaused
-from classifeed_common.fetch.urls import check_url
 
 __all__ = [
     "FETCH_FAULTS",

@@ -8,16 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from classifeed_common.fetch.connections import Connections
-from classifeed_common.fetch.exchange import Exchange, Progress
+from classifeed_common.fetch.addresses.guard import AddressGuard
+from classifeed_common.fetch.addresses.networks import Address
+from classifeed_common.fetch.connecting.connections import Connections
+from classifeed_common.fetch.exchanging.exchange import Exchange, Progress
+from classifeed_common.fetch.exchanging.headers import check_secrets, headers_for, is_conditional, sendable
+from classifeed_common.fetch.exchanging.redirects import Redirects
+from classifeed_common.fetch.exchanging.responses import Head, refusal
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.guard import AddressGuard
-from classifeed_common.fetch.headers import check_secrets, headers_for, is_conditional, sendable
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, NotModified
-from classifeed_common.fetch.networks import Address
 from classifeed_common.fetch.permits import HostPermits, NoPermit, Outcome, Permit, outcome_of
-from classifeed_common.fetch.redirects import Redirects
-from classifeed_common.fetch.responses import Head, refusal
 
 
 class _KeptOneLost(Exception):

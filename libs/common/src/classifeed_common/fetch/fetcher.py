@@ -8,11 +8,11 @@ from pathlib import Path
 
 import certifi
 
-from classifeed_common.fetch.connections import Connections
-from classifeed_common.fetch.dialing import Dialer, Proxy
+from classifeed_common.fetch.addresses.guard import AddressGuard
+from classifeed_common.fetch.connecting.connections import Connections
+from classifeed_common.fetch.connecting.dialing import Dialer, Proxy
 from classifeed_common.fetch.download import Download, Means
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.guard import AddressGuard
 from classifeed_common.fetch.metrics import DOWNLOADS, OK
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
 from classifeed_common.fetch.permits import HostPermits

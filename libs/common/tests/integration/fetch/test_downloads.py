@@ -19,7 +19,7 @@ import brotli
 import pytest
 
 from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, NotModified
-from classifeed_common.fetch import storing as storing_module
+from classifeed_common.fetch.exchanging import storing as storing_module
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.permits import NoPermit, Permit
 

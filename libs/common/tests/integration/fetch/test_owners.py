@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.fetch import AddressGuard, FetchFailed
-from classifeed_common.fetch.look_ups import LookUps
+from classifeed_common.fetch.addresses.look_ups import LookUps
 
 
 @pytest.mark.parametrize("owner", ["flood", ""], ids=["shares", "naive"])
@@ -28,7 +28,7 @@ async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
             raise socket.gaierror(socket.EAI_AGAIN, "no answer")
         return ask("127.0.0.1", *arguments, **named)
 
-    monkeypatch.setattr("classifeed_common.fetch.guard.socket.getaddrinfo", slow)
+    monkeypatch.setattr("classifeed_common.fetch.addresses.guard.socket.getaddrinfo", slow)
     is_shared = bool(owner)
     guard = AddressGuard(allow_loopback=True, look_ups=LookUps(threads=8, per_owner=3 if is_shared else 8))
     try:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest
+from classifeed_common.fetch.exchanging.storing import Storing
 from classifeed_common.fetch.fetcher import Fetcher
-from classifeed_common.fetch.storing import Storing
 
 from .conftest import Serve
 from .loopback_web import Handler, LoopbackRequest, code_of

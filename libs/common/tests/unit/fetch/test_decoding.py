@@ -9,8 +9,8 @@ from typing import Any
 import brotli
 import pytest
 
-from classifeed_common.fetch import decoding
-from classifeed_common.fetch.decoding import decoder_for
+from classifeed_common.fetch.exchanging import decoding
+from classifeed_common.fetch.exchanging.decoding import decoder_for
 
 PIECE_BYTES = 256 * 1024
 

@@ -16,7 +16,7 @@ def test_the_page_of_codes_is_up_to_date() -> None:
 
 
 def test_every_code_has_all_its_words_and_is_used() -> None:
-    sources = "".join(path.read_text() for path in Path(fetch.__file__).parent.glob("*.py") if path.stem != "faults")
+    sources = "".join(path.read_text() for path in Path(fetch.__file__).parent.rglob("*.py") if path.stem != "faults")
     for code, fault in FETCH_FAULTS.items():
         assert re.fullmatch(r"[A-Z]+(_[A-Z]+)*", code)
         assert code == fault.code

@@ -4,7 +4,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from classifeed_common.fetch.networks import is_loopback, is_public, parse_address
+from classifeed_common.fetch.addresses.networks import is_loopback, is_public, parse_address
 
 PUBLIC = """
     1.1.1.1 8.8.8.8 93.184.216.34 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from classifeed_common.fetch.retry_after import parse_retry_after
+from classifeed_common.fetch.exchanging.retry_after import parse_retry_after
 
 NOW = datetime(2026, 11, 5, 12, 0, 0, tzinfo=UTC)
 

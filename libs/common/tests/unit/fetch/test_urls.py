@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from classifeed_common.fetch import FetchFailed, check_url
-from classifeed_common.fetch.ports import is_open_port
+from classifeed_common.fetch.addresses.ports import is_open_port
 
 
 @pytest.mark.parametrize(

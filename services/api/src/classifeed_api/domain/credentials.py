@@ -8,7 +8,7 @@ from typing import Final
 from classifeed.feeds.v1.feed_pb2 import FeedCredentials, FeedSource
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.fetch import FetchFailed, FetchRequest, check_url
-from classifeed_common.fetch.headers import check_secrets
+from classifeed_common.fetch.exchanging.headers import check_secrets
 
 # What SourceRecord can carry, less what sealing adds.
 _MAX_BYTES: Final = 96 * 1024 - 64

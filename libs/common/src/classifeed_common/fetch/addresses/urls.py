@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import idna
 
+from classifeed_common.fetch.addresses.networks import Address, is_loopback, is_public, parse_address
+from classifeed_common.fetch.addresses.ports import is_open_port
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.networks import Address, is_loopback, is_public, parse_address
-from classifeed_common.fetch.ports import is_open_port
 
 _MAX_CHARS: Final = 2048
 _MAX_HOST_CHARS: Final = 253

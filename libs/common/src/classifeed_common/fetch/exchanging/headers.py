@@ -6,10 +6,10 @@ import base64
 import re
 from typing import Final
 
-from classifeed_common.fetch.decoding import ACCEPTED
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.exchanging.decoding import ACCEPTED
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.models import FetchRequest
-from classifeed_common.fetch.urls import Link
 
 Headers = list[tuple[bytes, bytes]]
 

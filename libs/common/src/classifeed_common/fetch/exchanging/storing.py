@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from classifeed_common.fetch.decoding import Decoder
+from classifeed_common.fetch.exchanging.decoding import Decoder
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.models import FetchLimits
 

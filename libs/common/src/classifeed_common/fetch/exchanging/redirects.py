@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from urllib.parse import quote, urljoin
 
+from classifeed_common.fetch.addresses.guard import AddressGuard
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.exchanging.responses import Head
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.guard import AddressGuard
-from classifeed_common.fetch.responses import Head
-from classifeed_common.fetch.urls import Link
 
 
 class Redirects:

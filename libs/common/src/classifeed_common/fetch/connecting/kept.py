@@ -10,9 +10,9 @@ from typing import Final
 
 import httpcore
 
+from classifeed_common.fetch.addresses.networks import Address
+from classifeed_common.fetch.addresses.urls import Link
 from classifeed_common.fetch.models import KeepAlive
-from classifeed_common.fetch.networks import Address
-from classifeed_common.fetch.urls import Link
 
 _SWEEP_EVERY_S: Final = 1.0
 

@@ -6,10 +6,10 @@ import socket
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
+from classifeed_common.fetch.addresses.look_ups import LookUps
+from classifeed_common.fetch.addresses.networks import Address, is_loopback, is_public, parse_address
+from classifeed_common.fetch.addresses.urls import Link, check_port, check_url, is_loopback_name
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.look_ups import LookUps
-from classifeed_common.fetch.networks import Address, is_loopback, is_public, parse_address
-from classifeed_common.fetch.urls import Link, check_port, check_url, is_loopback_name
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
 """Returns the addresses of a name, at least one, as text; raises `socket.gaierror`, or `TimeoutError`."""

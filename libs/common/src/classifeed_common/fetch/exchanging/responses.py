@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.exchanging.retry_after import parse_retry_after
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.retry_after import parse_retry_after
-from classifeed_common.fetch.urls import Link
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 _WHOLE: Final = frozenset({200, 203})

@@ -12,11 +12,11 @@ from urllib.parse import unquote, urlsplit
 
 import httpcore
 
+from classifeed_common.fetch.addresses.networks import Address
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.exchanging.headers import basic
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.headers import basic
 from classifeed_common.fetch.models import FetchLimits
-from classifeed_common.fetch.networks import Address
-from classifeed_common.fetch.urls import Link
 
 _MAX_ADDRESSES: Final = 4
 _WRONG_NAME: Final = frozenset({62, 64})  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH

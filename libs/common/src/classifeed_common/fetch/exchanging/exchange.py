@@ -11,14 +11,14 @@ from typing import Final, cast
 
 import httpcore
 
-from classifeed_common.fetch.decoding import decoder_for
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.exchanging.decoding import decoder_for
+from classifeed_common.fetch.exchanging.headers import Headers
+from classifeed_common.fetch.exchanging.metered import MeteredStream
+from classifeed_common.fetch.exchanging.responses import Head
+from classifeed_common.fetch.exchanging.storing import Storing
 from classifeed_common.fetch.failed import FetchFailed
-from classifeed_common.fetch.headers import Headers
-from classifeed_common.fetch.metered import MeteredStream
 from classifeed_common.fetch.models import FetchLimits
-from classifeed_common.fetch.responses import Head
-from classifeed_common.fetch.storing import Storing
-from classifeed_common.fetch.urls import Link
 
 # What travels beside the content, beyond which the pieces of a chunked body are too small to be meant well.
 _MAX_FRAMING_RATIO: Final = 8

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import httpcore
 
-from classifeed_common.fetch.dialing import Dialer
-from classifeed_common.fetch.kept import KeptConnections
+from classifeed_common.fetch.addresses.networks import Address
+from classifeed_common.fetch.addresses.urls import Link
+from classifeed_common.fetch.connecting.dialing import Dialer
+from classifeed_common.fetch.connecting.kept import KeptConnections
 from classifeed_common.fetch.metrics import FETCH_CONNECTIONS
 from classifeed_common.fetch.models import FetchLimits, KeepAlive
-from classifeed_common.fetch.networks import Address
-from classifeed_common.fetch.urls import Link
 
 
 @dataclass(slots=True)

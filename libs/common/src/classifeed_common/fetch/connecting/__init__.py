@@ -1,0 +1,1 @@
+"""Connections to hosts: dialed, kept, and used again."""
