@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tools.furniture.__main__ import find, main
 from tools.furniture.areas import Module
+from tools.furniture.words import check_comments
 
 _SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
 _RPC = "services/offers/src/classifeed_offers/rpc"
@@ -106,3 +107,12 @@ def test_what_nobody_reads_as_a_message_may_have_any_phrase(path: str, text: str
 
 def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:
     assert main() == 0, capsys.readouterr().out
+
+
+def test_comments_of_sql_have_the_terms_of_the_field() -> None:
+    text = (
+        "SELECT 'asked' AS told -- The parker is asked; `said` is a column.\n-- It walks over all that looked good.\n"
+    )
+    found = [(finding.line, finding.fix.split(":")[0]) for finding in check_comments("x.parts", text)]
+    assert found == [(1, "instead of parker"), (1, "instead of asked")]
+    assert list(check_comments("x.sql", f"-- Made from x.parts by a tool\n{text}")) == []

@@ -7,16 +7,12 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from tools.furniture.words import BANNED
+from tools.furniture.words import BANNED, PLAIN
 
 from tests.docs.pages import REFERENCE, ROOT
 from tests.docs.test_commands import PAGES
 
-# Plain English in a sentence, or part of a message that is quoted; as names they are banned all the same.
-_PLAIN: Final = {
-    "answer", "ending", "face", "faces", "house", "looked", "odd", "pace", "turn", "turns", "walk", "walks"
-}  # fmt: skip
-_WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - _PLAIN))})(?![\w-])", re.IGNORECASE)
+_WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - PLAIN))})(?![\w-])", re.IGNORECASE)
 NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
 # Made from mutations, or what was and what is to come.
 _OTHERS: Final = {"mutations.md", "benchmarks.md", "glossary.md", "CHANGELOG.md", "ROADMAP.md"}

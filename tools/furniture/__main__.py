@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from tools.furniture.areas import Finding, Module, modules
+from tools.furniture.areas import Finding, Module, modules, statements
 from tools.furniture.messages import check_messages
 from tools.furniture.rules import RULES
-from tools.furniture.words import check_words
+from tools.furniture.words import check_comments, check_words
 
 
 def find(checked: Iterable[Module]) -> list[Finding]:
@@ -18,7 +18,7 @@ def find(checked: Iterable[Module]) -> list[Finding]:
 
 
 def main() -> int:
-    found = find(modules())
+    found = [*find(modules()), *(finding for path, text in statements() for finding in check_comments(path, text))]
     for finding in found:
         print(finding)
     return int(bool(found))

@@ -66,10 +66,21 @@ class Finding:
 
 def modules(root: Path = ROOT) -> Iterator[Module]:
     """Yield every module that git knows, without generated ones."""
+    for path, text in _files(root, "*.py"):
+        if not path.startswith("libs/contracts/"):
+            yield Module.parse(path, text)
+
+
+def statements(root: Path = ROOT) -> Iterator[tuple[str, str]]:
+    """Yield path and text of every file of SQL, and of parts that some are made of."""
+    return _files(root, "*.sql", "*.parts")
+
+
+def _files(root: Path, *patterns: str) -> Iterator[tuple[str, str]]:
     listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"],
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns],
         cwd=root, capture_output=True, text=True, check=True,
     )  # fmt: skip
     for path in sorted(set(listed.stdout.split())):
-        if not path.startswith("libs/contracts/") and (root / path).is_file():
-            yield Module.parse(path, (root / path).read_text("utf-8"))
+        if (root / path).is_file():
+            yield path, (root / path).read_text("utf-8")

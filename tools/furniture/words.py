@@ -1,4 +1,4 @@
-"""Words that no identifier has: coined ones, for which the field has a term (docs/reference/glossary.md)."""
+"""Words that no identifier and no comment of SQL has: coined ones, for which the field has a term (glossary.md)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "door doors face faces house": "package, layer, entry point, API",
     "ending endings": "completion, outcome",
     "freed": "promoted, requeued, released",
-    "parked": "blocked, blocked_by",
+    "parked parker parkers": "blocked, blocked_by",
     "lane lanes turn turns": "partition, round-robin cursor, rank",
     "floor floors looked walk walks": "scan cursor, poll, full scan, scan",
     "pace breath patience": "duty cycle, yield interval, maximum wait",
@@ -26,10 +26,17 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "bury buried ringing": "send to dead letters, notifying",
     "ticket tickets": "service token",
     "remedy cure": "fix",
+    "twentieth": "5 %",
 }
 BANNED: Final[Mapping[str, str]] = {word: term for words, term in _INSTEAD.items() for word in words.split()}
+# Plain English in a sentence, or part of a message that is quoted; as names they are banned all the same.
+PLAIN: Final = frozenset(
+    {"answer", "ending", "face", "faces", "house", "looked", "odd", "pace", "turn", "turns", "walk", "walks"}
+)
 # Names that are stored or sent as they are, or that a library gives.
 KEPT: Final = frozenset({"sealed_credentials", "parked", "answer_s"})
+_IN_PROSE: Final = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(BANNED.keys() - PLAIN))})(?![\w-])", re.IGNORECASE)
+_QUOTED: Final = re.compile(r"`[^`]*`|'[^']*'")
 _SPLIT: Final = re.compile(r"_|\.|(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -43,6 +50,16 @@ def check_words(module: Module) -> Iterator[Finding]:
         for word in _SPLIT.split(name):
             if word.lower() in BANNED and name not in KEPT:
                 yield Finding("word", module, line, f"{name}: instead of {word.lower()}: {BANNED[word.lower()]}")
+
+
+def check_comments(path: str, text: str) -> Iterator[Finding]:
+    """Yield comments of a file of SQL that have such a word; names in backticks and values in quotes may be any."""
+    if text.startswith("-- Made from "):
+        return
+    for line, written in enumerate(text.splitlines(), start=1):
+        for word in _IN_PROSE.findall(_QUOTED.sub("", written.partition("--")[2])):
+            fix = f"instead of {word}: {BANNED[word.lower()]}"
+            yield Finding("comment", Module.parse(path, ""), line, fix)
 
 
 def _names(nodes: Iterable[ast.AST]) -> Iterator[tuple[int, str]]:

@@ -131,10 +131,10 @@ ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (promote_next). {candidate} is one of those below,
+-- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
 -- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
--- the finisher deletes that row before it looks for parked jobs.
+-- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
+-- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
     -- Against the removal of the row: a claim without a lease row would never be reaped.
     -- Against a stale one: a claim by a process that has just stood still would be lost at once.
@@ -243,10 +243,10 @@ ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs_from_cursor
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (promote_next). {candidate} is one of those below,
+-- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
 -- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
--- the finisher deletes that row before it looks for parked jobs.
+-- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
+-- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
     -- Against the removal of the row: a claim without a lease row would never be reaped.
     -- Against a stale one: a claim by a process that has just stood still would be lost at once.
@@ -366,10 +366,10 @@ ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs_fairly
 -- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is freed (promote_next). {candidate} is one of those below,
+-- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
 -- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A park and the free of its key cannot miss each other: the parker holds the key's row FOR KEY SHARE until it commits,
--- the finisher deletes that row before it looks for parked jobs.
+-- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
+-- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
     -- Against the removal of the row: a claim without a lease row would never be reaped.
     -- Against a stale one: a claim by a process that has just stood still would be lost at once.
@@ -402,7 +402,7 @@ WITH RECURSIVE me AS MATERIALIZED (
 ), holder AS MATERIALIZED (
     SELECT h.partition_key, h.held FROM unnest(%(held_keys)s::text[], %(held)s::integer[]) AS h(partition_key, held)
 ), partition AS (
-    -- A loose index scan: one probe a key, and only as many as are asked for.
+    -- A loose index scan: one probe a key, and only as many as are wanted.
     SELECT coalesce(
         (SELECT j.partition_key FROM dl_jobs j
          WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL

@@ -2,10 +2,10 @@
 
 -- name: complete_claims
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
--- that are not held any more (claim_no is the fence) are left out of the answer.
+-- that are not held any more (claim_no is the fence) are left out of the rows.
 WITH ended AS MATERIALIZED (
     SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
-           -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
@@ -94,11 +94,11 @@ SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, 
 FROM final f
 
 -- name: complete_plain_claims
--- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is freed. Answers in
+-- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is released. Returns
 -- one row: which claims were held, where not all of them were.
 WITH ended AS MATERIALIZED (
     SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
-           -- What make_due said while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)

@@ -1,5 +1,5 @@
 -- name: enqueue_jobs
--- One answer for each job asked for, in order. A job whose idempotency key is taken is not inserted: `created` is false and
+-- One row for each job requested, in order. A job whose idempotency key is taken is not inserted: `created` is false and
 -- find_key tells which job has it. An expired key is taken over.
 WITH requested AS MATERIALIZED (
     SELECT a.*, dl_new_job_id() AS job_id, coalesce(a.wanted_at, clock_timestamp()) AS available_at
@@ -52,7 +52,7 @@ SELECT coalesce(current_setting('dl_jobs.notify', true), '') AS before, set_conf
 SELECT set_config('dl_jobs.notify', %(notify)s, true)
 
 -- name: cancel_job
--- A queued job ends here; a running one is asked to stop, and its worker is woken to hear of it.
+-- A queued job ends here; a running one is requested to stop, and its worker is woken to hear of it.
 WITH target AS MATERIALIZED (
     SELECT * FROM dl_jobs j WHERE j.job_id = %(job_id)s FOR NO KEY UPDATE
 ), removed AS (
@@ -124,7 +124,7 @@ LIMIT %(limit)s
 
 -- name: list_locks
 -- The longest held first; `after` is the last one of the page before. Of the jobs that wait, those count that a worker has
--- met: they are parked until the key is free.
+-- met: they are blocked until the key is released.
 SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at,
        (SELECT count(*) FROM dl_jobs j WHERE j.lock_key = l.lock_key AND j.waits_for = 'key') AS waiting
 FROM (SELECT * FROM dl_job_locks h

@@ -1,6 +1,6 @@
 -- name: promote_next
--- The first parked job of each freed key goes back to the claim index. One too many does no harm, one too few would stay
--- parked for ever: whatever frees a key, or takes away a job that was let in for it, calls this afterwards.
+-- The first blocked job of each released key goes back to the claim index. One too many does no harm, one too few would
+-- stay blocked for ever: whatever releases a key, or takes away a job that was promoted for it, calls this afterwards.
 UPDATE dl_jobs SET waits_for = NULL
 WHERE job_id = ANY (ARRAY(
     SELECT h.job_id FROM unnest(%(lock_keys)s::text[]) AS k(lock_key) CROSS JOIN LATERAL (

@@ -2,7 +2,7 @@
 
 -- name: put_sources
 -- A source is taken unless a newer version of it is known. What leads to another file, or to another reading of it, makes
--- what the site said of the old one worthless. A source that is to be fetched, loaded or scheduled otherwise than before is
+-- what the site reported of the old one worthless. A source that is to be fetched, loaded or scheduled otherwise than before is
 -- due at once; one that only changed its interval is due no later than that.
 WITH sent AS (
     SELECT DISTINCT ON (s.seller_id, s.namespace) s.*

@@ -70,6 +70,6 @@ SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(held_at)), 
 FROM tasks WHERE ended_at IS NULL AND status = %(held)s
 
 -- name: count_unheard
--- Open tasks whose owner was asked so often in vain, and how long the first of them has been waiting.
+-- Open tasks whose owner got so many requests in vain, and how long the first of them has been waiting.
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(updated_at)), 0)::float8
 FROM tasks WHERE ended_at IS NULL AND asks >= %(asks)s

@@ -162,7 +162,7 @@ SET status = %(held)s, hold = %(hold)s, held_at = clock_timestamp(), updated_at 
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND ended_at IS NULL
 
 -- name: note_decision
--- The end of the run is due to be said again, with the decision, by another job. The time that the reply takes counts
+-- The end of the run is due to be sent again, with the decision, by another job. The time that the reply takes counts
 -- from now: the wait for a person is not the owner's.
 UPDATE tasks
 SET status = %(in_progress)s, decision = %(decision)s, decided_at = clock_timestamp(), asks = 0, asked_at = NULL,

@@ -1,4 +1,4 @@
--- How hosts of users' addresses may be asked, over all processes of the service (ADR 0059). A row per host, changed
+-- How hosts of users' addresses may be requested, over all processes of the service (ADR 0059). A row per host, changed
 -- with each request to it: the fill factor leaves room for updates in place, and no index is on what changes.
 CREATE TABLE fetch_hosts (
     host text PRIMARY KEY,
