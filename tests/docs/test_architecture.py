@@ -30,6 +30,17 @@ def test_there_is_one_diagram_of_all_services_that_fits_a_terminal() -> None:
     assert [name for name in table.services if f" {name} " not in diagram] == []
 
 
+def test_the_table_has_every_service_and_no_other() -> None:
+    listed = re.findall(r"^\| \[(\w+)\]\(services/(\w+)\) \|", ARCHITECTURE, re.MULTILINE)
+    assert sorted(listed) == sorted((name, name) for name in ServiceTable.load().services)
+
+
+@pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
+def test_how_many_services_there_are_is_said_by_the_table_alone(page: str) -> None:
+    text = (ROOT / page).read_text("utf-8")
+    assert re.findall(r"(?i)\b(?:\d+|five|six|seven|eight|nine|ten|eleven|twelve) (?:gRPC )?services\b", text) == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_linked_terms_are_in_the_glossary(page: Path) -> None:
     known = [plain(term) for term in terms()]
