@@ -92,7 +92,7 @@ class Copy:
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
     made = Copy(tmp_path_factory.mktemp("copy") / "tree")
-    made.python("-m", "tools.new_service", NAME, "Returns what it is sent")
+    made.python("-m", "tools.new_service", NAME)
     made.run("git", "add", "--all")
     return made
 

@@ -1,4 +1,4 @@
-"""`python -m tools.new_service NAME "What it does"`: makes a service that passes `make lint test`."""
+"""`python -m tools.new_service NAME ["What it does"]`: makes a service that passes `make lint test`."""
 
 from __future__ import annotations
 
@@ -51,12 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Make a service; returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tools.new_service", description="Make a new service.")
     parser.add_argument("name", help="a lower-case word, such as moderation")
-    parser.add_argument("description", help="what it does: a sentence without its full stop")
+    parser.add_argument("description", nargs="?", help="what it does: a sentence without its full stop")
     arguments = parser.parse_args(argv)
-    if _NAME.fullmatch(arguments.name) is None or arguments.description.endswith("."):
+    description = arguments.description or f"Serves {arguments.name.title()}Service"
+    if _NAME.fullmatch(arguments.name) is None or description.endswith("."):
         parser.error("the name has 3 to 20 letters from a to z, and the description no full stop")
     try:
-        written = write_service(arguments.name, arguments.description)
+        written = write_service(arguments.name, description)
     except PlaceError as error:
         print(f"new_service: {error}", file=sys.stderr)
         return 1
