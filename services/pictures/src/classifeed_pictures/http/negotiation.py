@@ -11,7 +11,6 @@ MEDIA_TYPES: Final = {
     "webp": "image/webp",
     "gif": "image/gif",
     "avif": "image/avif",
-    "heif": "image/heif",
 }
 # The smallest files first: of formats that a client likes equally it gets the first.
 _PREFERRED: Final = ("avif", "webp", "jpeg", "png")

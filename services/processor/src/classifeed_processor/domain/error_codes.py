@@ -352,9 +352,9 @@ ISSUES: Final = _issues(
         PICTURE,
         "What is at the link is no picture",
         "The picture could not be loaded; the message names its link and the reason. The offer is shown without it.",
-        "a JPEG, PNG, WebP, GIF, AVIF or HEIF file",
+        "a JPEG, PNG, WebP, GIF or AVIF file",
         "Give the link of the picture itself, as JPEG, PNG, WebP, GIF or AVIF, and not of a page that shows it.",
-        "The link leads to a page, to a file of another kind (SVG among them), or to a picture that is damaged.",
+        "The link leads to a page, to a file of another kind (such as SVG or HEIC), or to a picture that is damaged.",
     ),
     IssueCode(
         "PICTURE_TOO_LARGE",
