@@ -1,0 +1,49 @@
+"""The page of event files names the columns, the kinds and the limits that the code has."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final, get_args
+
+import pytest
+
+from classifeed_pictures.clients import event_file_rows
+from classifeed_pictures.domain.event_rows import COLUMNS, REQUIRED, RowKind, WrongRow, read_row
+from classifeed_pictures.domain.item_faults import (
+    RECIPIENT_LIMIT_CHARS,
+    REFERENCE_LIMIT_CHARS,
+    fault_of_deletion,
+    fault_of_request,
+)
+
+PAGE: Final = (Path(__file__).parents[2] / "docs/reference/picture-event-files.md").read_text("utf-8")
+TABLE: Final = {
+    name: (needed, what) for name, needed, what in re.findall(r"(?m)^\| `(\w+)` \| (.+?) \| (.+) \|$", PAGE)
+}
+
+
+def test_the_columns_are_those_of_the_code() -> None:
+    assert tuple(TABLE) == COLUMNS
+    assert {name: needed for name, (needed, _) in TABLE.items()} == {
+        **dict.fromkeys(REQUIRED, "always"),
+        **dict.fromkeys(("namespace", "recipient"), "`requested`"),
+        **dict.fromkeys(("reference", "event_time"), "–"),
+    }
+    row = dict.fromkeys(COLUMNS, "") | {"url": "https://shop.example/1.jpg", "kind": "delete"}
+    read_row(row)
+    for column in REQUIRED:
+        with pytest.raises(WrongRow):
+            read_row(row | {column: ""})
+    assert fault_of_request("", "seller", "") is not None
+    assert fault_of_request("offers", "", "") is not None
+    assert fault_of_request("offers", "seller", "") is None
+    assert fault_of_deletion("") is None
+
+
+def test_kinds_and_limits_are_those_of_the_code() -> None:
+    assert tuple(re.findall(r"`(\w+)`", TABLE["kind"][1])) == get_args(RowKind)
+    assert f"up to {RECIPIENT_LIMIT_CHARS:,} characters" in TABLE["recipient"][1]
+    assert f"up to {REFERENCE_LIMIT_CHARS:,} characters" in TABLE["reference"][1]
+    assert f"a line has at most {event_file_rows._LINE_LIMIT_CHARS >> 20} MiB" in PAGE
+    assert f"slice of {event_file_rows.BATCH_ROWS:,} rows" in PAGE
