@@ -33,7 +33,7 @@ from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import Decoded
 from classifeed_pictures.decoding.processes.pool import DecodePool
-from classifeed_pictures.domain.lifecycle.events import Deletion, Unused
+from classifeed_pictures.domain.lifecycle.events import Deletion, Look, Unused
 from classifeed_pictures.metrics import METRICS
 
 from ..decoding_files.drawings import saved, texture
@@ -100,15 +100,22 @@ async def processor(migrated_database: Callable[..., Any]) -> Processor:
 
 async def test_requests_by_what_followed_and_orders(processor: Processor) -> None:
     requests = grown("requests_total", "outcome", "known", "download", "copy", "waiting")
-    orders = grown("orders_total", "kind", "download", "copy", "delete")
+    orders = grown("orders_total", "kind", "download", "refresh", "copy", "delete")
     await processor.process({1: [request()]})
     await processor.process({1: [request("2")]})
     await processor.process({1: [loaded(info(1), await processor.attempt(1))]})
     await processor.process({1: [request("3")]})
     await processor.process({1: [request(namespace="shops")]})
     assert requests() == {"download": 1, "waiting": 1, "known": 1, "copy": 1}
+    await processor.process({1: [loaded(info(1, "shops"), await processor.attempt(1), "shops")]})
+    look = Look(is_forced=False, at=hours_ago(0))
+    await processor.process({1: [look]})
+    assert orders() == {"download": 1, "copy": 1}
+    await processor.rows("UPDATE pictures SET refresh_at = now() RETURNING 1")
+    await processor.process({1: [look]})
+    assert orders() == {"download": 1, "refresh": 1, "copy": 1}
     await processor.process({1: [Deletion("", hours_ago(-0.001))]})
-    assert orders() == {"download": 1, "copy": 1, "delete": 1}
+    assert orders() == {"download": 1, "refresh": 1, "copy": 1, "delete": 2}
 
 
 async def test_marks_are_set_cleared_and_end_with_their_picture(processor: Processor) -> None:
