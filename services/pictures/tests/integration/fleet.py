@@ -8,10 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -28,16 +31,19 @@ from classifeed_pictures.jobs.orders import OrderArgs
 from classifeed_pictures.settings import PicturesSettings
 
 _VALUES: Final = Path(__file__).parents[4] / "helm/pictures/values.yaml"
+RESHARDER: Final = "reshard"
+PROCESSOR: Final = "process"
 DOWNLOADER: Final = "download"
+SERVER: Final = "serve"
 _RUNNING: Final = """
 SELECT args FROM dl_jobs WHERE status = 'running' AND task = %s AND split_part(claimed_by, ':', 2) = %s
 """
 
 
 def role_groups() -> dict[str, list[str]]:
-    """Return the arguments of each group of roles that works, as the chart has them."""
+    """Return the arguments of each group of roles, as the chart has them."""
     values = yaml.safe_load(_VALUES.read_text("utf-8"))
-    return {name: role["args"] for name, role in values["roles"].items() if "work" in role["args"]}
+    return {name: role["args"] for name, role in values["roles"].items()}
 
 
 @dataclass
@@ -50,6 +56,7 @@ class Fleet:
         alive: groups of the processes that live.
         again: how often each URL may be downloaded once more, as whoever downloaded it was struck.
         kills: how many processes were killed, by group.
+        folder: where each process writes down its addresses.
     """
 
     database: Database
@@ -57,12 +64,13 @@ class Fleet:
     alive: dict[int, str] = field(default_factory=dict)
     again: Counter[str] = field(default_factory=Counter)
     kills: Counter[str] = field(default_factory=Counter)
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="fleet-")))
     _struck: set[int] = field(default_factory=set)
 
     def open(self) -> None:
         """Start the process that the others are forked from."""
         self._parent = subprocess.Popen(
-            [sys.executable, __file__],
+            [sys.executable, __file__, str(self.folder)],
             env=os.environ | self.environment,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -72,6 +80,23 @@ class Fleet:
     def close(self) -> None:
         """Kill all of them."""
         self._parent.communicate(timeout=60)
+        shutil.rmtree(self.folder)
+
+    def http_addresses(self) -> list[str]:
+        """Return where those that serve listen, as far as they have begun to and were not killed."""
+        files = [self.folder / f"{pid}.json" for pid, group in self.alive.items() if group == SERVER]
+        return [json.loads(file.read_text())["http"] for file in files if file.exists()]
+
+    def of_port(self, port: int, group: str) -> int | None:
+        """Return the process of a group that has a TCP connection from this port; None: none of them has."""
+        numbers = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+        sockets = {f"socket:[{each[9]}]" for each in numbers if int(each[1].partition(":")[2], 16) == port}
+        for pid in [pid for pid, name in self.alive.items() if name == group]:
+            for opened in Path(f"/proc/{pid}/fd").iterdir():
+                with suppress(FileNotFoundError):
+                    if str(opened.readlink()) in sockets:
+                        return pid
+        return None
 
     async def start(self, group: str) -> int:
         """Start a process of a group, and return its number. It may take a while until it works."""
@@ -139,6 +164,7 @@ def serve_forks() -> None:
 
 
 def _run(arguments: list[Any]) -> None:
+    os.environ["CLASSIFEED_PICTURES_RUN_FILE"] = f"{sys.argv[1]}/{os.getpid()}.json"
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     main(SERVICE, PicturesSettings, build, "classifeed_pictures", prepare=prepare, argv=arguments)

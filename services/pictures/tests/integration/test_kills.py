@@ -1,16 +1,15 @@
 """Processes that are killed again and again, or stopped past their sessions: every request gets its result.
 
-No picture is lost, downloaded without need, or left over.
+No picture is lost, downloaded without need, or left over. S3, Kafka and PostgreSQL are restarted in between; a
+resharder and a processor stand still with work in their hands, and go on when others have done it.
 
-240 requests for 16 URLs and 16 SIGKILLs; 10,000 for 100 and 200, with restarts, with CLASSIFEED_CAMPAIGN=long.
+10,000 requests for 100 URLs and 30 SIGKILLs; 200 with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
-import signal
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 
@@ -26,14 +25,20 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
 from .campaign import Campaign, make_campaign, sweeping
-from .fleet import Fleet, role_groups
+from .fleet import PROCESSOR, RESHARDER, role_groups
+from .outages import RECOVERY_S, Servers, check_that_late_work_changes_nothing, end_transaction, held_at_work, strike
 from .picture_host import PictureHost, jpeg
+from .uploads import uploading
 
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
-_REQUESTS, _URLS, _KILLS = (10_000, 100, 200) if IS_LONG else (240, 16, 16)
+_REQUESTS, _URLS = 10_000, 100
 _OF_EACH_GROUP = 2
+_KILLS_OF_EACH_GROUP = 40 if IS_LONG else 6  # of five groups: 200, 30
+_STRIKES = _KILLS_OF_EACH_GROUP // _OF_EACH_GROUP + 1  # of each group one may be spared
+_STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike, modulo 4
+_POLL_RECORDS = "100"
+_SIZES = (10, 30, 100)
 _NAMESPACES = ("offers", "shops")
-_RECOVERY_S = 300.0
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 1200)]
 
 
@@ -49,82 +54,82 @@ async def durable_database(migrated_database: MigratedDatabase) -> AsyncIterator
 
 
 @pytest.fixture
-async def campaign(durable_database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3) -> AsyncIterator[Campaign]:
-    async with make_campaign(durable_database, kafka, s3) as campaign:
+def servers(kafka: EmbeddedKafka, postgres: EmbeddedPostgres, s3: EmbeddedS3, host: PictureHost) -> Servers:
+    return Servers(kafka, postgres, s3, host)
+
+
+@pytest.fixture
+async def campaign(durable_database: Database, servers: Servers) -> AsyncIterator[Campaign]:
+    async with make_campaign(durable_database, servers.kafka, servers.s3, POLL_RECORDS=_POLL_RECORDS) as campaign:
         yield campaign
 
 
-async def strike(
-    fleet: Fleet, kafka: EmbeddedKafka, rng: random.Random, *, is_silent: bool, spared: int | None
-) -> None:
-    """Kill every process within a second, in any order, and start another one for each.
-
-    With `is_silent` Kafka stands still before, at the beginning of the work: whoever reads goes on with the records
-    that it has, and what it sends and does not wait for is lost with it.
-    """
-    assert kafka.pid is not None
-    await asyncio.sleep(rng.uniform(0.0, 0.1 if is_silent else 1.5))  # so that the blow falls at any moment
-    if is_silent:
-        os.kill(kafka.pid, signal.SIGSTOP)
-        await asyncio.sleep(rng.uniform(0.1, 0.5))
-    try:
-        for pid in rng.sample(sorted(fleet.alive), len(fleet.alive)):
-            if pid != spared:
-                group = fleet.alive[pid]
-                await fleet.kill(pid)
-                await fleet.start(group)
-                await asyncio.sleep(rng.uniform(0.0, 0.1))
-    finally:
-        if is_silent:
-            os.kill(kafka.pid, signal.SIGCONT)
-
-
 async def test_every_request_gets_its_result_whatever_dies(
-    campaign: Campaign, host: PictureHost, kafka: EmbeddedKafka, postgres: EmbeddedPostgres
+    campaign: Campaign, servers: Servers, record_property: Callable[[str, object], None]
 ) -> None:
     rng = random.Random(_SEED)
-    fleet = campaign.fleet
+    fleet, host = campaign.fleet, servers.host
     for group in [*role_groups()] * _OF_EACH_GROUP:
         await fleet.start(group)
-    strikes = -(-_KILLS // len(fleet.alive))
     urls = [host.put(f"/{number}.jpg", jpeg(number, width=320, height=240)) for number in range(_URLS)]
     wanted: dict[str, tuple[str, str]] = {}
-    stopped: int | None = None
-    async with sweeping(campaign):
-        for number in range(strikes + 1):
-            known = urls[: -(-_URLS * (number + 1) // (strikes + 1))]
-            upto = _REQUESTS * (number + 1) // (strikes + 1)
-            # Those that are new are requested most, from both namespaces at once.
-            new = {
-                str(reference): (known[-1 - min(int(rng.expovariate(0.3)), len(known) - 1)], rng.choice(_NAMESPACES))
-                for reference in range(len(wanted), upto)
-            }
-            new |= {reference: (url, new[reference][1]) for reference, url in zip(list(new), known, strict=False)}
+    late_events = 0
+    async with sweeping(campaign), uploading(fleet, rng) as uploader:
+        for number in range(_STRIKES + 1):
+            new = draw_requests(rng, urls, range(len(wanted), _REQUESTS * (number + 1) // (_STRIKES + 1)))
             wanted |= new
+            size = rng.choice(_SIZES)
+            idle = _STOPPED.get(number % 4) if number < _STRIKES else None
+            stopped: int | None = None
+            if number % 4 == 0 and number < _STRIKES:
+                # Killed below with events that Kafka has not got.
+                async with held_at_work(campaign, RESHARDER) as find:
+                    await campaign.request(new, in_a_message=size)
+                    await find()
+                    servers.pause_kafka()
+            elif idle is not None:
+                # A request that comes again when its picture was deleted would be one for a new picture.
+                async with held_at_work(campaign, idle) as find:
+                    await campaign.request(new, in_a_message=size)
+                    at_work = await find()
+                    await fleet.stop(stopped := at_work.pid)
+                await end_transaction(campaign, at_work)
+            else:
+                await campaign.request(new, in_a_message=size)
+            if IS_LONG and number % 4 == 2:
+                await fleet.stop(stopped := rng.choice(sorted(fleet.alive)))
+            if number < _STRIKES:
+                await strike(campaign, servers.kafka, rng, is_silent=number % 2 == 0, spared=stopped)
             await campaign.request_and_delete(host.put(f"/gone-{number}.jpg", jpeg(1000 + number)), _NAMESPACES)
-            await campaign.request(new)
-            if stopped is None and number % 5 == 1:
-                stopped = rng.choice(sorted(fleet.alive))
-                await fleet.stop(stopped)
-            if number < strikes:
-                await strike(fleet, kafka, rng, is_silent=number % 2 == 0, spared=stopped)
-            if IS_LONG and number == strikes // 3:
-                await asyncio.to_thread(kafka.kill)
-                kafka.start(_RECOVERY_S)  # in this thread: the server is bound to the life of the one that starts it
-            if IS_LONG and number == strikes * 2 // 3:
-                await fleet.count_all_again()
-                await asyncio.to_thread(postgres.kill)
-                postgres.start(_RECOVERY_S)
+            if number % 4 == 0:
+                await servers.restart_s3(campaign)
+            if number % 4 == 2:
+                await servers.restart_kafka()
+                await servers.restart_postgres(campaign)
             # A process that stands still has partitions: that all have their results means that they went to another.
-            await campaign.wait_for(wanted, within_s=_RECOVERY_S)
-            if stopped is not None:
+            await campaign.wait_for(wanted, within_s=RECOVERY_S)
+            if idle is not None and stopped is not None:
+                late_events += await check_that_late_work_changes_nothing(campaign, servers, stopped)
+            elif stopped is not None:
                 fleet.resume(stopped)
-                stopped = None
-        await until(campaign.is_quiet, within_s=_RECOVERY_S)
-    assert sum(fleet.kills.values()) >= _KILLS - strikes
+    await until(campaign.is_quiet, within_s=RECOVERY_S)
+    uploads = f"{len(uploader.written)} uploads with {uploader.refused} calls refused"
+    record_property("figure", f"kills: {dict(fleet.kills)}; {uploads}; {late_events} events sent too late")
+    assert set(fleet.kills) == set(role_groups())
+    assert min(fleet.kills.values()) >= _KILLS_OF_EACH_GROUP
     check_results(campaign, wanted)
     check_downloads(campaign, host, urls)
     await campaign.check_pictures()
+
+
+def draw_requests(rng: random.Random, urls: list[str], references: range) -> dict[str, tuple[str, str]]:
+    """Return requests, by reference: of all URLs so far, those that are new most, from both namespaces at once."""
+    known = urls[: -(-len(urls) * references.stop // _REQUESTS)]
+    new = {
+        str(reference): (known[-1 - min(int(rng.expovariate(0.3)), len(known) - 1)], rng.choice(_NAMESPACES))
+        for reference in references
+    }
+    return new | {reference: (url, new[reference][1]) for reference, url in zip(list(new), known, strict=False)}
 
 
 def check_results(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> None:
