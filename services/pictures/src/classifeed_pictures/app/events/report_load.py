@@ -13,7 +13,7 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import PICTURES_LOADS
 from classifeed_jobs import FailedJob
-from classifeed_pictures.domain.retries import INTERNAL_ERROR
+from classifeed_pictures.domain.lifecycle.retries import INTERNAL_ERROR
 from classifeed_pictures.metrics import LOADS
 from classifeed_pictures.store.states import read_now
 
