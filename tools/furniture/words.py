@@ -19,7 +19,7 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "lane lanes turn turns": "partition, round-robin cursor, rank",
     "floor floors looked walk walks": "scan cursor, poll, full scan, scan",
     "pace breath patience": "duty cycle, yield interval, maximum wait",
-    "hungry odd told said": "has_backlog, needs_full_claim, reported, message",
+    "hungry odd tell tells told said": "has_backlog, needs_full_claim, describe_x, reported, message",
     "waker wakeup wakeups": "notifier, listener",
     "fate fates station stations": "outcome, stage",
     "seal sealed sealer sealing": "encrypted credentials; finalized batch",
@@ -31,7 +31,22 @@ _INSTEAD: Final[Mapping[str, str]] = {
 BANNED: Final[Mapping[str, str]] = {word: term for words, term in _INSTEAD.items() for word in words.split()}
 # Plain English in a sentence, or part of a message that is quoted; as names they are banned all the same.
 PLAIN: Final = frozenset(
-    {"answer", "ending", "face", "faces", "house", "looked", "odd", "pace", "turn", "turns", "walk", "walks"}
+    [
+        "answer",
+        "ending",
+        "face",
+        "faces",
+        "house",
+        "looked",
+        "odd",
+        "pace",
+        "tell",
+        "tells",
+        "turn",
+        "turns",
+        "walk",
+        "walks",
+    ]
 )
 # Names that are stored or sent as they are, or that a library gives.
 KEPT: Final = frozenset({"sealed_credentials", "parked", "answer_s"})

@@ -121,13 +121,13 @@ class BlobVerification:
                     "is_done": len(hashes) < _READ_AT_ONCE,
                 }
                 async with ctx.guarded_transaction() as tx:
-                    await self._tell(tx, ctx.db.schema, refs, damaged)
+                    await self._report_damaged(tx, ctx.db.schema, refs, damaged)
                     await ctx.save_checkpoint(tx, state)
                 yield Progress(processed=state["read"])
 
         return registry
 
-    async def _tell(self, tx: Tx, schema: str, refs: BlobRefs, damaged: Sequence[DamagedBlob]) -> None:
+    async def _report_damaged(self, tx: Tx, schema: str, refs: BlobRefs, damaged: Sequence[DamagedBlob]) -> None:
         # What was swept meanwhile is missing rightly.
         needed = await refs.filter_needed(tx, [each.sha256 for each in damaged])
         found = [each for each in damaged if each.sha256 in needed]

@@ -46,7 +46,7 @@ async def tables(bench: Any) -> Any:
     return bench
 
 
-async def tell(tx: Tx, damaged: Sequence[DamagedBlob]) -> None:
+async def note_damaged(tx: Tx, damaged: Sequence[DamagedBlob]) -> None:
     for each in damaged:
         await tx.execute("INSERT INTO reported VALUES (%s, %s)", (each.sha256, each.fault))
 
@@ -61,7 +61,7 @@ async def put(bench: Any, store: BlobStore, content: bytes, ref: str) -> str:
 
 async def run_verification(bench: Any, store: BlobStore, **changes: Any) -> Any:
     """Run one job of the verification to its end; returns its id."""
-    job = BlobVerification("t.verify-blobs", store, **{"on_damaged": tell} | changes)
+    job = BlobVerification("t.verify-blobs", store, **{"on_damaged": note_damaged} | changes)
     bench.registry = job.tasks()
     job_id = await bench.enqueue(job.name)
     async with bench.working(1):
@@ -93,7 +93,7 @@ async def test_a_service_that_is_handed_the_jobs_sweeps_audits_and_verifies_by_i
     async def no_grace_s() -> float:
         return NO_GRACE_S
 
-    own = blob_upkeep("t", tables.db, store, grace_s=no_grace_s, on_damaged=tell)
+    own = blob_upkeep("t", tables.db, store, grace_s=no_grace_s, on_damaged=note_damaged)
     assert [each.name for each in own] == ["t.sweep-blobs", "t.audit-blobs", "t.verify-blobs"]
     jobs = ServiceJobs(tables.db, {}, upkeep=own)
 
@@ -188,7 +188,7 @@ async def test_what_is_told_and_where_it_goes_on_commit_together(
 
     async def failing_behind(tx: Tx, damaged: Sequence[DamagedBlob]) -> None:
         nonlocal failures
-        await tell(tx, damaged)
+        await note_damaged(tx, damaged)
         if hashes[2] in {each.sha256 for each in damaged} and failures:
             failures -= 1
             raise Unavailable("DATABASE_UNAVAILABLE", "away")

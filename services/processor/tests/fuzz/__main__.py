@@ -68,7 +68,7 @@ def main() -> int:
                 name = signature(error)
                 if name not in found:
                     found[name] = f"{asked.seed}:{number}"
-                    tell(reader, data, number, name, found[name], asked.save)
+                    print_found(reader, data, number, name, found[name], asked.save)
                     began += _MINIMISE_S if not asked.replay else 0
             number += 1
             if asked.replay or time.monotonic() - began > asked.seconds:
@@ -85,7 +85,7 @@ def main() -> int:
     return 1 if found else 0
 
 
-def tell(reader: Reader, data: bytes, number: int, name: str, where: str, folder: Path | None) -> None:
+def print_found(reader: Reader, data: bytes, number: int, name: str, where: str, folder: Path | None) -> None:
     """Say what was found, with the smallest input that shows it."""
     say(f"FAULT {name}; --replay {where}")
     say(traceback.format_exc())

@@ -113,7 +113,7 @@ def _records(scan: FeedScan, mode: load_pb2.LoadMode) -> list[OfferRecord]:
 
 
 def _check_words(fault: FeedFault) -> None:
-    for text in (fault.tell(is_fetched=True), fault.tell(is_fetched=False)):
+    for text in (fault.describe(is_fetched=True), fault.describe(is_fetched=False)):
         _check_text(text)
         if not all(line.isprintable() for line in text.split("\n")):
             raise Broken(f"a fault with control characters: {text!r}")

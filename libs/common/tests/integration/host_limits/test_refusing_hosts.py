@@ -22,7 +22,7 @@ async def db(database: Database) -> Database:
     return database
 
 
-async def tell(db: Database, *outcomes: Outcome, host: str = HOST) -> None:
+async def report(db: Database, *outcomes: Outcome, host: str = HOST) -> None:
     """Report outcomes in one round."""
     counts = {outcome: outcomes.count(outcome) for outcome in outcomes}
     await HostTable(db, HostPolicy()).draw({host: DrawRequest(HostReport(counts=counts), False)})
@@ -57,43 +57,43 @@ def test_what_is_of_the_host_as_a_whole_is_a_refusal() -> None:
 
 @pytest.mark.parametrize("outcome", [Outcome.REFUSED, Outcome.SLOW_DOWN])
 async def test_a_host_counts_that_has_refused_for_a_day_and_is_still_wanted(db: Database, outcome: Outcome) -> None:
-    await tell(db, outcome)
+    await report(db, outcome)
     await let_pass(db, 20)
-    await tell(db, outcome)
+    await report(db, outcome)
     assert await refusing(db) == []
     await let_pass(db, 5)
     assert await refusing(db) == [], "nobody has wanted it since"
-    await tell(db, outcome)
+    await report(db, outcome)
     assert await refusing(db) == [HOST]
     await let_pass(db, 24 * 7)
     assert await refusing(db) == [], "nobody wants it any more"
-    await tell(db)
+    await report(db)
     assert await refusing(db) == [HOST]
 
 
 async def test_one_success_ends_it_and_a_missing_file_neither_ends_nor_begins_it(db: Database) -> None:
-    await tell(db, Outcome.FAILED)
+    await report(db, Outcome.FAILED)
     await let_pass(db, 30)
-    await tell(db, Outcome.FAILED)
+    await report(db, Outcome.FAILED)
     assert await refusing(db) == []
-    await tell(db, Outcome.REFUSED)
+    await report(db, Outcome.REFUSED)
     await let_pass(db, 30)
-    await tell(db, Outcome.FAILED, Outcome.REFUSED)
+    await report(db, Outcome.FAILED, Outcome.REFUSED)
     assert await refusing(db) == [HOST]
-    await tell(db, Outcome.REFUSED, Outcome.OK)
+    await report(db, Outcome.REFUSED, Outcome.OK)
     assert await refusing(db) == []
     await let_pass(db, 30)
-    await tell(db, Outcome.REFUSED)
+    await report(db, Outcome.REFUSED)
     assert await refusing(db) == [], "it begins anew"
     assert await failures_of(db) == 7
 
 
 async def test_the_longest_comes_first_and_none_is_sought_among_those_that_respond(db: Database) -> None:
     for host in ("first.example.com", "second.example.com"):
-        await tell(db, Outcome.REFUSED, host=host)
+        await report(db, Outcome.REFUSED, host=host)
         await let_pass(db, 30)
     for host in ("second.example.com", "first.example.com"):
-        await tell(db, host=host)
+        await report(db, host=host)
     assert await refusing(db) == ["first.example.com", "second.example.com"]
     async with db.connection() as connection:
         await connection.execute(

@@ -54,9 +54,9 @@ class FeedFault(Exception):
     @property
     def message(self) -> str:
         """The text for a file that was uploaded."""
-        return self.tell(is_fetched=False)
+        return self.describe(is_fetched=False)
 
-    def tell(self, *, is_fetched: bool) -> str:
+    def describe(self, *, is_fetched: bool) -> str:
         """Return what happened, where, and what to do, in one text for the seller.
 
         Args:

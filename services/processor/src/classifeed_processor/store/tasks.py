@@ -220,7 +220,7 @@ async def end_task(
         "status": status,
         "done": task_pb2.TASK_PHASE_DONE,
         "error_code": fault.code if fault else "",
-        "error_message": fault.tell(is_fetched=is_fetched) if fault else "",
+        "error_message": fault.describe(is_fetched=is_fetched) if fault else "",
         "error_line": fault.line if fault else 0,
         "error_column": fault.column if fault else 0,
     }

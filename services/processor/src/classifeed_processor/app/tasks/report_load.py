@@ -33,7 +33,7 @@ async def report_begin(tx: Tx, key: TaskKey, run: int, *, is_first: bool) -> Non
         run: number of the run.
         is_first: otherwise the load has begun before, and goes on from its beginning.
     """
-    after_commit(tx, partial(_tell_begin, key, run, await read_load(tx, key), is_first=is_first))
+    after_commit(tx, partial(_log_begin, key, run, await read_load(tx, key), is_first=is_first))
 
 
 def report_resumption(tx: Tx, key: TaskKey, run: int) -> None:
@@ -56,14 +56,14 @@ def report_offers(tx: Tx, counts: OfferCounts) -> None:
 
 async def report_end(tx: Tx, key: TaskKey) -> None:
     """Tell and count how a load has ended, in the transaction that ends it."""
-    after_commit(tx, partial(_tell_end, key, await read_load(tx, key)))
+    after_commit(tx, partial(_log_end, key, await read_load(tx, key)))
 
 
 def _names(key: TaskKey) -> dict[str, Any]:
     return {"seller": key.seller_id, "namespace": key.namespace, "task": key.task_id}
 
 
-def _tell_begin(key: TaskKey, run: int, load: Load, *, is_first: bool) -> None:
+def _log_begin(key: TaskKey, run: int, load: Load, *, is_first: bool) -> None:
     if not is_first:
         _log.info("feeds.load.resumed", **_names(key), run=run, begins_anew=True)
         return
@@ -79,7 +79,7 @@ def _tell_begin(key: TaskKey, run: int, load: Load, *, is_first: bool) -> None:
     )
 
 
-def _tell_end(key: TaskKey, load: Load) -> None:
+def _log_end(key: TaskKey, load: Load) -> None:
     labels = load.kind_name, load.status_name
     LOADS.labels(*labels).inc()
     if load.duration_s is not None:

@@ -68,7 +68,7 @@ def test_a_web_page_is_no_feed(scan: Scan, page: bytes) -> None:
     with pytest.raises(FeedFault) as caught:
         scan(page)
     assert (caught.value.code, caught.value.line) == ("NOT_A_FEED", 1)
-    by_link, by_upload = caught.value.tell(is_fetched=True), caught.value.tell(is_fetched=False)
+    by_link, by_upload = caught.value.describe(is_fetched=True), caught.value.describe(is_fetched=False)
     assert ["Open the link in a browser" in by_link, "the file that you sent" in by_link] == [True, False]
     assert ["Open the link in a browser" in by_upload, "the file that you sent" in by_upload] == [False, True]
 
