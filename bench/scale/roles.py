@@ -20,7 +20,7 @@ from classifeed.feeds.v1.task_service_pb2_grpc import TaskServiceStub
 from classifeed_common.blobs import BlobStore
 from classifeed_common.db import Database
 from classifeed_common.kafka import Cluster, KafkaProducer, Message
-from classifeed_common.kafka.growth import TopicGrowth
+from classifeed_common.kafka.topics.growth import TopicGrowth
 from classifeed_common.rpc.client import open_channel
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, declared
 

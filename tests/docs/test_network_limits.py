@@ -16,7 +16,8 @@ from classifeed_common.db.migrations import run as migrations
 from classifeed_common.db.pool import _LONGEST_PAUSE_S
 from classifeed_common.http import app
 from classifeed_common.http.api import bodies
-from classifeed_common.kafka import OrderedConsumer, cluster
+from classifeed_common.kafka import OrderedConsumer
+from classifeed_common.kafka.topics import cluster
 from classifeed_common.rpc import client, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings

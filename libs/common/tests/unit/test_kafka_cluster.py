@@ -14,8 +14,8 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka import cluster as module
-from classifeed_common.kafka.cluster import Cluster
+from classifeed_common.kafka.topics import cluster as module
+from classifeed_common.kafka.topics.cluster import Cluster
 
 
 class Library:

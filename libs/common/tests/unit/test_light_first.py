@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from classifeed_common.kafka import Record
-from classifeed_common.kafka.light_first import HEAVY_BYTES, light_first
+from classifeed_common.kafka.consuming.light_first import HEAVY_BYTES, light_first
 from classifeed_common.kafka.positions import GroupPartition
 
 

@@ -14,7 +14,7 @@ import pytest
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, KafkaProducer, Topic
-from classifeed_common.kafka.growth import TopicGrowth
+from classifeed_common.kafka.topics.growth import TopicGrowth
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until

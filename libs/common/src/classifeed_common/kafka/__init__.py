@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from classifeed_common.kafka.cluster import Cluster, ensure_topics
-from classifeed_common.kafka.consumer import OrderedConsumer
+from classifeed_common.kafka.consuming.consumer import OrderedConsumer
 from classifeed_common.kafka.dead_letters import DeadLetters, Poison, decode_all
 from classifeed_common.kafka.positions import (
     GroupPartition,
@@ -27,7 +26,8 @@ from classifeed_common.kafka.records import (
     type_of,
 )
 from classifeed_common.kafka.table_positions import NotifyingPositions, TablePositions
-from classifeed_common.kafka.topics import (
+from classifeed_common.kafka.topics.cluster import Cluster, ensure_topics
+from classifeed_common.kafka.topics.topics import (
     Topic,
     dlq,
 )

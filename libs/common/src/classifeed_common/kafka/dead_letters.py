@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import MAX_MESSAGE_BYTES, Message, Record
-from classifeed_common.kafka.topics import dlq
+from classifeed_common.kafka.topics.topics import dlq
 
 R = TypeVar("R")
 

@@ -29,7 +29,7 @@ from classifeed_common.telemetry.metric_file import MetricFile
 from classifeed_common.telemetry.tracing import Tracing, TracingSettingsError, configure_tracing
 
 if TYPE_CHECKING:
-    from classifeed_common.kafka.topics import Topic
+    from classifeed_common.kafka.topics.topics import Topic
 
 SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 

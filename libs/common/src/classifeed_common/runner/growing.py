@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Collection, Mapping
 
 from classifeed_common.errors import DomainError
-from classifeed_common.kafka.cluster import Cluster
-from classifeed_common.kafka.growth import TopicGrowth
-from classifeed_common.kafka.topics import Topic
+from classifeed_common.kafka.topics.cluster import Cluster
+from classifeed_common.kafka.topics.growth import TopicGrowth
+from classifeed_common.kafka.topics.topics import Topic
 from classifeed_common.runner.listening import StartError, say
 from classifeed_common.runner.parts import database_of
 from classifeed_common.settings import ServiceSettings

@@ -13,7 +13,7 @@ from classifeed_common.db import Tx
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, Poison, Record, dlq
-from classifeed_common.kafka import blocked as blocked_module
+from classifeed_common.kafka.consuming import blocked as blocked_module
 from classifeed_common.telemetry import metrics
 from classifeed_common.testing.topics import MakeTopic
 

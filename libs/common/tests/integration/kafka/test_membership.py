@@ -10,10 +10,10 @@ from confluent_kafka import Consumer
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster
-from classifeed_common.kafka import consumer as consumer_module
-from classifeed_common.kafka import membership as membership_module
-from classifeed_common.kafka.membership import Membership
-from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.kafka.consuming import consumer as consumer_module
+from classifeed_common.kafka.consuming import membership as membership_module
+from classifeed_common.kafka.consuming.membership import Membership
+from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.testing.topics import MakeTopic
 
 from .conftest import Eventually, Ledger, MakeConsumer, Running, Send
@@ -26,7 +26,7 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(consumer_module, "_SHORTEST_MAX_WAIT_S", 0.5)
     monkeypatch.setattr(consumer_module, "_STARVING_S", 0.5)
     monkeypatch.setattr(membership_module, "_PROBE_EVERY_S", 0.1)
-    monkeypatch.setattr("classifeed_common.kafka.lag._EVERY_S", 0.1)
+    monkeypatch.setattr("classifeed_common.kafka.consuming.lag._EVERY_S", 0.1)
 
 
 @pytest.mark.slow

@@ -15,18 +15,10 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 
 from classifeed_common.db import Tx
 from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.kafka import (
-    Cluster,
-    GroupPartition,
-    KafkaProducer,
-    Message,
-    Position,
-    Record,
-    TablePositions,
-    light_first,
-)
-from classifeed_common.kafka import consumer as consumer_module
-from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.kafka import Cluster, GroupPartition, KafkaProducer, Message, Position, Record, TablePositions
+from classifeed_common.kafka.consuming import consumer as consumer_module
+from classifeed_common.kafka.consuming import light_first
+from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.telemetry import metrics
 from classifeed_common.testing.topics import MakeTopic
 

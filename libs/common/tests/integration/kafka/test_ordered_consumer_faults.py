@@ -22,8 +22,8 @@ from classifeed_common.kafka import (
     TopicRecreated,
     dlq,
 )
-from classifeed_common.kafka import consumer as consumer_module
-from classifeed_common.kafka.reader import PartitionReader
+from classifeed_common.kafka.consuming import consumer as consumer_module
+from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.telemetry import metrics
 from classifeed_common.testing.topics import MakeTopic
 

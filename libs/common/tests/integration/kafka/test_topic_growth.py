@@ -23,10 +23,10 @@ from classifeed_common.kafka import (
     TopicGrown,
     dlq,
 )
-from classifeed_common.kafka.growth import TopicGrowth
+from classifeed_common.kafka.consuming.takeover import Takeover
 from classifeed_common.kafka.partitioner import partition_of
 from classifeed_common.kafka.positions import GroupPartition, Position
-from classifeed_common.kafka.takeover import Takeover
+from classifeed_common.kafka.topics.growth import TopicGrowth
 from classifeed_common.outbox import Outbox
 from classifeed_common.runner.growing import grow_topic
 from classifeed_common.runner.listening import StartError

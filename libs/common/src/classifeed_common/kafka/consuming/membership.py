@@ -12,8 +12,8 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.probe import are_brokers_reachable
-from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)

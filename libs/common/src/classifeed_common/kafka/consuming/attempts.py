@@ -11,8 +11,8 @@ import structlog
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, Unavailable, name_fault
+from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
-from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.telemetry import metrics
 from classifeed_common.telemetry.fault_log import log_fault
 

@@ -7,11 +7,11 @@ from typing import Generic, TypeVar
 
 import structlog
 
+from classifeed_common.kafka.consuming.takeover import Takeover
 from classifeed_common.kafka.dead_letters import DeadLetters, Poison
 from classifeed_common.kafka.partitioner import misplaced
 from classifeed_common.kafka.positions import GroupPartition, Position, Positions
 from classifeed_common.kafka.records import Record
-from classifeed_common.kafka.takeover import Takeover
 from classifeed_common.kafka.traces import processing
 from classifeed_common.telemetry import metrics
 

@@ -16,7 +16,7 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka.records import CLIENT_CONFIG, KAFKA_UNAVAILABLE
-from classifeed_common.kafka.topics import Topic
+from classifeed_common.kafka.topics.topics import Topic
 
 K = TypeVar("K")
 

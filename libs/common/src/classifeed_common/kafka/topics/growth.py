@@ -10,10 +10,10 @@ import structlog
 
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.kafka.cluster import Cluster, TopicState
 from classifeed_common.kafka.positions import GroupPartition, Position
 from classifeed_common.kafka.table_positions import TablePositions
-from classifeed_common.kafka.topics import Topic
+from classifeed_common.kafka.topics.cluster import Cluster, TopicState
+from classifeed_common.kafka.topics.topics import Topic
 
 _log = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.kafka.attempts import FIRST_PAUSE_S, describe
+from classifeed_common.kafka.consuming.attempts import FIRST_PAUSE_S, describe
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
 from classifeed_common.telemetry import metrics

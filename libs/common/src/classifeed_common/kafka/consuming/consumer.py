@@ -18,14 +18,15 @@ from typing import Final, Generic, TypeVar
 import structlog
 
 from classifeed_common.gathering import TIMES, pause_after
-from classifeed_common.kafka.attempts import Abandoned, Attempts, is_of_the_surroundings
-from classifeed_common.kafka.blocked import BlockedPartitions
-from classifeed_common.kafka.cluster import Cluster
+from classifeed_common.kafka.consuming.attempts import Abandoned, Attempts, is_of_the_surroundings
+from classifeed_common.kafka.consuming.blocked import BlockedPartitions
+from classifeed_common.kafka.consuming.effects import Effects
+from classifeed_common.kafka.consuming.lag import LagGauges
+from classifeed_common.kafka.consuming.light_first import light_first
+from classifeed_common.kafka.consuming.membership import Membership
+from classifeed_common.kafka.consuming.reader import PartitionReader
+from classifeed_common.kafka.consuming.takeover import Takeover
 from classifeed_common.kafka.dead_letters import DeadLetters
-from classifeed_common.kafka.effects import Effects
-from classifeed_common.kafka.lag import LagGauges
-from classifeed_common.kafka.light_first import light_first
-from classifeed_common.kafka.membership import Membership
 from classifeed_common.kafka.positions import (
     GroupPartition,
     LogLost,
@@ -34,9 +35,8 @@ from classifeed_common.kafka.positions import (
     Positions,
     ZombieConsumer,
 )
-from classifeed_common.kafka.reader import PartitionReader
 from classifeed_common.kafka.records import Record
-from classifeed_common.kafka.takeover import Takeover
+from classifeed_common.kafka.topics.cluster import Cluster
 from classifeed_common.telemetry import metrics
 from classifeed_common.waiting import wait_for_event
 

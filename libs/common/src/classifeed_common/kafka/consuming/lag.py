@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka.cluster import Cluster
 from classifeed_common.kafka.positions import GroupPartition, Position
+from classifeed_common.kafka.topics.cluster import Cluster
 from classifeed_common.telemetry import metrics
 
 _EVERY_S: Final = 5.0

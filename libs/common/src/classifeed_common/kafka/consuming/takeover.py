@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from classifeed_common.errors import Unavailable
-from classifeed_common.kafka.cluster import Cluster, TopicState
 from classifeed_common.kafka.positions import (
     GroupPartition,
     Move,
@@ -16,6 +15,7 @@ from classifeed_common.kafka.positions import (
     TopicRecreated,
 )
 from classifeed_common.kafka.records import KAFKA_UNAVAILABLE
+from classifeed_common.kafka.topics.cluster import Cluster, TopicState
 
 
 class Takeover:

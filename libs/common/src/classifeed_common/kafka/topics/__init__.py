@@ -1,0 +1,1 @@
+"""Topics: declared, made in the cluster, and grown."""
