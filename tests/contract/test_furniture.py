@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tools.furniture.__main__ import find, main
 from tools.furniture.areas import Module
+from tools.furniture.folders import check_folders
 from tools.furniture.words import check_comments
 
 _SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
@@ -103,6 +104,26 @@ def test_names_of_tests_and_stored_names_may_have_any_word() -> None:
 )
 def test_what_nobody_reads_as_a_message_may_have_any_phrase(path: str, text: str) -> None:
     assert rules_broken(path.replace("/src/classifeed_api/tests", "/tests"), text) == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "count", "flat", "is_found"),
+    [
+        (f"{_API}/app", 12, (), False),
+        (f"{_API}/app", 13, (), True),
+        (f"{_API}/app", 13, (f"{_API}/app",), False),
+        (f"{_API}/app", 12, (f"{_API}/app",), True),
+        (f"{_API}/migrations/versions", 13, (), False),
+        ("services/api/tests/integration", 13, (), False),
+    ],
+    ids=("a dozen", "one more", "with a reason", "with a needless reason", "migrations", "tests"),
+)
+def test_past_a_dozen_modules_a_folder_needs_packages_or_a_reason(
+    folder: str, count: int, flat: tuple[str, ...], is_found: bool
+) -> None:
+    names = ["__init__", "__main__", *(f"module_{at}" for at in range(count))]
+    found = list(check_folders([Module.parse(f"{folder}/{name}.py", "") for name in names], dict.fromkeys(flat, "")))
+    assert bool(found) is is_found
 
 
 def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:
