@@ -11,6 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
+from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest
 from classifeed.offers.v1.offer_service_pb2 import (
     ExportPictureUrlsRequest,
     ExportPictureUrlsResponse,
@@ -32,8 +33,10 @@ from classifeed_common.testing.recovery import until
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
+from classifeed_pictures.jobs.compare import TASK as COMPARE
 from classifeed_pictures.store.canonical_rules import note_rules
 
+from .backups import ended
 from .conftest import Service
 from .offers_server import served
 from .picture_host import PictureHost, jpeg
@@ -264,3 +267,46 @@ async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await service.pictures.ConfirmComparison(ConfirmComparisonRequest(comparison_id=1))
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+class TestConfirmed:
+    @pytest.fixture
+    def options(self, offers: tuple[Offers, str]) -> dict[str, Any]:
+        return {"offers_address": offers[1], "compare_s": 10**9, "held_least": 0, "held_share_percent": 20}
+
+    async def test_a_held_comparison_marks_what_it_found_once_somebody_says_yes(
+        self, service: Service, host: PictureHost, offers: tuple[Offers, str]
+    ) -> None:
+        urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(6)]
+        await service.request(urls)
+        await service.results(6)
+        offers[0].urls = urls[:2]
+        trigger = TriggerJobRequest(queue=COMPARE, task=COMPARE, lock_key=COMPARE)
+        await ended(service, (await service.jobs.TriggerJob(trigger)).job_id)
+        comparisons = (await service.pictures.ListComparisons(ListComparisonsRequest())).comparisons
+        [held] = [each for each in comparisons if each.state == COMPARISON_STATE_HELD]
+        assert (held.compared, held.unused) == (6, 4)
+        marked = "SELECT url FROM pictures WHERE delete_mark_at IS NOT NULL"
+        assert await service.rows(marked) == []
+        exports = offers[0].exports
+        confirm = ConfirmComparisonRequest(comparison_id=held.comparison_id)
+        confirmed = await service.pictures.ConfirmComparison(confirm)
+        assert (confirmed.comparison_id, confirmed.state != COMPARISON_STATE_HELD) == (held.comparison_id, True)
+        again = await service.pictures.ConfirmComparison(confirm)
+        assert again.comparison_id == held.comparison_id
+
+        async def are_marked() -> bool:
+            return {url for (url,) in await service.rows(marked)} == set(urls[2:])
+
+        await until(are_marked)
+        states = await service.rows("SELECT state FROM comparisons WHERE comparison_id = %s", held.comparison_id)
+        assert states == [("DONE",)]
+        assert offers[0].exports == exports
+        jobs = f"SELECT 1 FROM dl_jobs_done WHERE args->>'comparison_id' = '{held.comparison_id}'"
+        await until(lambda: _has(service, jobs))
+        assert len(await service.rows(jobs)) == 1
+        assert await service.rows("SELECT count(*) FROM stored_pictures") == [(6,)]  # marked, and not deleted yet
+
+
+async def _has(service: Service, query: str) -> bool:
+    return bool(await service.rows(query))
