@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import httpx
 import pytest
 from confluent_kafka import Consumer, TopicPartition
 
@@ -22,6 +23,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner.blob_parts import blobs_of
+from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import (
@@ -149,6 +151,13 @@ async def service(
     stop.set()
     await running
     await producer.close()
+
+
+@pytest.fixture
+async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of the service's HTTP."""
+    async with loopback_client(f"http://{service.http_address}") as client:
+        yield client
 
 
 async def all_at_ends(database: Database, bootstrap: str) -> bool:

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+import gzip
+import hashlib
+from typing import Any, Final
+from urllib.parse import urlsplit
 
 import grpc
 import pytest
 
+from classifeed.jobs.v1.job_pb2 import JOB_STATUS_SUCCEEDED
+from classifeed.jobs.v1.job_service_pb2 import TriggerJobRequest
 from classifeed.pictures.v1.picture_service_pb2 import (
+    BatchGetStatesRequest,
     DeletePicturesRequest,
     GetStateRequest,
     LookAgainRequest,
     RequestPicturesRequest,
 )
-from classifeed_common.blobs import DamagedBlob
-from classifeed_common.outbox import Outbox
+from classifeed_common.blobs import BlobCorrupt, BlobMissing
+from classifeed_common.blobs.http_client import HttpClient
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
-from classifeed_pictures.app.backups.refetch_damaged import refetch_damaged
 
+from .backups import change_file, ended
 from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from .picture_host import PictureHost, Respond, jpeg
+from .samples import growth
+
+VERIFY: Final = "pictures.verify-blobs"
 
 
 async def test_requests_bring_pictures_and_each_is_settled(service: Service, host: PictureHost) -> None:
@@ -112,28 +121,157 @@ async def test_what_is_deleted_can_be_had_again(service: Service, host: PictureH
     assert host.count("/1.jpg") == 2
 
 
-@pytest.mark.parametrize("fault", ["missing", "corrupt"])
-async def test_files_that_were_lost_are_downloaded_again(
-    service: Service, host: PictureHost, fault: Literal["missing", "corrupt"]
+def _flipped(content: bytes) -> bytes:
+    middle = len(content) // 2
+    return content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :]
+
+
+def _cut(content: bytes) -> bytes:
+    return content[:-1]
+
+
+def _gone(_content: bytes) -> None:
+    return None
+
+
+async def test_files_that_are_flipped_cut_or_missing_are_found_and_downloaded_again(
+    service: Service, host: PictureHost
 ) -> None:
+    """Of one picture the original, of one the smaller versions, for each fault; one is left alone."""
+    damages = [(change, of_original) for change in (_flipped, _cut, _gone) for of_original in (True, False)]
+    paths = [f"/{number}.jpg" for number in range(len(damages) + 1)]
+    await service.request([host.put(path, jpeg(number)) for number, path in enumerate(paths)])
+    infos = {result.url: result.info for result in await service.results(len(paths))}
+    faults = {fault: growth("blobs_damaged_total", "classifeed_", schema=service.database.schema, fault=fault)
+              for fault in ("missing", "corrupt")}  # fmt: skip
+    for path, (change, of_original) in zip(paths, damages, strict=False):
+        original = infos[host.url(path)].content_hash.hex()
+        files = await service.rows(
+            "SELECT sha256 FROM blob_refs WHERE ref IN (SELECT ref FROM blob_refs WHERE sha256 = %s)", original
+        )
+        [name] = [name for (name,) in files if (name == original) is of_original]
+        await asyncio.to_thread(change_file, service, f"pictures/{name}", change)
+    verify = TriggerJobRequest(queue=VERIFY, task=VERIFY, lock_key=VERIFY)
+    job = await ended(service, (await service.jobs.TriggerJob(verify)).job_id)
+    assert job.status == JOB_STATUS_SUCCEEDED
+    assert {fault: grown() for fault, grown in faults.items()} == {"missing": 2, "corrupt": 4}
+
+    async def are_whole() -> bool:
+        for (name,) in await service.rows("SELECT sha256 FROM blobs"):
+            try:
+                await service.blobs.verify(name)
+            except (BlobMissing, BlobCorrupt):
+                return False
+        return True
+
+    await until(are_whole)
+    assert [host.count(path) for path in paths] == [2] * len(damages) + [1]
+    async with loopback_client(f"http://{service.http_address}") as http:
+        for info in infos.values():
+            for size in ("card", "orig"):
+                path = f"/get/{info.namespace}/{info.group_id}/{info.name}/{size}"
+                assert (await http.get(path)).status_code == 200
+
+
+async def test_what_cannot_be_read_is_said_until_it_is_there_again(service: Service, host: PictureHost) -> None:
     await service.request([host.put("/1.jpg", jpeg())])
     [result] = await service.results(1)
     info = result.info
     path = f"/get/{info.namespace}/{info.group_id}/{info.name}/card"
-    [(original,)] = await service.rows("SELECT encode(content_hash, 'hex') FROM stored_pictures")
-    files = [name for (name,) in await service.rows("SELECT sha256 FROM blobs")]
-    for name in files:
+    for (name,) in await service.rows("SELECT sha256 FROM blobs"):
         await service.blobs.delete(name)
-    async with service.database.transaction() as tx:
-        await refetch_damaged(tx, [DamagedBlob(original, fault)], outbox=Outbox())
     async with loopback_client(f"http://{service.http_address}") as http:
         assert (await http.get(path)).status_code == 503
+        await service.jobs.TriggerJob(TriggerJobRequest(queue=VERIFY, task=VERIFY, lock_key=VERIFY))
 
         async def is_back() -> bool:
             return (await http.get(path)).status_code == 200
 
         await until(is_back)
     assert host.count("/1.jpg") == 2
+
+
+def _zipped(body: bytes, length: int | None = None) -> Respond:
+    """Return what responds with compressed bytes, and says how many they are."""
+
+    async def respond(writer: asyncio.StreamWriter) -> None:
+        head = "HTTP/1.1 200 OK\r\nContent-Type: image/jpeg\r\nContent-Encoding: gzip\r\n"
+        writer.write(f"{head}Content-Length: {length or len(body)}\r\n\r\n".encode() + body)
+        await writer.drain()
+
+    return respond
+
+
+async def test_a_picture_that_comes_compressed_is_taken_whole_or_not_at_all(
+    service: Service, host: PictureHost
+) -> None:
+    picture = jpeg(1)
+    whole = gzip.compress(picture)
+    host.responses = {
+        "/good.jpg": _zipped(whole),
+        "/cut.jpg": _zipped(whole[:-2000]),
+        "/cut-inside.jpg": _zipped(gzip.compress(picture[:-2000])),
+        "/without-end.jpg": _zipped(whole[:-8]),
+        "/wrong.jpg": _zipped(picture),
+        "/bomb.jpg": _zipped(gzip.compress(bytes(40 << 20))),
+        "/page.jpg": _zipped(gzip.compress(b"<html>Not found</html>")),
+        "/short.jpg": _zipped(whole[:-2000], len(whole)),
+    }
+    urls = {path: host.url(path) for path in host.responses}
+    await service.request(list(urls.values()))
+    results = {result.url: result for result in await service.results(5)}
+    codes = {path: results[url].failure.code for path, url in urls.items() if url in results}
+    assert codes == {
+        "/good.jpg": "",
+        "/cut-inside.jpg": "PICTURE_BROKEN",
+        "/wrong.jpg": "ENCODING_BROKEN",
+        "/bomb.jpg": "TOO_LARGE",
+        "/page.jpg": "PICTURE_NOT_A_PICTURE",
+    }
+    assert all(result.failure.message.count(" ") > 5 for result in results.values() if result.HasField("failure"))
+    good = results[urls["/good.jpg"]].info
+    assert (good.width, good.height) == (640, 480)
+    assert good.source_hash == hashlib.sha256(picture).digest()
+    assert await service.rows("SELECT count(*) FROM stored_pictures") == [(1,)]
+
+    # What ends too soon may come whole the next time: it is tried again before anybody hears of it.
+    cut = {url for path, url in urls.items() if path not in codes}
+
+    async def have_failed() -> bool:
+        batch = await service.pictures.BatchGetStates(BatchGetStatesRequest(urls=cut))
+        return {state.last_failure.code for state in batch.states} == {"TRUNCATED"}
+
+    await until(have_failed)
+    host.responses = dict.fromkeys(host.responses, _zipped(gzip.compress(jpeg(2))))
+    await service.pictures.LookAgain(LookAgainRequest(urls=cut))
+    assert {(result.url, result.info.width) for result in await service.results(3)} == {(url, 640) for url in cut}
+
+
+async def test_a_copy_puts_nothing_into_the_object_store(
+    service: Service, host: PictureHost, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[tuple[str, str]] = []
+    send = HttpClient.urlopen
+
+    def note(client: HttpClient, method: str, url: str, *arguments: Any, **options: Any) -> Any:
+        sent.append((method, urlsplit(url).path.split("/")[2] if url.count("/") > 4 else ""))
+        return send(client, method, url, *arguments, **options)
+
+    monkeypatch.setattr(HttpClient, "urlopen", note)
+    url = host.put("/1.jpg", jpeg(width=1200, height=900))
+    await service.request([url])
+    [first] = await service.results(1)
+    assert [method for method, place in sent if place == "pictures"] == ["PUT"] * 2  # the original, and its versions
+    sent.clear()
+    await service.request([url], namespace="shops")
+    [copy] = await service.results(1)
+    assert copy.info.content_hash == first.info.content_hash
+    assert [(method, place) for method, place in sent if place == "pictures"] == []
+    # The boundary that is watched is the one by which bytes are read.
+    async with loopback_client(f"http://{service.http_address}") as http:
+        path = f"/get/{copy.info.namespace}/{copy.info.group_id}/{copy.info.name}/orig"
+        assert (await http.get(path)).status_code == 200
+    assert ("GET", "pictures") in sent
 
 
 async def test_one_slow_host_keeps_no_other_waiting(service: Service, host: PictureHost) -> None:

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import AsyncIterator
 
 import httpx
 import pytest
 from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
-from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
 from .conftest import Service
 from .picture_host import PictureHost, jpeg
-
-
-@pytest.fixture
-async def http(service: Service) -> AsyncIterator[httpx.AsyncClient]:
-    async with loopback_client(f"http://{service.http_address}") as client:
-        yield client
 
 
 async def _put(http: httpx.AsyncClient, number: int = 1, url: str = "https://shop.example/1.jpg") -> dict[str, object]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import resource
 import signal
 from contextlib import suppress
 from pathlib import Path
@@ -43,10 +45,34 @@ async def test_a_process_that_its_pool_cannot_kill_ends_by_its_limit_of_cpu(monk
     monkeypatch.setattr(process, "_CLOCK_TIMES", 1e9)
     pool = DecodePool(processes=1, deadline_s=0.5)
     await pool.start()
+    await pool.decode(good("jpeg"), SIZES, ("jpeg",))
+    (pid,) = pool.pids
+    before_s = _cpu_s(pid)
+    ended_s = _cpu_s()
     with pytest.raises(DecodeFailed) as caught:
         await pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",))
     assert caught.value.code == DECODE_TIMEOUT
+    assert 0.3 <= _cpu_s() - ended_s - before_s <= 1.5  # by the ticks of the kernel, which it counts by
+    assert pid not in pool.pids
     await pool.stop()
+
+
+async def test_a_picture_may_take_five_seconds_of_cpu_unless_somebody_says_otherwise() -> None:
+    pool = DecodePool(processes=1)
+    await pool.start()
+    (pid,) = pool.pids
+    *_, options = Path(f"/proc/{pid}/cmdline").read_text().rstrip("\0").split("\0")
+    assert json.loads(options)["deadline_s"] == 5
+    await pool.stop()
+
+
+def _cpu_s(pid: int | None = None) -> float:
+    """Return the CPU time that a process has used, or all of ours that have ended."""
+    if pid is None:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return ended.ru_utime + ended.ru_stime
+    used = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(used[11]) + int(used[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def test_a_picture_is_not_refused_because_the_machine_is_busy() -> None:
