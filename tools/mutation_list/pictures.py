@@ -19,6 +19,7 @@ _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/test_retries.py"
+_LOOKING: Final = f"{PICTURES_TESTS}/integration/test_look_again.py"
 _ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
@@ -361,5 +362,23 @@ MUTATIONS: Final = (
         before="frozenset({410, 451})",
         after="frozenset({410})",
         tests=(_RETRIES,),
+    ),
+    Mutation(
+        "due-states-sought-where-they-are-written",
+        "Pictures",
+        "A pass over all states burdens the primary although there is a replica for it.",
+        f"{PICTURES}/jobs/look_again.py",
+        before="if self.replica is None:",
+        after="if True:",
+        tests=(f"{_LOOKING}::test_states_are_sought_on_the_replica_and_notices_written_on_the_primary",),
+    ),
+    Mutation(
+        "first-slice-alone",
+        "Pictures",
+        "Of many states that are due only the first ones are ever tried again.",
+        f"{PICTURES}/app/states/find_due.py",
+        before="    if len(rows) < limit:\n",
+        after="    if True:\n",
+        tests=(f"{_LOOKING}::test_all_that_is_due_is_found_in_slices_by_runs_that_die_between_two",),
     ),
 )

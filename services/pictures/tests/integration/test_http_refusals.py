@@ -14,7 +14,7 @@ from PIL import Image
 
 from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, PutNamespaceRequest, SizeRule
 from classifeed_pictures import base
-from classifeed_pictures.decoding.pool import DecodePool
+from classifeed_pictures.decoding.processes.pool import DecodePool
 
 from ..decoding_files.hostile import SCRIPT, every_hostile, many_scans
 from .conftest import Service
