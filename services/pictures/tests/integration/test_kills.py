@@ -33,8 +33,8 @@ from .uploads import uploading
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
 _REQUESTS, _URLS = 10_000, 100
 _OF_EACH_GROUP = 2
-_KILLS_OF_EACH_GROUP = 40 if IS_LONG else 6  # of five groups: 200, 30
-_STRIKES = _KILLS_OF_EACH_GROUP // _OF_EACH_GROUP + 1  # of each group one may be spared
+_STRIKES = 23 if IS_LONG else 4
+_KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (30, 6)  # some are spared, as they stand still
 _STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike, modulo 4
 _POLL_RECORDS = "100"
 _SIZES = (10, 30, 100)
@@ -115,11 +115,11 @@ async def test_every_request_gets_its_result_whatever_dies(
     await until(campaign.is_quiet, within_s=RECOVERY_S)
     uploads = f"{len(uploader.written)} uploads with {uploader.refused} calls refused"
     record_property("figure", f"kills: {dict(fleet.kills)}; {uploads}; {late_events} events sent too late")
-    assert set(fleet.kills) == set(role_groups())
-    assert min(fleet.kills.values()) >= _KILLS_OF_EACH_GROUP
     check_results(campaign, wanted)
     check_downloads(campaign, host, urls)
     await campaign.check_pictures()
+    assert fleet.kills.total() >= _KILLS
+    assert all(fleet.kills[group] >= _KILLS_OF_EACH_GROUP for group in role_groups())
 
 
 def draw_requests(rng: random.Random, urls: list[str], references: range) -> dict[str, tuple[str, str]]:
