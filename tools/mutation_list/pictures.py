@@ -343,7 +343,7 @@ MUTATIONS: Final = (
         f"{PICTURES}/domain/lifecycle/retries.py",
         before="            INTERNAL_ERROR,\n",
         after="",
-        tests=(_RETRIES,),
+        tests=(f"{_RETRIES}::test_what_may_pass_is_tried_again_after_the_pauses_of_its_class",),
     ),
     Mutation(
         "full-namespace-asked-as-often",
@@ -352,7 +352,7 @@ MUTATIONS: Final = (
         _LIFE,
         before="earliest_attempt(failure, holding.failed_attempts, self._now)",
         after="earliest_attempt(failure, 1, self._now)",
-        tests=(_RETRIES,),
+        tests=(f"{_RETRIES}::test_a_copy_that_fails_is_tried_again_ever_less_often_until_it_is_there",),
     ),
     Mutation(
         "law-forgotten",
@@ -361,7 +361,7 @@ MUTATIONS: Final = (
         f"{PICTURES}/domain/lifecycle/retries.py",
         before="frozenset({410, 451})",
         after="frozenset({410})",
-        tests=(_RETRIES,),
+        tests=(f"{_RETRIES}::test_what_will_not_pass_is_tried_again_on_request_alone",),
     ),
     Mutation(
         "due-states-sought-where-they-are-written",
