@@ -19,6 +19,7 @@ _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/test_refreshing.py"
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/test_retries.py"
+_GIVEN_UP: Final = f"{PICTURES_TESTS}/integration/test_given_up.py"
 _LOOKING: Final = f"{PICTURES_TESTS}/integration/test_look_again.py"
 _ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
@@ -380,5 +381,17 @@ MUTATIONS: Final = (
         before="    if len(rows) < limit:\n",
         after="    if True:\n",
         tests=(f"{_LOOKING}::test_all_that_is_due_is_found_in_slices_by_runs_that_die_between_two",),
+    ),
+    Mutation(
+        "given-up-download-unreported",
+        "Pictures",
+        "A download that is given up is never reported, and whoever requested it waits until the order is given again.",
+        f"{PICTURES}/jobs/download.py",
+        before="        await reporter.report_fault(tx, DownloadOrder.FromString(args.message), job)\n",
+        after="        return\n",
+        tests=(
+            f"{_GIVEN_UP}::test_a_download_that_fails_five_times_by_an_unknown_fault_is_reported",
+            f"{_GIVEN_UP}::test_a_download_at_which_three_workers_die_is_reported",
+        ),
     ),
 )
