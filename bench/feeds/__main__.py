@@ -12,6 +12,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -77,31 +79,33 @@ def show_load(name: str, load: Load) -> dict[str, Any]:
     }
 
 
-def show_smoke() -> None:
-    """Measure the smallest size alone, and print it."""
+@contextmanager
+def _suite(knobs: dict[str, str] | None = None) -> Iterator[tuple[Suite, Path]]:
+    """Give a suite that is not started yet, and a folder for its files; both are gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    suite = Suite(folder / "suite")
+    suite = Suite(folder / "suite", knobs)
     try:
-        suite.up()
-        smoke = measure_smoke(suite, folder, "smoke")
+        yield suite, folder
     finally:
         suite.down()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def show_smoke() -> None:
+    """Measure the smallest size alone, and print it."""
+    with _suite() as (suite, folder):
+        suite.up()
+        smoke = measure_smoke(suite, folder, "smoke")
     print(smoke)
     print(json.dumps({"bench": "feeds-smoke", "ratio": round(smoke.ratio, 1), "committed": smoke.committed}))
 
 
 def show_pictures() -> None:
     """Measure a load with pictures, and print it."""
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
-    suite = Suite(folder / "suite", KNOBS)
-    try:
+    offers = int(os.environ.get("BENCH_FEEDS_OFFERS", OFFERS))
+    with _suite(KNOBS) as (suite, folder), hosts(HOSTS, divisor=DIVISOR) as running:
         suite.up()
-        with hosts(HOSTS, divisor=DIVISOR) as running:
-            figures = measure_pictures(suite, running, folder, int(os.environ.get("BENCH_FEEDS_OFFERS", OFFERS)))
-    finally:
-        suite.down()
-        shutil.rmtree(folder, ignore_errors=True)
+        figures = measure_pictures(suite, running, folder, offers)
     print(json.dumps({"bench": "feeds-pictures", **figures}))
 
 
@@ -113,10 +117,8 @@ def main() -> None:
     if "--pictures" in sys.argv[1:]:
         show_pictures()
         return
-    folder = Path(tempfile.mkdtemp(prefix="cf-bench-"))
     result: dict[str, Any] = {"bench": "feeds", "reading": {}, "whole_way": {}}
-    suite = Suite(folder / "suite")
-    try:
+    with _suite() as (suite, folder):
         files = {size: write_feed(folder / f"{size}.yml", size) for size in _SIZES}
         for size, file in files.items():
             result["reading"][size] = show_reading(file, measure_reading(file))
@@ -132,9 +134,6 @@ def main() -> None:
             changed = show_load(f"{size} new", measure_load(suite, file, seller, "added"))
             same = show_load(f"{size} unchanged", measure_load(suite, file, seller, "unchanged"))
             result["whole_way"][size] = {"new": changed, "unchanged": same}
-    finally:
-        suite.down()
-        shutil.rmtree(folder, ignore_errors=True)
     print(json.dumps(result))
 
 
