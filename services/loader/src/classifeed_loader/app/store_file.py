@@ -12,7 +12,7 @@ from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, HostPaus
 from classifeed_common.spool import run_folder
 from classifeed_jobs import JobContext
 from classifeed_loader.app.fetch_dependencies import FetchDependencies
-from classifeed_loader.domain.completions import at_utc
+from classifeed_loader.domain.completions import describe_pause
 from classifeed_loader.domain.faults import OURS, LoadFailed
 from classifeed_loader.domain.fetches import FetchKey, FetchState, StoredFile, shown_elsewhere
 from classifeed_loader.domain.sources import Source
@@ -89,8 +89,7 @@ async def _download(dependencies: FetchDependencies, request: FetchRequest, path
         raise
     except HostPaused as paused:
         if paused.by_retry_after and paused.wait_s > _LONGEST_PAUSE_S:
-            reason = f"{paused.host} wants no requests before {at_utc(paused.until)}"
-            raise LoadFailed("HOST_PAUSED", reason, retry_after_s=paused.wait_s) from paused
+            raise LoadFailed("HOST_PAUSED", describe_pause(paused), retry_after_s=paused.wait_s) from paused
         raise
 
 

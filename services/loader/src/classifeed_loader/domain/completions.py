@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2
@@ -52,13 +52,13 @@ class Completion:
 def waits_for(paused: HostPaused) -> str:
     """Return what a fetch waits for in its queue."""
     if paused.by_retry_after:
-        return f"{paused.host} wants no requests before {at_utc(paused.until)}. The file is downloaded after that time."
+        return f"{describe_pause(paused)}. The file is downloaded after that time."
     return f"{paused.host} has as many requests as it may have. The file is downloaded once it may have more."
 
 
-def at_utc(time: datetime) -> str:
-    """Return a time as sellers read it."""
-    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
+def describe_pause(paused: HostPaused) -> str:
+    """Return until when a Retry-After of a host forbids requests, without a full stop."""
+    return f"{paused.host} wants no requests before {paused.until.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def dropped(status: int) -> Completion:
