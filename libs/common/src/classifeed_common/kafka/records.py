@@ -91,8 +91,6 @@ def trace_headers(context: Context | None = None) -> dict[str, bytes]:
 
 def trace_context(record: Record) -> Context:
     """Return the trace context that the record's sender was in; an empty one where there was none."""
-    if TRACEPARENT_HEADER not in record.headers:
-        return Context()
     carrier = {
         name: value.decode("ascii", "replace")
         for name, value in record.headers.items()

@@ -30,7 +30,7 @@ def kept_trace(context: Context | None = None) -> dict[str, str]:
 
 def context_of(kept: Mapping[str, str] | None) -> Context:
     """Return the context that headers stand for; one without a trace where there are none, or none that can be read."""
-    return _w3c.extract(kept or {}, Context())
+    return _w3c.extract(kept, Context()) if kept else Context()
 
 
 def traceparent_of(context: Context) -> str:
