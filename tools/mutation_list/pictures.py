@@ -340,14 +340,14 @@ MUTATIONS: Final = (
     Mutation(
         "given-up-order-kept-quiet",
         "Pictures",
-        "An order that brings its job down each time is given again soon, and nobody is told until the third time.",
+        "An order that brings its job down is given again soon, and nobody hears of it before the third time.",
         f"{PICTURES}/domain/lifecycle/retries.py",
         before="            INTERNAL_ERROR,\n",
         after="",
         tests=(f"{_RETRIES}::test_what_may_pass_is_tried_again_after_the_pauses_of_its_class",),
     ),
     Mutation(
-        "full-namespace-asked-as-often",
+        "full-namespace-tried-as-often",
         "Pictures",
         "A namespace without room has each of its pictures downloaded every day, for as long as nobody acts.",
         _LIFE,
