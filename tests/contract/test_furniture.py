@@ -35,6 +35,11 @@ def rules_broken(path: str, text: str) -> list[str]:
             "role", f"{_API}/bootstrap.py",
             'SERVICE = "api"\nRole(f"consume-{client}", run)', 'SERVICE = "api"\nRole(f"sink-{client}", run)',
         ),
+        (
+            "start", f"{_API}/bootstrap.py",
+            'SERVICE = "api"\nasync def start(): await database.open()',
+            'SERVICE = "api"\nasync def start(): await blobs.open()',
+        ),
         ("log event", f"{_API}/app/run.py", '_log.info("feed.run.made", a=1)', '_log.info("a run was made", a=1)'),
         ("log event", f"{_API}/app/run.py", 'self._log.info("feed.made")', 'self._log.info(f"feed.{what}")'),
         ("log event", f"{_API}/app/run.py", 'log_fault(_log, "feed.failed", e)', 'log_fault(_log, "failed", e)'),

@@ -15,6 +15,7 @@ ROLES: Final = frozenset(
     {"serve", "work", "reap", "schedule", "relay", "publish", "sweep", "deliver"}
     | {"consume", "verify", "watch", "trim", "expire", "judge", "correct"}
 )
+_DATABASES: Final = frozenset({"database", "replica"})  # the runner has seen that the one responds
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -59,6 +60,19 @@ def check_roles(module: Module) -> Iterator[Finding]:
         first = parts[0].value if isinstance(parts[0], ast.Constant) else ""
         if str(first).split("-")[0] not in ROLES:
             yield Finding("role", module, call.lineno, f"one of {known}, or one of them and -<which>")
+
+
+def check_starts(module: Module) -> Iterator[Finding]:
+    """Yield starts that end where a server is away: the runner waits for what it opens itself, and says so."""
+    if not (module.area.startswith("services/") and module.inner in (("bootstrap",), ("base",))):
+        return
+    for node in module.nodes:
+        if not (isinstance(node, ast.AsyncFunctionDef) and node.name == "start"):
+            continue
+        for call in (each for each in ast.walk(node) if isinstance(each, ast.Call)):
+            opened = ast.unparse(call.func).removeprefix("self.")
+            if opened.endswith(".open") and opened.removesuffix(".open") not in _DATABASES:
+                yield Finding("start", module, call.lineno, f"ServiceRunner(opens={{name: {opened}}})")
 
 
 def check_events(module: Module) -> Iterator[Finding]:
@@ -158,6 +172,7 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "servicer": check_servicers,
     "client": check_clients,
     "role": check_roles,
+    "start": check_starts,
     "log event": check_events,
     "variable": check_variables,
     "migration": check_migrations,

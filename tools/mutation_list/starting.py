@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON, COMMON_TESTS
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, PICTURES_TESTS
 
 _TESTS: Final = f"{COMMON_TESTS}/test_schema_check.py"
 
@@ -15,9 +15,22 @@ MUTATIONS: Final = (
         "Start of a process",
         "A process that is started before its migrate step ends by the first table that is missing, again and again.",
         f"{COMMON}/runner/service.py",
-        before="        while self._schema is not None and (",
-        after="        while False and self._schema is not None and (",
+        before="        if isinstance(error, FailedPrecondition):",
+        after="        if False:",
         tests=(f"{_TESTS}::test_a_process_waits_for_its_migrate_step_and_goes_on_by_itself",),
+    ),
+    Mutation(
+        "start-while-a-server-is-away",
+        "Start of a process",
+        "A process that is started while its database or object store restarts ends, and so do all of its kind.",
+        f"{COMMON}/runner/service.py",
+        before="        if not is_passing(error):",
+        after="        if True:",
+        tests=(
+            f"{_TESTS}::test_a_process_waits_for_a_server_that_is_away_and_goes_on_by_itself",
+            f"{_TESTS}::test_a_process_waits_for_a_database_that_is_away",
+            f"{PICTURES_TESTS}/integration/test_starts.py::test_processes_wait_for_servers_that_are_away",
+        ),
     ),
     Mutation(
         "revisions-compared-as-texts",

@@ -1,9 +1,10 @@
-"""A process that starts before its migrate step waits for it, and says so; no missing table ends it."""
+"""A process that starts before its migrate step, or while a server is away, waits for it, and says so."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from psycopg.sql import SQL, Identifier, Literal
 
 from classifeed_common.db import Database
 from classifeed_common.db.revision import check_revision
-from classifeed_common.errors import FailedPrecondition
+from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.runner import Role, ServiceRunner
 from classifeed_common.runner.parts import SchemaCheck
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import settings_for
+from classifeed_common.testing.tcp_proxy import TcpProxy
 from classifeed_domain.policy import POLICY
 
 PACKAGE = "shop_with_revisions"
@@ -71,22 +73,33 @@ async def test_what_is_missing_is_named_with_the_command(database: Database, pac
             await check_revision(connection, package, database.schema)
 
 
+@asynccontextmanager
+async def running(process: Process) -> AsyncIterator[Process]:
+    try:
+        yield process
+    finally:
+        process.stop.set()
+        async with asyncio.timeout(60):
+            await asyncio.gather(process.task, return_exceptions=True)
+
+
 @pytest.fixture
 async def process(database: Database, package: str) -> AsyncIterator[Process]:
-    started = Process(database, package)
-    try:
-        yield started
-    finally:
-        started.stop.set()
-        async with asyncio.timeout(60):
-            await asyncio.gather(started.task, return_exceptions=True)
+    async with running(Process(database, package)) as process:
+        yield process
 
 
 class Process:
-    """A service whose start and role read a table."""
+    """A service whose start and role read a table, and that opens an object store before.
+
+    Attributes:
+        goods: what start and role have read.
+        store_fault: what opening the object store raises; None: it opens.
+    """
 
     def __init__(self, database: Database, package: str) -> None:
         self.goods: list[int] = []
+        self.store_fault: Exception | None = None
         self.stop = asyncio.Event()
         self._database = database
         self._schema = SchemaCheck(database, package)
@@ -97,7 +110,14 @@ class Process:
         settings = settings_for("offers").model_copy(update={"drain_notice_s": 0.0})
         roles = [Role("read", self._read)]
         return ServiceRunner(
-            settings, "offers", "1.2.3", roles=roles, policy=POLICY, schema=self._schema, on_start=self._count
+            settings,
+            "offers",
+            "1.2.3",
+            roles=roles,
+            policy=POLICY,
+            schema=self._schema,
+            opens={"s3": self._open_store},
+            on_start=self._open,
         )
 
     async def check(self) -> dict[str, str]:
@@ -120,6 +140,14 @@ class Process:
 
         await until(is_met, within_s=60)
         return health
+
+    async def _open_store(self) -> None:
+        if self.store_fault is not None:
+            raise self.store_fault
+
+    async def _open(self) -> None:
+        await self._database.open()
+        await self._count()
 
     async def _count(self) -> None:
         async with self._database.connection() as connection:
@@ -153,3 +181,40 @@ async def test_a_process_that_waits_ends_when_it_is_stopped(process: Process) ->
     async with asyncio.timeout(60):
         assert await process.task == 0
     assert not process.goods
+
+
+async def test_a_process_waits_for_a_server_that_is_away_and_goes_on_by_itself(
+    process: Process, migrate: Migrate
+) -> None:
+    process.store_fault = Unavailable("S3_UNAVAILABLE", "the object store refuses connections")
+    await migrate(NEEDED)
+    health = await process.until(lambda health: "refuses connections" in health["missing"].get("s3", ""))
+    assert (health["status"], "s3" in health["since"]) == ("not ready", True)
+    assert "refuses connections" in (await process.check())["s3"]
+    assert not process.goods
+    process.store_fault = None
+    await process.until(lambda health: health["status"] == "ready")
+    assert process.goods == [0, 0]
+    assert await process.check() == {}
+
+
+async def test_a_process_waits_for_a_database_that_is_away(
+    database: Database, database_dsn: str, postgres_proxy: TcpProxy, package: str, migrate: Migrate
+) -> None:
+    await migrate(NEEDED)
+    postgres_proxy.refuse()
+    through = Database(postgres_proxy.dsn(database_dsn), schema=database.schema, application_name="late")
+    async with running(Process(through, package)) as process:
+        health = await process.until(lambda health: "OperationalError" in health["missing"].get("postgres", ""))
+        assert health["status"] == "not ready"
+        postgres_proxy.restore()
+        await process.until(lambda health: health["status"] == "ready")
+    await through.close()
+
+
+async def test_a_fault_that_stays_ends_the_process(process: Process, migrate: Migrate) -> None:
+    process.store_fault = ValueError("the name of the bucket is no name")
+    await migrate(NEEDED)
+    async with asyncio.timeout(60):
+        with pytest.raises(ValueError, match="no name"):
+            await process.task

@@ -123,7 +123,6 @@ def build(settings: ApiSettings) -> ServiceRunner:
     async def start() -> None:
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
-        await blobs.open()
 
     async def stop() -> None:
         for channel in (to_searcher, to_offers, to_loader, to_processor):
@@ -153,6 +152,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
         servicers=[Servicer.join(add_FeedServiceServicer_to_server, *families), jobs.servicer()],
         schema=SchemaCheck(database, "classifeed_api"),
         readiness={"s3": blobs.check},
+        opens={"s3": blobs.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -78,7 +78,6 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         return {**measured.blocked(), **rules.blocked()}
 
     async def start() -> None:
-        await rules.open()
         await database.open()
 
     async def stop() -> None:
@@ -115,6 +114,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
             *review_routes(ReviewServices(database, enqueue, terms), audience=SERVICE, keys=verifying, policy=POLICY),
         ],
         schema=SchemaCheck(database, "classifeed_cleanweb"),
+        opens={"rules": rules.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -121,7 +121,6 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     async def start() -> None:
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
-        await blobs.open()
 
     async def stop() -> None:
         await channel.close()
@@ -157,6 +156,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         ),
         schema=SchemaCheck(database, "classifeed_loader"),
         readiness={"jobs": check_table(database, "dl_jobs"), "s3": blobs.check},
+        opens={"s3": blobs.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

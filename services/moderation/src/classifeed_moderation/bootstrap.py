@@ -142,7 +142,6 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             group.create_task(rules.watch(stop))
 
     async def start() -> None:
-        await rules.open()
         await database.open()
         await producer.start()
 
@@ -202,6 +201,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             takes_anonymous=settings.verdict_environment == "testing",
         ),
         schema=SchemaCheck(database, "classifeed_moderation"),
+        opens={"rules": rules.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

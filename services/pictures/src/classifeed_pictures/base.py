@@ -107,11 +107,9 @@ class Base:
     async def start(self) -> None:
         """Open it."""
         await asyncio.to_thread(sweep_spool, self.settings.spool_dir)
-        await self.canonical.open()
         await self.database.open()
         if self.replica is not None:
-            await self.replica.open()
-        await self.blobs.open()
+            await self.replica.open(must_respond=False)
         await self.producer.start()
 
     async def stop(self) -> None:

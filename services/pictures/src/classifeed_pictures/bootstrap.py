@@ -86,6 +86,7 @@ GROWABLE: Final = {
     declared(PICTURES_COPIES): (copies.GROUP,),
 }
 _WATCH_S: Final = 5.0
+_GAPS_S: Final = 60.0
 # A picture comes as one event, and an effect of one costs nearly what one of fifty does.
 _GATHER_S: Final = 0.25
 _KEY_TTL_S: Final = 86400.0  # an order is given again after an hour, under another number
@@ -173,6 +174,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         ),
         schema=SchemaCheck(database, "classifeed_pictures"),
         readiness={"s3": base.blobs.check},
+        opens={"s3": base.blobs.open, "rules": base.canonical.open},
         on_start=base.start,
         on_stop=base.stop,
         policy=POLICY,
@@ -189,9 +191,14 @@ def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
 
 
 async def watch(base: Base, store: JobStore, stop: asyncio.Event) -> None:
-    """Have open gaps in the events closed, then watch the tables and the age of backups until `stop`."""
-    await enqueue_closing(base.database, store)
+    """Have open gaps in the events closed, and watch the tables and the age of backups, until `stop`."""
+
+    async def close_gaps() -> dict[str, str]:
+        await enqueue_closing(base.database, store)
+        return {}
+
     async with asyncio.TaskGroup() as group:
+        group.create_task(Watch(close_gaps, period_s=_GAPS_S).run(stop))
         group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
         group.create_task(Watch(BackupMeter(base.backups), period_s=_WATCH_S).run(stop))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 import psycopg
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, DeletePicture
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
@@ -30,7 +31,7 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.testing.recovery import until
-from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS
+from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS, PICTURES_RESULTS
 from classifeed_pictures.bootstrap import prepare
 from classifeed_pictures.settings import PicturesSettings
 from classifeed_pictures.store.records import unpack_holdings
@@ -39,6 +40,13 @@ from classifeed_pictures.store.stored import find_stored
 from .conftest import all_at_ends, is_read, reader_at_end
 from .fleet import Fleet
 
+_ON_THEIR_WAY = {
+    "in flight": "SELECT count(*), count(DISTINCT url_hash) FROM requests_in_flight",
+    "outbox": "SELECT count(*) FROM outbox",
+    "jobs": "SELECT queue, status, waits_for, count(*), max(attempt), max(error) FROM dl_jobs GROUP BY 1, 2, 3",
+    "pictures": "SELECT count(*), min(next_attempt_at) - now(), max(attempt) FROM pictures WHERE NOT is_put",
+    "hosts": "SELECT * FROM fetch_hosts",
+}
 A_MESSAGE = 2  # many messages, so that many polls are under way when processes die
 
 
@@ -87,7 +95,7 @@ class Campaign:
 
         with suppress(TimeoutError):
             await until(has_all, within_s=within_s)
-        assert not missing, f"{len(missing)} requests are without a result"
+        assert not missing, f"{len(missing)} of {len(wanted)} requests are without a picture: {await self._describe()}"
 
     async def _receive(self) -> None:
         self.results += await asyncio.to_thread(self._take)
@@ -95,6 +103,20 @@ class Campaign:
     def _take(self) -> list[PictureResult]:
         records = [each for each in self.reader.consume(500, timeout=0.1) if each.key() == self.recipient.encode()]
         return [result for each in records for result in PictureResults.FromString(each.value() or b"").results]
+
+    async def _describe(self) -> str:
+        """Return where requests are on their way, in words for whoever has to find out why they do not go on."""
+        failures = Counter(each.failure.code for each in self.results if not each.HasField("info"))
+        found = {name: await self.rows(query) for name, query in _ON_THEIR_WAY.items()}
+        positions = await self.rows("""SELECT "group", topic, partition, next FROM consumer_offsets""")
+        ends = await self.cluster.ends([(topic, partition) for _, topic, partition, _ in positions])
+        unread = [row for row in positions if ends[row[1], row[2]] != row[3]]
+        places = [TopicPartition(PICTURES_RESULTS, each.partition) for each in self.reader.assignment()]
+        read = {each.partition: each.offset for each in self.reader.position(places)}
+        sent = await self.cluster.ends([(PICTURES_RESULTS, partition) for partition in read])
+        not_received = {at: (read[at], end) for (_, at), end in sent.items() if read[at] != end}
+        states = self.fleet.states()
+        return f"{failures=} {found=} {unread=} results that are {not_received=} {states=}"
 
     async def is_quiet(self) -> bool:
         """Return whether nothing is under way: all is read, carried out, and sent."""

@@ -87,6 +87,11 @@ class Fleet:
         files = [self.folder / f"{pid}.json" for pid, group in self.alive.items() if group == SERVER]
         return [json.loads(file.read_text())["http"] for file in files if file.exists()]
 
+    def states(self) -> dict[tuple[str, str], int]:
+        """Return how many processes of each group are in each state: "Z" has ended by itself, "T" stands still."""
+        stats = {pid: Path(f"/proc/{pid}/stat").read_text() for pid in self.alive}
+        return Counter((self.alive[pid], stat.rpartition(")")[2].split()[0]) for pid, stat in stats.items())
+
     def of_port(self, port: int, group: str) -> int | None:
         """Return the process of a group that has a TCP connection from this port; None: none of them has."""
         numbers = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]

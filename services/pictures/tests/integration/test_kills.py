@@ -108,6 +108,7 @@ async def test_every_request_gets_its_result_whatever_dies(
                 await servers.restart_postgres(campaign)
             # A process that stands still has partitions: that all have their results means that they went to another.
             await campaign.wait_for(wanted, within_s=RECOVERY_S)
+            assert "Z" not in {state for _, state in fleet.states()}, "a process has ended by itself"
             if idle is not None and stopped is not None:
                 late_events += await check_that_late_work_changes_nothing(campaign, servers, stopped)
             elif stopped is not None:

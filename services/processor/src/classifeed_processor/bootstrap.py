@@ -86,7 +86,6 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         sys.setswitchinterval(_SWITCH_S)
         await asyncio.to_thread(sweep_spool, settings.spool_dir)
         await database.open()
-        await blobs.open()
         await producer.start()
 
     async def stop() -> None:
@@ -139,6 +138,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         ],
         schema=SchemaCheck(database, "classifeed_processor"),
         readiness={"kafka": check_kafka, "s3": blobs.check},
+        opens={"s3": blobs.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,

@@ -84,13 +84,17 @@ class Database:
             else Unpooled(self._session_dsn, max_size=max_size, timeout_s=acquire_timeout_s, watch=self._watch)
         )
 
-    async def open(self) -> None:
-        """Connect and wait until `min_size` connections stand. Twice does no harm.
+    async def open(self, *, must_respond: bool = True) -> None:
+        """Connect. Twice does no harm.
+
+        Args:
+            must_respond: wait until `min_size` connections stand; otherwise they are made as soon as they can be, and
+                whoever needs one before waits for it.
 
         Raises:
             psycopg_pool.PoolTimeout: the server cannot be reached.
         """
-        await self._pool.open(wait=True, timeout=30.0)
+        await self._pool.open(wait=must_respond, timeout=30.0)
 
     async def close(self) -> None:
         """Give all connections back. Callers still waiting get an error. Twice does no harm."""

@@ -39,7 +39,7 @@ class Unpooled:
         self._is_closed = True
 
     async def open(self, wait: bool = True, timeout: float = 30.0) -> None:
-        """Connect once, to see whether the server can be reached; waits for it when it cannot.
+        """Connect once, to see whether the server can be reached, and wait for it when it cannot; with `wait` alone.
 
         Raises:
             psycopg_pool.PoolTimeout: not within the time.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import grpc.aio
-import psycopg
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.db.revision import check_revision
-from classifeed_common.errors import FailedPrecondition
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.settings import ServiceSettings
 
@@ -56,18 +54,15 @@ class SchemaCheck:
         async with self._database.connection() as connection:
             await check_revision(connection, self._package, self._database.schema)
 
-    async def find_missing(self) -> FailedPrecondition | None:
-        """Return that the migrate step has not run; for before the database is opened. A database that does not
-        respond is for whoever opens it.
+    async def check_alone(self) -> None:
+        """Pass, or raise what is wrong, on a connection of its own: for before the database is opened.
+
+        Raises:
+            FailedPrecondition: NOT_MIGRATED, the migrate step has not run for this version.
+            psycopg.OperationalError: the database does not respond, or does not let us in.
         """
-        try:
-            async with self._database.dedicated_connection() as connection:
-                await check_revision(connection, self._package, self._database.schema)
-        except FailedPrecondition as missing:
-            return missing
-        except (psycopg.OperationalError, OSError):
-            return None
-        return None
+        async with self._database.dedicated_connection() as connection:
+            await check_revision(connection, self._package, self._database.schema)
 
 
 def check_table(database: Database, table: str) -> Callable[[], Awaitable[None]]:

@@ -69,8 +69,8 @@ class Readiness:
         self._on_change(ready)
         return ready
 
-    def note(self, name: str, fault: str) -> None:
-        """Note what is wrong with a dependency before anything of it is opened."""
+    def note(self, name: str, fault: str | None) -> None:
+        """Note what is wrong with a dependency before it is open; None: it is."""
         self._note(name, fault)
         self._since.note(self.faults)
 

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping, Sequence
 from typing import Any, Final
 
 import grpc.aio
@@ -19,7 +19,8 @@ from starlette.routing import BaseRoute
 
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore
-from classifeed_common.errors import Unavailable
+from classifeed_common.errors import FailedPrecondition, Unavailable, name_fault
+from classifeed_common.faults.passing import is_passing
 from classifeed_common.http.app import BacklogSource, build_app
 from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.rpc.health import Health
@@ -33,12 +34,27 @@ from classifeed_common.settings import ServiceSettings
 
 SERVE: Final = "serve"
 _DATABASE: Final = "postgres"
-_MIGRATION_POLL_S: Final = 0.5
+_OPENING_POLL_S: Final = 0.5
 _log = structlog.get_logger("runner")
+
+Opening = Callable[[], Awaitable[None]]
 
 
 async def _nothing() -> None:
     return
+
+
+async def _fault_of(opening: Opening) -> str | None:
+    """Return why something cannot be opened now, in words; None: it is open."""
+    try:
+        await opening()
+    except Exception as error:
+        if isinstance(error, FailedPrecondition):
+            return str(error)
+        if not is_passing(error):
+            raise
+        return name_fault(error)
+    return None
 
 
 class ServiceRunner:
@@ -52,6 +68,8 @@ class ServiceRunner:
         servicers: what it answers over gRPC; without `serve` only health and reflection are.
         schema: its database; nothing is opened before the migrate step has run. None: it has none.
         readiness: further dependencies that it cannot work without, by name; each check raises while it is missing.
+        opens: what is opened before `on_start`, one after the other, by the names that readiness has for it. The
+            process waits for what does not respond, and says so; each is called again then.
         on_start: opens pools and producers; a failure ends the process.
         on_stop: closes them; called even when `on_start` failed half-way.
         routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
@@ -69,6 +87,7 @@ class ServiceRunner:
         servicers: Sequence[Servicer] = (),
         schema: SchemaCheck | None = None,
         readiness: Mapping[str, Check] | None = None,
+        opens: Mapping[str, Opening] | None = None,
         on_start: Callable[[], Coroutine[Any, Any, None]] = _nothing,
         on_stop: Callable[[], Coroutine[Any, Any, None]] = _nothing,
         routes: Sequence[BaseRoute] = (),
@@ -83,10 +102,12 @@ class ServiceRunner:
         self._version = version
         self._roles = {role.name: role for role in roles}
         self._servicers = list(servicers)
+        self._opens = dict(opens or {})
+        if schema is not None:
+            self._opens = {_DATABASE: schema.check_alone, **self._opens}
         self._on_start, self._on_stop = on_start, on_stop
         self._routes, self._policy, self._keys = routes, policy, keys
         self._health = Health(servicer.name for servicer in self._servicers)
-        self._schema = schema
         checks: dict[str, Check] = {} if schema is None else {_DATABASE: schema}
         self._readiness = Readiness({**checks, **(readiness or {})}, self._health.set_serving)
         self._blocked_since = Since()
@@ -143,9 +164,10 @@ class ServiceRunner:
 
     async def check(self) -> dict[str, str]:
         """Open everything, ask each dependency once, close; returns what is missing, by name."""
-        if self._schema is not None and (missing := await self._schema.find_missing()) is not None:
-            return {_DATABASE: str(missing)}
         try:
+            for name, opening in self._opens.items():
+                if (fault := await _fault_of(opening)) is not None:
+                    return {name: fault}
             await self._on_start()
             await self._readiness.check()
             return dict(self._readiness.faults)
@@ -212,10 +234,12 @@ class ServiceRunner:
         return True
 
     async def _start(self) -> None:
-        # A process that began before its migrate step would end by the first table that is missing, again and again.
-        while self._schema is not None and (missing := await self._schema.find_missing()) is not None:
-            self._readiness.note(_DATABASE, str(missing))
-            await asyncio.sleep(_MIGRATION_POLL_S)
+        # A process that began before its migrate step, or while a server restarts, would end at once, again and again.
+        for name, opening in self._opens.items():
+            while (fault := await _fault_of(opening)) is not None:
+                self._readiness.note(name, fault)
+                await asyncio.sleep(_OPENING_POLL_S)
+            self._readiness.note(name, None)
         await self._on_start()
 
     async def _work(self, roles: Sequence[Role], stop: asyncio.Event, server: grpc.aio.Server) -> bool:
