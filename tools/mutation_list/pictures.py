@@ -28,6 +28,24 @@ _POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "downloads-shared-by-host",
+        "Pictures",
+        "A seller whose pictures are on hundreds of hosts has hundreds of shares of the downloads.",
+        f"{PICTURES}/jobs/download.py",
+        before="            partition_key=order.recipient or None,",
+        after="            partition_key=_host_of(order.url),",
+        tests=(f"{PICTURES_TESTS}/integration/hosts/test_shares.py::test_a_recipient_with_many_hosts_has_one_share",),
+    ),
+    Mutation(
+        "downloads-without-places",
+        "Pictures",
+        "The pictures of a slow host hold all downloads of the seller who waits for them.",
+        f"{PICTURES}/jobs/download.py",
+        before="            lock_key=f",
+        after="            producer=f",
+        tests=(f"{PICTURES_TESTS}/integration/hosts/test_shares.py::test_a_slow_host_holds_few_downloads",),
+    ),
+    Mutation(
         "position-before-its-events",
         "Pictures",
         "The resharder moves its position before Kafka has its events: they are lost with it.",

@@ -121,9 +121,8 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     copying = consumer_of(
         base, copies.GROUP, [PICTURES_COPIES], copies.CopyHandler(outbox, jobs.store).handle, note_gap
     )
-    downloading = consumer_of(
-        base, downloads.GROUP, [PICTURES_DOWNLOADS], downloads.DownloadHandler(jobs.store).handle, note_gap
-    )
+    download_handler = downloads.DownloadHandler(jobs.store, settings.downloads_per_host)
+    downloading = consumer_of(base, downloads.GROUP, [PICTURES_DOWNLOADS], download_handler.handle, note_gap)
 
     async def unsent() -> dict[str, int]:
         return {"messages": await relay.backlog()}

@@ -19,10 +19,12 @@ class DownloadHandler:
 
     Args:
         jobs: take the downloads.
+        downloads_per_host: from one host at once, over all processes.
     """
 
-    def __init__(self, jobs: JobStore) -> None:
+    def __init__(self, jobs: JobStore, downloads_per_host: int) -> None:
         self._jobs = jobs
+        self._downloads_per_host = downloads_per_host
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
         """Enqueue the downloads of a poll; an order that comes again makes no second job.
@@ -30,4 +32,5 @@ class DownloadHandler:
         Raises:
             Poison: a record has no order, or breaks the protocol.
         """
-        await enqueue_downloads(self._jobs, tx, decode_all(records, decode_download))
+        orders = decode_all(records, decode_download)
+        await enqueue_downloads(self._jobs, tx, orders, downloads_per_host=self._downloads_per_host)

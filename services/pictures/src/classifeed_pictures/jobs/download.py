@@ -1,4 +1,8 @@
-"""The job `pictures.download`: downloads one picture. Its partition is the host, so that a slow one blocks nobody."""
+"""The job `pictures.download`: downloads one picture.
+
+Its partition is who waits for it, so that recipients share the slots, however many hosts their pictures are on. Its
+lock is a place at its host, of which there are few: what waits for a slow host holds no slot.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +26,23 @@ _PRIORITY: Final = 100
 _REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes first
 _SHORTEST_PAUSE_S: Final = 0.5
 _PENDING_S: Final = 1.0
+# One downloads while another one decodes and stores.
+_PLACES_PER_DOWNLOAD: Final = 4
 
 
-async def enqueue_downloads(store: JobStore, tx: Tx, orders: Sequence[DownloadOrder]) -> None:
+async def enqueue_downloads(
+    store: JobStore, tx: Tx, orders: Sequence[DownloadOrder], *, downloads_per_host: int
+) -> None:
     """Enqueue the jobs of orders; an order that comes again makes no second job."""
+    places = downloads_per_host * _PLACES_PER_DOWNLOAD
     requests = {
         key: JobRequest(
             queue=QUEUE,
             task=TASK,
             args=OrderArgs.of(order).model_dump(),
             idempotency_key=key,
-            partition_key=_host_of(order.url),
+            partition_key=order.recipient or None,
+            lock_key=f"{TASK}/{_host_of(order.url)}/{int.from_bytes(order.url_hash[:4], 'big') % places}",
             priority=_REFRESH_PRIORITY if order.HasField("held") else _PRIORITY,
         )
         for order in orders

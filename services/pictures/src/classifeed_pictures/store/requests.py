@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.lifecycle.events import Request
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Request
 
 SQL: Final = load_queries("classifeed_pictures.store", "requests.sql")
 
@@ -60,6 +60,15 @@ async def count_in_flight(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, 
     """Return how many requests wait for each picture; those without any are not in it."""
     cursor = await tx.execute(SQL["count_in_flight"], {"url_hashes": list(url_hashes)}, prepare=False)
     return {bytes(url_hash): count for url_hash, count in await cursor.fetchall()}
+
+
+async def list_recipients(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, str]:
+    """Return who has waited longest for each picture; those that nobody waits for are not in it."""
+    if not url_hashes:
+        return {}
+    parameters = {"url_hashes": list(url_hashes), "nobody": NOBODY}
+    cursor = await tx.execute(SQL["list_recipients"], parameters, prepare=False)
+    return {bytes(url_hash): recipient for url_hash, recipient in await cursor.fetchall()}
 
 
 async def read_oldest_s(tx: Tx) -> float:

@@ -48,6 +48,13 @@ FROM requests_in_flight
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 GROUP BY url_hash
 
+-- name: list_recipients
+-- Who has waited longest for each picture, of those who get results.
+SELECT DISTINCT ON (url_hash) url_hash, recipient
+FROM requests_in_flight
+WHERE url_hash = ANY (%(url_hashes)b::bytea[]) AND recipient <> %(nobody)s
+ORDER BY url_hash, requested_at
+
 -- name: read_oldest
 -- Seconds that the oldest request waits for its first result; null: none waits.
 SELECT extract(epoch FROM clock_timestamp() - min(requested_at))::float8 FROM requests_in_flight WHERE reported_attempt = 0

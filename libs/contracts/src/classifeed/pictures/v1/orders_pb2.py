@@ -26,7 +26,7 @@ from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/orders.proto\x12\x16\x63lassifeed.pictures.v1\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xb5\x01\n\rDownloadOrder\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12.\n\norder_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x04held\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\"\x83\x01\n\tCopyOrder\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\"u\n\x0b\x44\x65leteOrder\x12\x10\n\x08url_hash\x18\x01 \x01(\x0c\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x10\n\x08group_id\x18\x03 \x01(\x05\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x10\n\x08moved_to\x18\x06 \x01(\x0c\"\xc3\x02\n\nLoadResult\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12-\n\tload_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x04info\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfoH\x00\x12\x36\n\x07\x66\x61ilure\x18\x07 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailureH\x00\x12\x36\n\tunchanged\x18\x08 \x01(\x0b\x32!.classifeed.pictures.v1.UnchangedH\x00\x12\x13\n\x0b\x66resh_for_s\x18\t \x01(\x03\x42\t\n\x07outcome\">\n\tUnchanged\x12\x13\n\x0bsource_etag\x18\x01 \x01(\t\x12\x1c\n\x14source_last_modified\x18\x02 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/orders.proto\x12\x16\x63lassifeed.pictures.v1\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x01\n\rDownloadOrder\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12.\n\norder_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x31\n\x04held\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x11\n\trecipient\x18\x07 \x01(\t\"\x83\x01\n\tCopyOrder\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x11\n\tnamespace\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\"u\n\x0b\x44\x65leteOrder\x12\x10\n\x08url_hash\x18\x01 \x01(\x0c\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x10\n\x08group_id\x18\x03 \x01(\x05\x12\x0c\n\x04name\x18\x04 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x10\n\x08moved_to\x18\x06 \x01(\x0c\"\xc3\x02\n\nLoadResult\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12-\n\tload_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x04info\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfoH\x00\x12\x36\n\x07\x66\x61ilure\x18\x07 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailureH\x00\x12\x36\n\tunchanged\x18\x08 \x01(\x0b\x32!.classifeed.pictures.v1.UnchangedH\x00\x12\x13\n\x0b\x66resh_for_s\x18\t \x01(\x03\x42\t\n\x07outcome\">\n\tUnchanged\x12\x13\n\x0bsource_etag\x18\x01 \x01(\t\x12\x1c\n\x14source_last_modified\x18\x02 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -34,13 +34,13 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.pictures.v1.orde
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_DOWNLOADORDER']._serialized_start=135
-  _globals['_DOWNLOADORDER']._serialized_end=316
-  _globals['_COPYORDER']._serialized_start=319
-  _globals['_COPYORDER']._serialized_end=450
-  _globals['_DELETEORDER']._serialized_start=452
-  _globals['_DELETEORDER']._serialized_end=569
-  _globals['_LOADRESULT']._serialized_start=572
-  _globals['_LOADRESULT']._serialized_end=895
-  _globals['_UNCHANGED']._serialized_start=897
-  _globals['_UNCHANGED']._serialized_end=959
+  _globals['_DOWNLOADORDER']._serialized_end=335
+  _globals['_COPYORDER']._serialized_start=338
+  _globals['_COPYORDER']._serialized_end=469
+  _globals['_DELETEORDER']._serialized_start=471
+  _globals['_DELETEORDER']._serialized_end=588
+  _globals['_LOADRESULT']._serialized_start=591
+  _globals['_LOADRESULT']._serialized_end=914
+  _globals['_UNCHANGED']._serialized_start=916
+  _globals['_UNCHANGED']._serialized_end=978
 # @@protoc_insertion_point(module_scope)

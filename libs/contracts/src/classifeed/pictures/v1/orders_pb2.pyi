@@ -10,20 +10,22 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class DownloadOrder(_message.Message):
-    __slots__ = ("url", "url_hash", "namespace", "attempt", "order_time", "held")
+    __slots__ = ("url", "url_hash", "namespace", "attempt", "order_time", "held", "recipient")
     URL_FIELD_NUMBER: _ClassVar[int]
     URL_HASH_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPT_FIELD_NUMBER: _ClassVar[int]
     ORDER_TIME_FIELD_NUMBER: _ClassVar[int]
     HELD_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     url: str
     url_hash: bytes
     namespace: str
     attempt: int
     order_time: _timestamp_pb2.Timestamp
     held: _picture_pb2.PictureInfo
-    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., namespace: _Optional[str] = ..., attempt: _Optional[int] = ..., order_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ...) -> None: ...
+    recipient: str
+    def __init__(self, url: _Optional[str] = ..., url_hash: _Optional[bytes] = ..., namespace: _Optional[str] = ..., attempt: _Optional[int] = ..., order_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., held: _Optional[_Union[_picture_pb2.PictureInfo, _Mapping]] = ..., recipient: _Optional[str] = ...) -> None: ...
 
 class CopyOrder(_message.Message):
     __slots__ = ("url", "url_hash", "source", "namespace", "attempt")

@@ -37,11 +37,15 @@ _BYTES_A_MESSAGE: Final = 500_000
 M = TypeVar("M", PictureNotice, PictureRequest, PictureResult)
 
 
-def order_message(url: str, url_hash: bytes, order: Order, *, at: datetime, trace: Context | None) -> Message:
-    """Return an order as a message, keyed by the hash of its URL."""
+def order_message(
+    url: str, url_hash: bytes, order: Order, *, recipient: str, at: datetime, trace: Context | None
+) -> Message:
+    """Return an order as a message, keyed by the hash of its URL; `recipient` is one who waits for it."""
     match order:
         case Download():
-            download = DownloadOrder(url=url, url_hash=url_hash, namespace=order.namespace, attempt=order.attempt)
+            download = DownloadOrder(
+                url=url, url_hash=url_hash, namespace=order.namespace, attempt=order.attempt, recipient=recipient
+            )
             download.order_time.FromDatetime(at)
             if order.held is not None:
                 download.held.CopyFrom(order.held)

@@ -19,7 +19,7 @@ from classifeed_pictures.app.events.compose_messages import (
     request_messages,
     result_messages,
 )
-from classifeed_pictures.domain.lifecycle.events import Download, Event, Request, RequestResult
+from classifeed_pictures.domain.lifecycle.events import NOBODY, Download, Event, Request, RequestResult
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
@@ -77,8 +77,16 @@ async def process_events(
     results, repeated = await _settle_requests(
         tx, pictures, lives, now=now, are_refreshed=rules.refresh_after is not None
     )
+    recipients = await _find_recipients(tx, pictures, lives)
     orders = [
-        order_message(picture.url, picture.url_hash, order, at=now, trace=picture.trace)
+        order_message(
+            picture.url,
+            picture.url_hash,
+            order,
+            recipient=recipients.get(picture.url_hash, ""),
+            at=now,
+            trace=picture.trace,
+        )
         for picture, life in zip(pictures, lives, strict=True)
         for order in life.effects.orders
     ]
@@ -146,6 +154,22 @@ async def _settle_requests(
     )
     results += [result for each in effects.values() for result in each.results]
     return results, [*repeated, *(request for each in effects.values() for request in each.repeated)]
+
+
+async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> dict[bytes, str]:
+    """Return somebody who waits for each picture that is ordered, by the hash of its URL; nobody may."""
+    ordered = {
+        picture.url_hash: life.effects
+        for picture, life in zip(pictures, lives, strict=True)
+        if any(isinstance(order, Download) and order.held is None for order in life.effects.orders)
+    }
+    found = {
+        url_hash: request.recipient
+        for url_hash, effects in ordered.items()
+        for request, _ in effects.remembered.values()
+        if request.recipient != NOBODY
+    }
+    return found | await requests.list_recipients(tx, ordered.keys() - found.keys())
 
 
 def _count(pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], results: Iterable[RequestResult]) -> None:
