@@ -65,6 +65,7 @@ lint-rest:
 	$(BIN)/python tools/genproto.py --check
 	$(BIN)/python -m tools.assemble_sql --check
 	$(BIN)/python -m tools.chart_schemas --check
+	$(BIN)/python -m tools.suite_chart --check
 	$(BIN)/python -m tools.dockerfiles --check
 	$(BIN)/python -m tools.import_contracts --check
 	$(BIN)/python -m tools.chart_readmes --check
@@ -78,6 +79,7 @@ stubs: setup  ## generate libs/contracts from proto/, SQL from its parts, schema
 	$(BIN)/python tools/genproto.py
 	$(BIN)/python -m tools.assemble_sql
 	$(BIN)/python -m tools.chart_schemas
+	$(BIN)/python -m tools.suite_chart
 	$(BIN)/python -m tools.dockerfiles
 	$(BIN)/python -m tools.import_contracts
 	$(BIN)/python -m tools.chart_readmes

@@ -56,7 +56,7 @@ def test_the_facts_are_those_of_the_sources() -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"name": "prices"}, {"reads": frozenset({"points.changed.v1"})}, {"callers": ()}],
-    ids=("a new service", "a new topic", "a call that is no more"),
+    ids=("a service that is no more", "a new topic", "a call that is no more"),
 )
 def test_what_has_no_place_in_the_diagram_is_not_left_out(changes: dict[str, object]) -> None:
     def changed(service: Service) -> Service:
@@ -64,6 +64,18 @@ def test_what_has_no_place_in_the_diagram_is_not_left_out(changes: dict[str, obj
 
     with pytest.raises(ValueError, match="the diagram"):
         draw_diagram([changed(service) for service in facts_of()])
+
+
+def test_a_new_service_gets_a_place_below_the_others() -> None:
+    facts = facts_of()
+    new = [Service(name, "", (), (), frozenset(), frozenset()) for name in ("prices", "stock")]
+    boxes = [
+        (int(box.get("x", "")), int(box.get("y", "")))
+        for box in ET.fromstring(draw_diagram([*facts, *new])).iter(f"{_SVG}rect")
+        if box.get("class") == "box"
+    ]
+    assert len(set(boxes)) == len(facts) + 2
+    assert min(y for _, y in boxes[-2:]) >= max(y for _, y in boxes[:-2])
 
 
 def test_the_terminal_is_that_of_the_recording() -> None:

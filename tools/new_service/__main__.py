@@ -21,6 +21,7 @@ _GENERATORS: Final = (
     ("-m", "tools.import_contracts"),
     ("-m", "tools.dockerfiles"),
     ("-m", "tools.chart_schemas"),
+    ("-m", "tools.suite_chart"),
     ("-m", "tools.chart_readmes"),
     ("-m", "tools.pictures"),
 )

@@ -41,14 +41,7 @@ def _policy(text: str, name: str, _: str) -> str:
     return _after_block(served, "CALLERS: Final", "\n}", allowed)
 
 
-def _umbrella(text: str, name: str, _: str) -> str:
-    return (
-        f"{text.rstrip()}\n  - name: {name}\n    version: 0.1.0\n    repository: file://../{name}\n"
-        f"    condition: {name}.enabled\n"
-    )
-
-
-def _umbrella_values(text: str, name: str, _: str) -> str:
+def _suite_values(text: str, name: str, _: str) -> str:
     comment = f"Whether {name} is installed; its further values, beside this one, are those of its chart."
     return f"{text.rstrip()}\n{name}:\n  # {comment}\n  enabled: true\n"
 
@@ -59,10 +52,6 @@ def _architecture(text: str, name: str, description: str) -> str:
     drawn = _after_block(text, "```", "\n```\n\n| service | owns", box)
     row = f"| [{name}](services/{name}) | nothing yet | nothing yet: {description[:1].lower()}{description[1:]} |\n"
     return _after_block(drawn, "| service | owns", "\n\n", f"\n{row.rstrip()}")
-
-
-def _picture(text: str, name: str, _: str) -> str:
-    return _after_block(text, "_SERVICES: Final", "\n}", f'\n    "{name}": _next_place(),')
 
 
 def _deployment(text: str, name: str, _: str) -> str:
@@ -81,10 +70,8 @@ def _deployment(text: str, name: str, _: str) -> str:
 PLACES: Final[Mapping[str, Edit]] = {
     "cli/src/classifeed_cli/platform/planning/services.toml": _table,
     "libs/domain/src/classifeed_domain/policy.py": _policy,
-    "helm/classifeed/Chart.yaml": _umbrella,
-    "helm/classifeed/values.yaml": _umbrella_values,
+    "helm/classifeed/values.yaml": _suite_values,
     "ARCHITECTURE.md": _architecture,
-    "tools/pictures/diagram.py": _picture,
     "docs/how-to/deploy.md": _deployment,
 }
 """What is added to which file: (its text, name, description) to its new text."""

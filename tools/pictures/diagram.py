@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Final
 from xml.sax.saxutils import escape
 
@@ -50,16 +49,8 @@ class _Place:
 
 _LAST_ROW: Final = 584
 _COLUMNS: Final = (96, 342, 560, 804)
-_later: Final = count()
-
-
-def _next_place() -> _Place:
-    """Return the next free place below the others, for a service that nobody has found a better one for yet."""
-    row, column = divmod(next(_later), len(_COLUMNS))
-    return _Place(_COLUMNS[column], _LAST_ROW + (row + 1) * _ROW, *_BOX)
-
-
-_SERVICES: Final = {
+# Places that were chosen; a service without one gets the next below them.
+_CHOSEN: Final = {
     "api": _Place(96, 20, *_BOX),
     "loader": _Place(96, 166, *_BOX),
     "processor": _Place(342, 93, *_BOX),
@@ -71,7 +62,6 @@ _SERVICES: Final = {
     "cleanweb": _Place(560, 462, *_BOX),
     "pictures": _Place(804, 584, *_BOX),
 }
-_HEIGHT: Final = max(place.y for place in _SERVICES.values()) + 154
 _PIPES: Final = {
     "feeds.offer-requests.v1": _Place(585, 98, *_PIPE),
     "feeds.offer-results.v1": _Place(585, 154, *_PIPE),
@@ -102,12 +92,14 @@ def draw_diagram(services: Sequence[Service]) -> str:
     """Return the diagram as SVG.
 
     Raises:
-        ValueError: there is a service, a topic or a drawn call for which this module has no place, or the other way
-            round.
+        ValueError: there is a topic for which this module has no place, or one for a service, a topic or a call that is
+            not there.
     """
     _check_places(services)
+    places = _place_services(services)
+    height = max(place.y for place in places.values()) + 154
     lines = [
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" role="img" '
+        f'<svg viewBox="0 0 {_WIDTH} {height}" xmlns="http://www.w3.org/2000/svg" role="img" '
         'aria-label="The services of the suite, and the topics of Kafka between them">',
         f"<style>{_STYLE}</style>",
         "<defs>",
@@ -117,14 +109,19 @@ def draw_diagram(services: Sequence[Service]) -> str:
             for name, colour in _TIPS
         ),
         "</defs>",
-        f'<rect width="{_WIDTH}" height="{_HEIGHT}" rx="8" fill="#ffffff"/>',
+        f'<rect width="{_WIDTH}" height="{height}" rx="8" fill="#ffffff"/>',
         *_people(),
-        *(line for service in services for line in _service(service)),
-        *(line for topic in _PIPES for line in _topic(topic, services)),
-        *(line for topic in _BESIDE for line in _topic_beside(topic, services)),
-        *(line for service in services if service.between_roles for line in _topics_between_roles(service)),
-        *(_call(caller, callee) for caller, callee in _CALLS),
-        *_legend(),
+        *(line for service in services for line in _service(service, places[service.name])),
+        *(line for topic in _PIPES for line in _topic(topic, services, places)),
+        *(line for topic in _BESIDE for line in _topic_beside(topic, services, places)),
+        *(
+            line
+            for service in services
+            if service.between_roles
+            for line in _topics_between_roles(service, places[service.name])
+        ),
+        *(_call(caller, callee, places) for caller, callee in _CALLS),
+        *_legend(height - 22),
         "</svg>",
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -133,18 +130,25 @@ def draw_diagram(services: Sequence[Service]) -> str:
 def _check_places(services: Sequence[Service]) -> None:
     topics = {topic for service in services for topic in service.reads | service.writes}
     calls = {(caller, service.name) for service in services for caller in service.callers}
-    for found, placed in (
-        ({service.name for service in services}, set(_SERVICES)),
-        (topics, _PIPES.keys() | _BESIDE.keys()),
-    ):
-        if found != placed:
-            raise ValueError(f"the diagram has no place for, or a place too many: {sorted(found ^ placed)}")
+    if removed := set(_CHOSEN) - {service.name for service in services}:
+        raise ValueError(f"the diagram has a place for services that are not there: {sorted(removed)}")
+    if differing := topics ^ (_PIPES.keys() | _BESIDE.keys()):
+        raise ValueError(f"the diagram has no place for, or a place too many: {sorted(differing)}")
     if missing := set(_CALLS) - calls:
         raise ValueError(f"the diagram draws calls that the policy does not have: {sorted(missing)}")
 
 
-def _service(service: Service) -> Iterator[str]:
-    place = _SERVICES[service.name]
+def _place_services(services: Sequence[Service]) -> dict[str, _Place]:
+    """Return the place of each service: the chosen one, else the next free one below those."""
+    later = [service.name for service in services if service.name not in _CHOSEN]
+    below = {
+        name: _Place(_COLUMNS[at % len(_COLUMNS)], _LAST_ROW + (at // len(_COLUMNS) + 1) * _ROW, *_BOX)
+        for at, name in enumerate(later)
+    }
+    return {**_CHOSEN, **below}
+
+
+def _service(service: Service, place: _Place) -> Iterator[str]:
     x = place.x + 12
     yield f'<rect class="box" x="{place.x}" y="{place.y}" width="{place.width}" height="{place.height}" rx="6"/>'
     yield _text(x, place.y + 24, service.name, "name")
@@ -157,12 +161,12 @@ def _service(service: Service) -> Iterator[str]:
         yield _text(x, place.y + 82 + 16 * line, named if line else f"called by {named}", "small")
 
 
-def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
+def _topic(topic: str, services: Sequence[Service], places: Mapping[str, _Place]) -> Iterator[str]:
     place = _PIPES[topic]
     yield f'<rect class="pipe" x="{place.x}" y="{place.y}" width="{place.width}" height="{place.height}" rx="15"/>'
     yield _text(place.x + place.width // 2, place.y + 20, topic, "middle")
     for service in services:
-        box = _SERVICES[service.name]
+        box = places[service.name]
         near, far = ("left", "right") if box.x < place.x else ("right", "left")
         y = place.side(near)[1]
         ends = [(box.side(far)[0], y), (place.side(near)[0], y)]
@@ -172,10 +176,10 @@ def _topic(topic: str, services: Sequence[Service]) -> Iterator[str]:
             yield _line(ends[1], ends[0], "flow")
 
 
-def _topic_beside(topic: str, services: Sequence[Service]) -> Iterator[str]:
+def _topic_beside(topic: str, services: Sequence[Service], places: Mapping[str, _Place]) -> Iterator[str]:
     x, apart = _BESIDE[topic]
-    [writer] = [_SERVICES[service.name] for service in services if topic in service.writes]
-    [reader] = [_SERVICES[service.name] for service in services if topic in service.reads]
+    [writer] = [places[service.name] for service in services if topic in service.writes]
+    [reader] = [places[service.name] for service in services if topic in service.reads]
     (start_x, start_y), (end_x, end_y) = writer.side("right"), reader.side("right")
     start_y, end_y = start_y + apart, end_y - apart  # so that one way does not cover the other
     yield f'<path class="flow" d="M{start_x} {start_y} H{x} V{end_y} H{end_x}"/>'
@@ -186,9 +190,8 @@ def _topic_beside(topic: str, services: Sequence[Service]) -> Iterator[str]:
     )
 
 
-def _topics_between_roles(service: Service) -> Iterator[str]:
+def _topics_between_roles(service: Service, box: _Place) -> Iterator[str]:
     """Draw the topics between the roles of a service as one pipe beside its box, the first with its whole name."""
-    box = _SERVICES[service.name]
     place = _Place(box.x - 54 - _OWN_PIPE[0], box.side("left")[1] - _OWN_PIPE[1] // 2, *_OWN_PIPE)
     first, *others = sorted(service.between_roles)
     words = ", ".join([first, *(topic.removeprefix(f"{service.name}.") for topic in others)])
@@ -199,9 +202,9 @@ def _topics_between_roles(service: Service) -> Iterator[str]:
     yield _line((end_x, y + 7), (x, y + 7), "flow")
 
 
-def _call(caller: str, callee: str) -> str:
+def _call(caller: str, callee: str, places: Mapping[str, _Place]) -> str:
     leaves, comes = _CALLS[caller, callee]
-    start, end = _SERVICES[caller].side(leaves), _SERVICES[callee].side(comes)
+    start, end = places[caller].side(leaves), places[callee].side(comes)
     if leaves in {"left", "right"} and comes in {"top", "bottom"}:
         return f'<path class="call" d="M{start[0]} {start[1]} H{end[0]} V{end[1]}"/>'
     return _line(start, end, "call")
@@ -213,8 +216,7 @@ def _people() -> Iterator[str]:
         yield _line((68, y), (96, y), "way") if is_left else _line((96, y), (60, y), "way")
 
 
-def _legend() -> Iterator[str]:
-    y = _HEIGHT - 22
+def _legend(y: int) -> Iterator[str]:
     for x, style, words in (
         (96, "way", "files, links, searches"),
         (342, "call", "gRPC, HTTP"),
