@@ -26,7 +26,7 @@ def test_last_stage_runs_unprivileged_without_build_tools(service: str) -> None:
 
 @pytest.mark.parametrize("service", SERVICES)
 def test_image_takes_every_member_that_the_service_names(service: str) -> None:
-    installed = set(re.findall(r"\./((?:libs|services)/\w+)", dockerfile(service).partition("--constraint")[2]))
+    installed = set(re.findall(r"\./((?:libs|services)/\w+)", dockerfile(service).partition("--build-constraints")[2]))
     wanted, todo = set(), [f"services/{service}"]
     while todo:
         member = todo.pop()
@@ -39,6 +39,19 @@ def test_image_takes_every_member_that_the_service_names(service: str) -> None:
         ]
     assert installed == wanted
     assert set(re.findall(r"^COPY ((?:libs|services)/\w+) ", dockerfile(service), re.MULTILINE)) == wanted
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_what_builds_the_members_is_pinned(service: str) -> None:
+    assert "--build-constraints requirements.lock" in dockerfile(service)
+    lock = (ROOT / "requirements.lock").read_text()
+    members = re.findall(r"^COPY ((?:libs|services)/\w+) ", dockerfile(service), re.MULTILINE)
+    builders = {
+        name
+        for member in members
+        for name in tomllib.loads((ROOT / member / "pyproject.toml").read_text())["build-system"]["requires"]
+    }
+    assert {name for name in builders if not re.search(rf"^{name}==\S+ \\\n +--hash=", lock, re.MULTILINE)} == set()
 
 
 def test_dockerfiles_are_made_from_one() -> None:
