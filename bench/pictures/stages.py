@@ -18,7 +18,7 @@ from bench.pictures.installation import Installation
 from bench.processes import cpu_of_tree
 from classifeed_common.clock import SystemClock
 from classifeed_common.fetch import Fetched, FetchRequest
-from classifeed_pictures.app.files.decoder import size_specs
+from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.base import Base
 from classifeed_pictures.decoding.measuring import measure_stages
@@ -66,7 +66,7 @@ async def _measure(
                 assert isinstance(fetched, Fetched)
                 files.append(path)
             found["fetch"] = watch.take()
-            decoded = [await base.decoder.decode(path, size_specs(namespace), namespace.formats) for path in files]
+            decoded = [await base.decoder.decode(path, specify_sizes(namespace), namespace.formats) for path in files]
             found["decode"] = watch.take()
             for url, picture in zip(urls, decoded, strict=True):
                 await store(Source(url_hash(url)), namespace, picture, attempt=1)

@@ -16,6 +16,17 @@ ROLES: Final = frozenset(
     | {"consume", "verify", "watch", "trim", "expire", "judge", "correct"}
 )
 _DATABASES: Final = frozenset({"database", "replica"})  # the runner has seen that the one responds
+# With what the name of a use case begins. A noun is none; a verb that is missing is added.
+VERBS: Final = frozenset(
+    {"append", "apply", "build", "cancel", "change", "check", "choose", "claim", "clean", "close", "coalesce"}
+    | {"comment", "compare", "complete", "compose", "convert", "copy", "correct", "create", "decide", "delete"}
+    | {"deliver", "describe", "digest", "download", "expire", "explain", "export", "fail", "fetch", "find"}
+    | {"finish", "give", "hold", "join", "judge", "keep", "limit", "list", "locate", "maintain", "make", "measure"}
+    | {"note", "place", "process", "publish", "push", "put", "queue", "read", "record", "refetch", "refill"}
+    | {"rejudge", "rekey", "remove", "repeat", "report", "reposition", "republish", "request", "rerun", "resize"}
+    | {"restore", "run", "scan", "schedule", "search", "send", "serve", "signal", "specify", "store", "submit"}
+    | {"suggest", "sweep", "switch", "take", "trace", "trim", "update", "verify", "vote", "watch"}
+)
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")
 _LEVELS: Final = frozenset({"debug", "info", "warning", "error", "exception", "critical"})
 _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -84,6 +95,15 @@ def check_events(module: Module) -> Iterator[Finding]:
         text = event.value if isinstance(event, ast.Constant) else None
         if not (isinstance(text, str) and _EVENT.fullmatch(text)):
             yield Finding("log event", module, call.lineno, 'a constant, "area.thing.happened", and details by keyword')
+
+
+def check_use_cases(module: Module) -> Iterator[Finding]:
+    """Yield modules in `app` of a service that are not called by a verb and what it is done to."""
+    if not module.area.startswith("services/") or module.inner[:1] != ("app",) or module.inner[-1].startswith("__"):
+        return
+    verb, _, rest = module.inner[-1].partition("_")
+    if verb not in VERBS or not rest:
+        yield Finding("use case", module, 1, "app/verb_noun.py; what is no use case is kept beside what it is about")
 
 
 def check_variables(module: Module) -> Iterator[Finding]:
@@ -174,6 +194,7 @@ RULES: Final[Mapping[str, Callable[[Module], Iterator[Finding]]]] = {
     "role": check_roles,
     "start": check_starts,
     "log event": check_events,
+    "use case": check_use_cases,
     "variable": check_variables,
     "migration": check_migrations,
 }

@@ -27,9 +27,9 @@ from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.correct_pending import PendingCorrector
 from classifeed_moderation.app.judging.judge_texts import TextJudge
+from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.app.judging.store_texts import TextStore
-from classifeed_moderation.app.judging.task_queue import TaskQueue
-from classifeed_moderation.app.points.point_publication import PointPublication
+from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
 from classifeed_moderation.clients.pacer import Pacer

@@ -20,7 +20,7 @@ from classifeed_common.testing.recovery import until
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_jobs import JobStore, Registry, Worker
-from classifeed_moderation.app.points.point_publication import PointPublication
+from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.documents import schema

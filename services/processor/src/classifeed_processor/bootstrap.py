@@ -19,9 +19,9 @@ from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, 
 from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.locate_offer import LocateOffer
-from classifeed_processor.app.runs.seller_windows import SellerWindows
+from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
-from classifeed_processor.app.runs.task_signals import TaskSignals
+from classifeed_processor.app.runs.signal_tasks import TaskSignals
 from classifeed_processor.app.tasks.create_task import QUEUE
 from classifeed_processor.app.tasks.watch_loads import measure_loads
 from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler

@@ -26,9 +26,9 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.topics import MakeTopic
 from classifeed_jobs import JobStore, Reaper, Worker
 from classifeed_jobs import Task as JobTask
-from classifeed_processor.app.runs.seller_windows import SellerWindows
+from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
-from classifeed_processor.app.runs.task_signals import TaskSignals
+from classifeed_processor.app.runs.signal_tasks import TaskSignals
 from classifeed_processor.app.tasks.create_task import QUEUE, create_task
 from classifeed_processor.consumers.results import NotifyingPositions, ResultHandler
 from classifeed_processor.domain.tasks import TaskKey

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from classifeed.feeds.v1 import task_pb2
-from classifeed_processor.app.runs.seller_windows import SellerWindows
+from classifeed_processor.app.runs.limit_sellers import SellerWindows
 
 from ..conftest import WriteOffer, WriteYml
 from .conftest import MakeProcessor

@@ -25,8 +25,8 @@ from classifeed_common.kafka import (
 )
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import JobStore
+from classifeed_processor.app.runs.signal_tasks import TaskSignals
 from classifeed_processor.app.runs.take_results import Reply, key_of, take_results
-from classifeed_processor.app.runs.task_signals import TaskSignals
 from classifeed_processor.domain.tasks import TaskKey
 
 GROUP: Final = "processor"

@@ -9,7 +9,7 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
-from classifeed_api.app.peers.verifying import verify_until
+from classifeed_api.app.peers.repeat_verification import repeat_verification
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
@@ -59,7 +59,7 @@ class SourceVerifier:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Verify until `stop`; faults pass and are logged."""
-        await verify_until(stop, self.verify, what="sources", interval_s=self._interval_s)
+        await repeat_verification(stop, self.verify, what="sources", interval_s=self._interval_s)
 
     def blocked(self) -> Mapping[str, str]:
         """Return which feeds the loader knows in newer versions than this database, or alone, and what to do."""

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 
 import structlog
 
-from classifeed_api.app.peers.verifying import verify_until
+from classifeed_api.app.peers.repeat_verification import repeat_verification
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_TASKS
 from classifeed_api.store import made_tasks
@@ -56,7 +56,7 @@ class TaskVerifier:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Verify until `stop`; faults pass and are logged."""
-        await verify_until(stop, self.verify, what="tasks", interval_s=self._interval_s)
+        await repeat_verification(stop, self.verify, what="tasks", interval_s=self._interval_s)
 
     async def verify(self) -> int:
         """Make due what the processor has lost, and return how many uploads and removals those are.

@@ -12,7 +12,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts
-from classifeed_moderation.app.judging.task_queue import TaskQueue
+from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.subjects import Kind, Task
 from classifeed_moderation.metrics import OLDEST, SAVED, WAITING
 from classifeed_moderation.store import decisions, subjects

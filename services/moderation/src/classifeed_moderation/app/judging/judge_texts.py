@@ -10,7 +10,7 @@ import structlog
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import Recordable, VerdictRecorder, WithPeople
-from classifeed_moderation.app.judging.task_queue import TaskQueue
+from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.pacer import Pacer
 from classifeed_moderation.clients.verdict_service import Outcome, Response, VerdictService

@@ -8,7 +8,7 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Tx
 from classifeed_common.outbox import Outbox
 from classifeed_moderation.app.decisions.report_decisions import report_decisions
-from classifeed_moderation.app.judging.task_queue import TaskQueue
+from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.decisions import Decision, Maker
 from classifeed_moderation.domain.rules import Judgement
 from classifeed_moderation.domain.subjects import Status

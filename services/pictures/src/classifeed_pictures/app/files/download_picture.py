@@ -20,8 +20,9 @@ from classifeed_common.fetch import Fetched, FetchFailed, FetchRequest, NotModif
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_pictures.app.files.check_robots import RobotsChecker
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
-from classifeed_pictures.app.files.decoder import Decoder, size_specs
+from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import Begin, PictureStorer, Source
+from classifeed_pictures.decoding.decoder import Decoder
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.domain.lifecycle.refreshing import promised_s
 from classifeed_pictures.domain.lifecycle.robots_tags import NOINDEX, forbids_showing
@@ -113,7 +114,7 @@ class PictureDownloader:
         self, order: DownloadOrder, namespace: Namespace, path: Path, source: Source, begin: Begin | None
     ) -> PictureInfo | LoadFailure:
         try:
-            decoded = await self._decode.decode(path, size_specs(namespace), namespace.formats)
+            decoded = await self._decode.decode(path, specify_sizes(namespace), namespace.formats)
             return await self._store(source, namespace, decoded, attempt=order.attempt, begin=begin)
         except DecodeFailed as failed:
             return LoadFailure(code=failed.code, message=failed.message)

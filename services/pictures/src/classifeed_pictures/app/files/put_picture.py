@@ -10,9 +10,10 @@ from classifeed_common.errors import Aborted, InvalidArgument, NotFound, Resourc
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
 from classifeed_pictures.app.files.copy_picture import unknown_namespace
-from classifeed_pictures.app.files.decoder import Decoder, size_specs
+from classifeed_pictures.app.files.specify_sizes import specify_sizes
 from classifeed_pictures.app.files.store_picture import PictureStorer, Source
 from classifeed_pictures.app.states.find_states import Rules
+from classifeed_pictures.decoding.decoder import Decoder
 from classifeed_pictures.decoding.faults import DecodeFailed
 from classifeed_pictures.decoding.processes.pool import PoolFull
 from classifeed_pictures.domain.lifecycle.events import Put
@@ -74,7 +75,7 @@ class PicturePutter:
         if namespace is None:
             raise NotFound(NAMESPACE_UNKNOWN, unknown_namespace(namespace_name).message)
         try:
-            decoded = await self._decode.decode(data, size_specs(namespace), namespace.formats)
+            decoded = await self._decode.decode(data, specify_sizes(namespace), namespace.formats)
         except PoolFull as full:
             raise ResourceExhausted("PICTURES_BUSY", f"{full} Send the picture again.", retry_after_s=_BUSY_S) from full
         except DecodeFailed as failed:

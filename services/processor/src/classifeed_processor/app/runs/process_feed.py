@@ -15,7 +15,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import Fail, JobContext, Snooze
-from classifeed_processor.app.runs.furthest_batch import FurthestBatch
+from classifeed_processor.app.runs.note_progress import FurthestBatch
 from classifeed_processor.app.runs.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.app.tasks.finish_task import finish_task
 from classifeed_processor.app.tasks.report_load import report_begin, report_end, report_resumption

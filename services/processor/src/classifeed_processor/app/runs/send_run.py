@@ -19,15 +19,15 @@ from classifeed_common.kafka import Message, message_of
 from classifeed_common.spool import run_folder
 from classifeed_common.telemetry.tracing import is_sampled, unrecorded
 from classifeed_jobs import JobContext, JobStore, Progress
-from classifeed_processor.app.runs.furthest_batch import FurthestBatch
-from classifeed_processor.app.runs.reading_thread import ReadingThread
-from classifeed_processor.app.runs.seller_windows import SellerWindows
-from classifeed_processor.app.runs.task_signals import TaskSignals
+from classifeed_processor.app.runs.limit_sellers import SellerWindows
+from classifeed_processor.app.runs.note_progress import FurthestBatch
+from classifeed_processor.app.runs.signal_tasks import TaskSignals
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_stage
 from classifeed_processor.domain.tasks import TaskKey, TaskState
 from classifeed_processor.feed.batches import FinalizedBatch, RunAddress, RunDigest
 from classifeed_processor.feed.first_pass import scan_feed
+from classifeed_processor.feed.reading_thread import ReadingThread
 from classifeed_processor.feed.scanning.scan import FeedScan, require_mode
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS

@@ -1,4 +1,4 @@
-"""The thread that reads the file of one run."""
+"""The thread that reads one file."""
 
 from __future__ import annotations
 

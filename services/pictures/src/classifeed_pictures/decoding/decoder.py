@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from classifeed_pictures.decoding.model import Decoded, SizeSpec
-from classifeed_pictures.domain.namespaces import Namespace
 
 
 class Decoder(Protocol):
@@ -21,8 +20,3 @@ class Decoder(Protocol):
             PoolFull: too many wait; try again.
         """
         ...
-
-
-def size_specs(namespace: Namespace) -> Sequence[SizeSpec]:
-    """Return the sizes of a namespace as the decoder takes them."""
-    return [SizeSpec(rule.name, rule.width, rule.height, rule.crop) for rule in namespace.sizes]

@@ -1,4 +1,4 @@
-"""Comparing what another service was told with what it knows, again and again."""
+"""Repeat the comparison of what was sent to another service with what it has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_common.waiting import wait_for_event
 log = structlog.get_logger(__name__)
 
 
-async def verify_until(
+async def repeat_verification(
     stop: asyncio.Event, verify: Callable[[], Awaitable[object]], *, what: str, interval_s: float
 ) -> None:
     """Verify until `stop`, with `interval_s` seconds between two comparisons; faults pass and are logged."""
