@@ -31,7 +31,7 @@ _TESTS = (
     "tests/charts/test_images.py",
     "tests/contract/test_import_contracts.py",
     "tests/docs/test_paths.py",
-    "cli/tests/unit/test_platform.py",
+    "cli/tests/unit/platform/test_platform.py",
 )
 # Each of these has tests for every service; those of the others are as they are in this tree.
 _TESTS_OF_EACH = (

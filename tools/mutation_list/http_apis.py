@@ -7,7 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import COMMON, COMMON_TESTS, JOBS, JOBS_TESTS
 
-_GUARD_TESTS: Final = "libs/common/tests/unit/test_browser_guard.py"
+_GUARD_TESTS: Final = "libs/common/tests/unit/http/test_browser_guard.py"
 _HTTP_API_TESTS: Final = f"{COMMON_TESTS}/http_api"
 
 MUTATIONS: Final = (

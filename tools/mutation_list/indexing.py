@@ -75,7 +75,7 @@ MUTATIONS: Final = (
         f"{_SEARCHER}/engine/index.py",
         before='"interval": slice_width',
         after='"interval": slice_width << 16',
-        tests=(f"{_SEARCHER_TESTS}/unit/test_index.py::test_sums_are_exact_beyond_what_a_double_holds",),
+        tests=(f"{_SEARCHER_TESTS}/unit/engine/test_index.py::test_sums_are_exact_beyond_what_a_double_holds",),
     ),
     Mutation(
         "whole-registry-in-a-call",
@@ -113,7 +113,7 @@ MUTATIONS: Final = (
         before="if fence < mark.fence:",
         after="if fence < 0:",
         tests=(
-            f"{_SEARCHER_TESTS}/unit/test_watermarks.py"
+            f"{_SEARCHER_TESTS}/unit/domain/test_watermarks.py"
             "::test_sender_that_lost_the_lease_is_refused_even_for_what_nobody_sent_yet",
         ),
     ),
@@ -124,7 +124,7 @@ MUTATIONS: Final = (
         f"{_SEARCHER}/store/state_file.py",
         before='if stored.get("analysis", 1) != ANALYSIS:',
         after="if False:",
-        tests=(f"{_SEARCHER_TESTS}/unit/test_generations.py::test_unusable_index_says_why",),
+        tests=(f"{_SEARCHER_TESTS}/unit/store/test_generations.py::test_unusable_index_says_why",),
     ),
     Mutation(
         "documents-of-another-client",

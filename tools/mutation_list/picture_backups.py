@@ -12,7 +12,7 @@ _RESTORE: Final = f"{PICTURES}/app/backups/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
 _PARTS: Final = f"{PICTURES_TESTS}/integration/test_backup_parts.py"
 _GAPS: Final = f"{PICTURES_TESTS}/integration/test_event_gaps.py"
-_FILES: Final = f"{PICTURES_TESTS}/unit/test_backup_files.py"
+_FILES: Final = f"{PICTURES_TESTS}/unit/clients/test_backup_files.py"
 
 MUTATIONS: Final = (
     Mutation(

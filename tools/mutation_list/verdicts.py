@@ -167,7 +167,9 @@ MUTATIONS: Final = (
         f"{MODERATION}/clients/breaker.py",
         before="                self._limit = 0\n",
         after="                pass\n",
-        tests=(f"{MODERATION_TESTS}/unit/test_breaker.py::test_a_service_that_is_away_gets_one_request_a_second",),
+        tests=(
+            f"{MODERATION_TESTS}/unit/clients/test_breaker.py::test_a_service_that_is_away_gets_one_request_a_second",
+        ),
     ),
     Mutation(
         "claims-without-shares",

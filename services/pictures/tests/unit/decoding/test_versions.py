@@ -13,7 +13,7 @@ from classifeed_pictures.decoding.model import Decoded, SizeSpec
 from classifeed_pictures.decoding.pipeline import decode_picture
 
 from ...decoding_files.drawings import saved
-from .test_metadata import secret_exif
+from .containers.test_metadata import secret_exif
 
 RED, GREEN, BLUE, WHITE = (220, 30, 30), (30, 200, 40), (30, 40, 210), (255, 255, 255)
 

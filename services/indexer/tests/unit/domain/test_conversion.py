@@ -8,7 +8,7 @@ import pytest
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed_indexer.domain.conversion import Converter, Unconvertible
 
-from ..conftest import MakeDocument, MakeSchema
+from ...conftest import MakeDocument, MakeSchema
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from classifeed_offers.domain.offers import Change, OfferState, Origin, Status, 
 from classifeed_offers.domain.patch import merge_content
 from classifeed_offers.domain.results import BatchSummary, applied_batch
 
-from ..conftest import Load, Records
+from ...conftest import Load, Records
 
 BATCHES = [(number, bytes([number]) * 16) for number in range(1, 6)]
 

@@ -13,7 +13,7 @@ from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed_common.kafka import Poison, Record, message_of
 from classifeed_offers.consumers.decode import decode_request, parse_request
 
-from ..conftest import Load, Records
+from ...conftest import Load, Records
 
 
 def record_of(proto: Message, *, key: bytes = b"seller", **changes: Any) -> Record:

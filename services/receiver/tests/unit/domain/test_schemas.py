@@ -7,7 +7,7 @@ import pytest
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_receiver.domain.schemas import find_faults, find_incompatible_changes, merge
 
-from ..conftest import Build
+from ...conftest import Build
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from classifeed_receiver.domain.documents import EpochTooOld, Invalid, NewDocume
 from classifeed_receiver.domain.schemas import Epoch, Epochs, EpochState
 from classifeed_receiver.domain.validation import check_document
 
-from ..conftest import Build
+from ...conftest import Build
 
 LIMIT_BYTES = 100_000
 

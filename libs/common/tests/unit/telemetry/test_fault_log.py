@@ -19,7 +19,7 @@ from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.logging import configure_logging
 
-_ROOT = Path(__file__).parents[4]
+_ROOT = Path(__file__).parents[5]
 # Each reports a fault of the code, or an exception of a handler that nobody foresaw.
 _WITH_TRACEBACK = {
     "classifeed_common/telemetry/fault_log.py",

@@ -50,7 +50,7 @@ def test_cases_hold_by_kind_and_region(kind: Kind, regions: tuple[int, ...], sta
 
 def packaged() -> RuleSet:
     """Return the rules that come with the service."""
-    file = Path(__file__).parents[2] / "src/classifeed_moderation/rules/rules.yaml"
+    file = Path(__file__).parents[3] / "src/classifeed_moderation/rules/rules.yaml"
     return RuleSet.of(yaml.safe_load(file.read_text("utf-8")))
 
 

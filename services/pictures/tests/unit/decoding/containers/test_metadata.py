@@ -16,9 +16,9 @@ from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.pipeline import decode_picture
 from classifeed_pictures.decoding.sniffing import identify
 
-from ...decoding_files import raw
-from ...decoding_files.drawings import saved, texture
-from ...decoding_files.hostile import animated
+from ....decoding_files import raw
+from ....decoding_files.drawings import saved, texture
+from ....decoding_files.hostile import animated
 
 SECRET = b"Ivan-Camera-4711"
 GPS = (55.0, 45.0, 21.5)

@@ -10,7 +10,7 @@ from classifeed_pictures.domain.lifecycle.events import Adopt, Copy, Delete, Dow
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.domain.urls.rekeying import possible_keys, rekeyed
 
-from .lives import NOT_FOUND, Life, info
+from ..lifecycle.lives import NOT_FOUND, Life, info
 
 KEY = "https://shop.example/2.jpg"
 RULES = st.builds(

@@ -11,7 +11,7 @@ from classifeed_pictures.decoding.imaging.hashing import distance, perceptual_ha
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.pipeline import decode_picture
 
-from ...decoding_files.drawings import KINDS, saved, transformed
+from ....decoding_files.drawings import KINDS, saved, transformed
 
 NEAR = 10
 
