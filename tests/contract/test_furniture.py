@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tools.furniture.__main__ import find, main
 from tools.furniture.areas import Module
-from tools.furniture.folders import check_folders
+from tools.furniture.folders import check_folders, check_mirrors
 from tools.furniture.words import check_comments
 
 _SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
@@ -131,6 +131,15 @@ def test_past_a_dozen_modules_a_folder_needs_packages_or_a_reason(
     names = ["__init__", "__main__", *(f"module_{at}" for at in range(count))]
     found = list(check_folders([Module.parse(f"{folder}/{name}.py", "") for name in names], dict.fromkeys(flat, "")))
     assert bool(found) is is_found
+
+
+@pytest.mark.parametrize(
+    ("test", "is_found"),
+    [("unit/app/test_run.py", False), ("unit/test_run.py", False), ("unit/runs/test_run.py", True)],
+)
+def test_folders_of_unit_tests_mirror_packages(test: str, is_found: bool) -> None:
+    paths = [f"{_API}/app/run_feed.py", "services/loader/src/classifeed_loader/runs/x.py", f"services/api/tests/{test}"]
+    assert bool(list(check_mirrors([Module.parse(path, "") for path in paths]))) is is_found
 
 
 def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 
 from tools.furniture.areas import Finding, Module, modules, statements
-from tools.furniture.folders import check_folders
+from tools.furniture.folders import check_folders, check_mirrors
 from tools.furniture.messages import check_messages
 from tools.furniture.rules import RULES
 from tools.furniture.words import check_comments, check_words
@@ -21,7 +21,7 @@ def find(checked: Iterable[Module]) -> list[Finding]:
 def main() -> int:
     checked = list(modules())
     of_comments = (finding for path, text in statements() for finding in check_comments(path, text))
-    found = [*find(checked), *check_folders(checked), *of_comments]
+    found = [*find(checked), *check_folders(checked), *check_mirrors(checked), *of_comments]
     for finding in found:
         print(finding)
     return int(bool(found))

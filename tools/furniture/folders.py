@@ -1,4 +1,7 @@
-"""Folders with more than a dozen modules, where walls are missing; those better left flat are named with a reason."""
+"""Folders with more than a dozen modules, where walls are missing, and folders of unit tests, which mirror packages.
+
+Folders of many modules that are better left flat are named with a reason.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from typing import Final
 from tools.furniture.areas import Finding, Module
 
 MOST: Final = 12
+_UNIT: Final = frozenset({"tests", "unit"})
 # Folders that may have more, and why they are not taken apart; one that no longer needs it is found too.
 FLAT: Final[Mapping[str, str]] = {
     "cli/src/classifeed_cli/commands": "a group of commands a module, named as it is typed",
@@ -36,3 +40,19 @@ def check_folders(modules: Iterable[Module], flat: Mapping[str, str] = FLAT) -> 
             yield Finding("folder", within[MOST], 1, fix)
         elif len(within) <= MOST and str(folder) in flat:
             yield Finding("folder", within[0], 1, f"{folder} needs no exception in tools/furniture/folders.py")
+
+
+def check_mirrors(modules: Iterable[Module]) -> Iterator[Finding]:
+    """Yield unit tests in a folder that is no package of what they test."""
+    tests: list[Module] = []
+    packages: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for module in modules:
+        if module.inner:
+            packages[module.area].add(module.inner[:-1])
+        elif set(module.path.parts) >= _UNIT:
+            tests.append(module)
+    for module in tests:
+        folders = module.path.parent.parts
+        mirrored = folders[folders.index("unit") + 1 :]
+        if mirrored not in packages[module.area] | {()}:
+            yield Finding("mirror", module, 1, f"{'.'.join(mirrored)} is no package of {module.area}: the one it tests")
