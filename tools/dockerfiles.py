@@ -32,13 +32,6 @@ def list_members(service: str) -> list[str]:
     return [*sorted(found), f"services/{service}"]
 
 
-def read_uv_version() -> str:
-    """Return the version of uv that the lock pins."""
-    version: str
-    [version] = re.findall(r"^uv==(\S+)", (ROOT / "requirements.lock").read_text("utf-8"), re.MULTILINE)
-    return version
-
-
 def list_files() -> Iterator[tuple[Path, str]]:
     """Yield each Dockerfile, and what it should be."""
     template = Template(TEMPLATE.read_text("utf-8"))
@@ -49,7 +42,6 @@ def list_files() -> Iterator[tuple[Path, str]]:
             project.parent / "Dockerfile",
             template.substitute(
                 service=service,
-                uv_version=read_uv_version(),
                 copies="\n".join(f"COPY {member} ./{member}" for member in members),
                 members=" ".join(f"./{member}" for member in members),
             ),

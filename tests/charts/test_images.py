@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import tomllib
 
 import pytest
@@ -63,4 +64,11 @@ def test_both_stages_take_the_base_that_the_builder_names_and_one_uv(service: st
     text = dockerfile(service)
     assert re.findall(r"^FROM (\S+)", text, re.MULTILINE) == ["${PYTHON_IMAGE}"] * 2
     assert text.index("ARG PYTHON_IMAGE=python:") < text.index("FROM"), "an ARG of both stages stands before them"
-    assert re.search(r"pip install \S+ uv==\d+\.\d+\.\d+$", text, re.MULTILINE)
+    [select] = re.findall(
+        r"^RUN (sed -n \S+ requirements\.lock) > uv\.txt && pip install .*--require-hashes", text, re.MULTILINE
+    )
+    selected = subprocess.run(["sh", "-c", select], cwd=ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert re.fullmatch(r"uv==\d+\.\d+\.\d+", selected[0])
+    assert {word.partition(":")[0] for word in selected[1:]} == {"\\", "--hash=sha256"}, (
+        "uv, and nothing of its neighbours"
+    )
