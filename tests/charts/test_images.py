@@ -1,4 +1,4 @@
-"""What the images are made of, read from the Dockerfiles (no container engine is asked)."""
+"""What the images are made of, read from the Dockerfiles (no container engine is called)."""
 
 from __future__ import annotations
 

@@ -50,9 +50,9 @@ def ask_all(
     Args:
         services: which.
         ask: asks one.
-        absent: reason by which a service says that it does not have what is asked for; it is left out then. None: any
+        absent: reason by which a service says that it does not have what is requested; it is left out then. None: any
             refusal is raised.
-        is_one: only one can have it: they are asked one after the other, and none is after that one.
+        is_one: only one can have it: they are called one after the other, and none after that one.
 
     Raises:
         Unreachable, DeadlineExceeded: none has it, and one that may have it does not answer.

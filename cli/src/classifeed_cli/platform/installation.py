@@ -108,7 +108,7 @@ class Installation:
     def job_client(self) -> JobClient:
         """Return a client of the services that have jobs, of those that are part of the installation.
 
-        Services behind one address are one: it is asked once, under the first of their names.
+        Services behind one address are one: it is called once, under the first of their names.
 
         Raises:
             CommandError: UNAVAILABLE, there are none.

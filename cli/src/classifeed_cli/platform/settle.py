@@ -15,7 +15,7 @@ _PAUSE_S = 0.15
 _LONGEST_PAUSE_S = 1.0
 _PAUSE_SHARE = 0.03
 _LONGEST_RESPONSE_S = 10.0
-# When the time is over, those that were not asked yet have so long to say what is left.
+# When the time is over, those that were not called yet have so long to say what is left.
 _LAST_LOOK_S = 1.0
 UNREACHABLE = "unreachable"
 
@@ -23,7 +23,7 @@ UNREACHABLE = "unreachable"
 async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
     """Return once two rounds in a row found nothing left.
 
-    Services are asked one after the other in the order in which an offer passes through them: what one has handed on
+    Services are called one after the other in the order in which an offer passes through them: what one has handed on
     is then seen at the next. Two rounds, because answers travel backwards.
 
     Args:
@@ -68,7 +68,7 @@ class _Look:
     async def ask_until(self, deadline: float) -> None:
         """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once.
 
-        Whoever was asked so shortly before it that there was no time for a response is among these.
+        Whoever was called so shortly before it that there was no time for a response is among these.
         """
         waiting = dict(self._services)
         hurried: dict[str, str] = {}

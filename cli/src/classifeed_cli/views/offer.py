@@ -58,7 +58,7 @@ def offer_status(offer: offer_pb2.Offer) -> str:
 
 
 def _picture_words(picture: offer_pb2.OfferPicture | None) -> str:
-    """Return what became of a picture, to stand below its link; empty where nobody was asked for it."""
+    """Return what became of a picture, to stand below its link; empty where it was not requested."""
     if picture is None:
         return ""
     if picture.state == offer_pb2.OFFER_PICTURE_STATE_STORED:

@@ -88,7 +88,7 @@ class LoadProgress:
             self._show("finishing", done, total, f"{done:,} of {total:,} offers")
 
     def _rate(self, task: task_pb2.Task) -> float:
-        """Offers a second since the load was first seen; 0 until that can be told."""
+        """Offers a second since the load was first seen; 0 until that is known."""
         name, began, done_then = self._began
         if name != task.name:
             self._began = (task.name, self._clock(), task.statistics.total)

@@ -128,7 +128,7 @@ class Connection(Caller):
 
 @contextmanager
 def translated(peer: Peer) -> Iterator[None]:
-    """Raise what grpc raises in the block as one of our errors, which names whom was asked."""
+    """Raise what grpc raises in the block as one of our errors, which names the service that was called."""
     try:
         yield
     except grpc.RpcError as error:

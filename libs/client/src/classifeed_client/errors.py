@@ -12,7 +12,7 @@ from grpc_status import rpc_status
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A service that is asked, and where it listens, host:port."""
+    """A service that is called, and where it listens, host:port."""
 
     service: str
     address: str

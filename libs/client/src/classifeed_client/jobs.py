@@ -21,7 +21,7 @@ class JobClient(Caller):
 
     @property
     def services(self) -> list[str]:
-        """The services that can be asked."""
+        """The services that can be called."""
         return list(self._stubs)
 
     def trigger_job(

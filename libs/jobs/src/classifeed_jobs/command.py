@@ -26,7 +26,7 @@ _SCHEMA: Final = "JOBS_SCHEMA"
 
 
 class UsageError(Exception):
-    """What was asked for cannot be done; the message says what to write instead."""
+    """The request cannot be carried out; the message says what to write instead."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:

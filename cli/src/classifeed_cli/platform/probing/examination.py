@@ -1,4 +1,4 @@
-"""What is wrong with a running installation: each part and service is asked now, in at most 3 s for all of them.
+"""What is wrong with a running installation: each part and service is probed now, in at most 3 s for all of them.
 
 The supervisor asks every few seconds, so that there is a record of since when; `status` and `doctor` ask once more.
 """

@@ -79,7 +79,7 @@ def read_running(layout: Layout) -> dict[str, Any] | None:
 
 
 async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of `status --json`: every part and service is asked now."""
+    """Return the document of `status --json`: every part and service is probed now."""
     healths = await examine(document)
     services = {
         name: {

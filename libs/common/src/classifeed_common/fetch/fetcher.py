@@ -75,7 +75,7 @@ class Fetcher:
 
         Raises:
             FetchFailed: it did not come.
-            HostPaused: `permits` were given, and this host, or that of a redirect, is to be asked later.
+            HostPaused: `permits` were given, and this host, or that of a redirect, is to get the request later.
             Exception: whatever else `permits` raise: their table cannot be had.
         """
         download: Download | None = None

@@ -1,4 +1,4 @@
-"""Metrics of downloads, and the bound of the hosts that are told apart."""
+"""Metrics of downloads, and the bound of the hosts that are distinguished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a download is asked for, and what came of it."""
+"""The request for a download, and its result."""
 
 from __future__ import annotations
 

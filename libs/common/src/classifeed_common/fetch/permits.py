@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 
 class HostPaused(Exception):
-    """The host is not to be asked for longer than the caller may wait. Come again later; nothing was sent.
+    """The host is not to get requests for longer than the caller may wait. Come again later; nothing was sent.
 
     Attributes:
         host: Its name.
@@ -30,7 +30,7 @@ class HostPaused(Exception):
 
 
 class Outcome(StrEnum):
-    """What the response to a request says of the rate at which its host may be asked."""
+    """What the response to a request says of the rate at which its host may get requests."""
 
     OK = "ok"
     SLOW_DOWN = "slow_down"

@@ -1,4 +1,4 @@
-"""How users' hosts may be asked, over all processes of a service: rate, requests at a time, pauses (ADR 0059, 0074)."""
+"""How users' hosts may get requests, over all processes: rate, requests at a time, pauses (ADR 0059, 0074)."""
 
 from __future__ import annotations
 

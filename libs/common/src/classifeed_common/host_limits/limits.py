@@ -62,7 +62,7 @@ class HostLimits:
             owner: makes no difference here, as it does in `OwnerLimits`.
 
         Raises:
-            HostPaused: the host is paused, or so much asked for that the wait would be too long.
+            HostPaused: the host is paused, or so much requested that the wait would be too long.
             psycopg.Error: the table cannot be had; a passing fault.
         """
         permit = HostPermit(self._policy, partial(self._draw, host))

@@ -1,4 +1,4 @@
-"""How fast a host is asked, and how that changes with its responses: additive increase, multiplicative decrease."""
+"""How fast a host gets requests, by its responses: additive increase, multiplicative decrease."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class HostPolicy:
     Attributes:
         first_rate: Of a host that is not known yet.
         lowest_rate: Below which a host that refuses is not slowed.
-        highest_rate: Above which a host that responds is not asked.
+        highest_rate: Above which a host that responds gets no requests.
         step: How much the rate grows in a second in which it was used up; a half more is the most at a time.
         backoff: Factor of the rate at which a refused request was sent.
         at_a_time: How many requests are under way.
         send_within_s: A permit that is not used for so long is void: sending is that much later than the table says.
-            The rate is kept in windows of a second all the same, so hosts are asked that share more slowly.
+            The rate is kept in windows of a second all the same, so requests come that share more slowly.
         max_wait_s: How long a caller may wait for a permit.
         hold_s: How long a permit lasts that its process does not renew; it does so after each third of it. So a process
             that dies holds up a host for no longer.

@@ -22,7 +22,7 @@ TRACESTATE_HEADER: Final = "tracestate"
 CLIENT_CONFIG: Final[Mapping[str, str | int | float | bool]] = {
     "reconnect.backoff.max.ms": 1000,
     # A broker that stood still lists no brokers at first, and librdkafka then drops those that it knew. From the
-    # bootstrap servers it begins anew after five minutes, unless told otherwise.
+    # bootstrap servers it begins anew after five minutes, unless configured otherwise.
     "metadata.recovery.rebootstrap.trigger.ms": 10_000,
     "log_level": 3,
 }

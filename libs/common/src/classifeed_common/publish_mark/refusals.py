@@ -32,5 +32,5 @@ class Refusals:
         return now_s < self._waiting.get(identity, (0, float("-inf")))[1]
 
     def forget_old(self, now_s: float) -> None:
-        """Drop what was not asked for again: rows that changed or went in the meantime."""
+        """Drop what was not requested again: rows that changed or went in the meantime."""
         self._waiting = {key: entry for key, entry in self._waiting.items() if now_s < entry[1] + _FORGET_AFTER_S}

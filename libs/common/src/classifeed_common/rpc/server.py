@@ -30,7 +30,7 @@ OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     *PERMITTED_PINGS,
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", STREAM_WINDOW_BYTES),
-    # Two processes that share a port would each get half the calls, and nobody would be told.
+    # Two processes that share a port would each get half the calls, and nobody would notice.
     ("grpc.so_reuseport", 0),
 )
 

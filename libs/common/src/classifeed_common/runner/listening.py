@@ -36,7 +36,7 @@ def is_loopback(address: str) -> bool:
 
 
 def require_keys(settings: ServiceSettings) -> None:
-    """Pass when callers are asked for tokens, or can only be on this machine.
+    """Pass when callers must have tokens, or can only be on this machine.
 
     Raises:
         ListenError: anybody could call.

@@ -24,7 +24,7 @@ class Role:
             within the drain grace, and must bear that at any await: whatever counts is in a transaction.
         backlog: counts what waits for it, by item; raises rather than guess.
         blocked: says what it cannot go on with although it runs, and why, each in words that name the fix: a partition
-            whose record fails, a shard whose queue was cut off. Empty: nothing. Asked often, so it returns from memory.
+            whose record fails, a shard whose queue was cut off. Empty: nothing. Called often: returns from memory.
         is_everywhere: whether each process runs it, whatever it was started for: what all others need, such as a look
             at the file that their rules come from. It cannot be chosen, and is no Deployment.
     """
@@ -37,7 +37,7 @@ class Role:
 
 
 class RoleEndedError(Exception):
-    """A role ended although nobody asked it to; the process ends with it, so that its supervisor starts it afresh."""
+    """A role ended although it was not stopped; the process ends with it, so that its supervisor starts it afresh."""
 
 
 async def run_role(role: Role, stop: asyncio.Event) -> None:

@@ -64,7 +64,7 @@ class ServiceRunner:
         settings: where to listen, keys, drain times, roles.
         service: name of the service.
         version: what is running, shown on /health.
-        roles: its loops; they start once `on_start` has returned and are all asked to end together.
+        roles: its loops; they start once `on_start` has returned and are all stopped together.
         servicers: what it answers over gRPC; without `serve` only health and reflection are.
         schema: its database; nothing is opened before the migrate step has run. None: it has none.
         readiness: further dependencies that it cannot work without, by name; each check raises while it is missing.
@@ -119,7 +119,7 @@ class ServiceRunner:
 
     @property
     def role_names(self) -> list[str]:
-        """Every role that can be asked for, `serve` first."""
+        """Every role that can be requested, `serve` first."""
         return [SERVE, *(name for name, role in self._roles.items() if not role.is_everywhere)]
 
     @property
@@ -220,7 +220,7 @@ class ServiceRunner:
         return build_app(self, backlogs, routes, hosts=allowed_hosts(self.settings))
 
     async def _open(self, stop: asyncio.Event) -> bool:
-        """Open what the service works with; False when it was asked to end meanwhile (a database can be slow)."""
+        """Open what the service works with; False when it was stopped meanwhile (a database can be slow)."""
         opening = asyncio.create_task(self._start(), name="open")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)

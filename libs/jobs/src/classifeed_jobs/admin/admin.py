@@ -34,7 +34,7 @@ _RETRY_AFTER_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """Who did what to which job or queue; told after it is durable."""
+    """Who did what to which job or queue; logged after it is durable."""
 
     action: str
     by: str

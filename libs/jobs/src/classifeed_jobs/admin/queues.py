@@ -52,7 +52,7 @@ class QueueStats:
         parked: due jobs that wait for their lock key.
         running: jobs under way, in all processes.
         oldest_s: how long the oldest due job has been waiting, in seconds; None: there is none.
-        succeeded_per_s: ends of each kind a second, over the window that was asked for.
+        succeeded_per_s: ends of each kind a second, over the window that was requested.
         failed_last_hour: jobs that failed in the last hour, whatever the window.
         workers: processes that work it and have renewed their lease within a minute.
         paused_at: since when it stands still; None: it does not.

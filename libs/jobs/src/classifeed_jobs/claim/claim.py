@@ -87,7 +87,7 @@ class Completion(NamedTuple):
 
 
 class CompletedClaim(NamedTuple):
-    """What became of a claim that was still held; not always what was asked (attempts used up, canceled)."""
+    """What became of a claim that was still held; not always what was requested (attempts used up, canceled)."""
 
     job_id: UUID
     claim_no: int

@@ -67,7 +67,7 @@ class Notifier:
             self._sending = asyncio.create_task(self._send(), name="jobs-notifier")
 
     async def settled(self) -> None:
-        """Return when everything asked for so far has been sent."""
+        """Return when everything requested so far has been sent."""
         if self._sending is not None:
             await self._sending
 

@@ -40,7 +40,7 @@ _MESSAGE = "its worker did not renew the lease"
 
 class Reaper:
     """Returns running jobs whose lease has run out to their queues; failed when no attempt is left or their worker died
-    too often, canceled when that was asked. Any number of replicas may run at once, each job is given back by one of
+    too often, canceled when that was requested. Any number of replicas may run at once, each job is requeued by one of
     them. Beside that it vacuums, forgets expired keys, makes and drops partitions, and shows depths as metrics
     (`Housekeeping`).
 

@@ -17,7 +17,7 @@ _LOCK_TIMEOUT_S: Final = 5
 
 
 class PlacingError(Exception):
-    """The job tables cannot be moved as asked; the message says what to do."""
+    """The job tables cannot be moved as requested; the message says what to do."""
 
 
 async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:

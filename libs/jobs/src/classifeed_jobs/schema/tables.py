@@ -26,7 +26,7 @@ def _key(name: str, kind: _Kind) -> Column[Any]:
 
 
 def _request_columns() -> list[Column[Any]]:
-    """Return what was asked for; alike in live and done jobs."""
+    """Return the columns of a request; alike in live and done jobs."""
     return [
         _column("queue", Text),
         _column("task", Text),

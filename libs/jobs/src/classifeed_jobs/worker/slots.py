@@ -33,7 +33,7 @@ class ExecutionSlots:
         concurrency: how many run at once.
         prefetch: how many more may be claimed, as a multiple of the concurrency.
         handle: runs one to its end; does not raise.
-        give_back: is told of a run that got no runner in time.
+        give_back: is called with a run that got no runner in time.
     """
 
     def __init__(

@@ -40,7 +40,7 @@ def counting(tasks: Sequence[Task]) -> list[Task]:
 
 
 async def find_canceled(newest: Task | None, offer: Offer | Unknown | None, find: FindTask) -> Task | None:
-    """Return the canceled load that changed the offer last; None where it was another one, or that cannot be told.
+    """Return the canceled load that changed the offer last; None where it was another one, or that is unknown.
 
     A canceled load says nothing of the offers that it did not come to, so it is explained for those alone.
 

@@ -73,7 +73,7 @@ def _describe_failed(facts: Facts, failed: list[OfferPicture], count: int) -> Ex
 
 
 def _describe_links(facts: Facts, offer: Offer) -> ExplanationStep:
-    """Describe pictures that nobody was asked for: the warnings of the load, or that they are links."""
+    """Describe pictures that were not requested: the warnings of the load, or that they are links."""
     faults = [it for it in issues_of(facts) if it.kind == ISSUE_KIND_PICTURE]
     if faults and offer.content.picture_urls:
         first = faults[0]

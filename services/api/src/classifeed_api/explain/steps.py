@@ -112,5 +112,5 @@ def issues_of(facts: Facts) -> Sequence[OfferError]:
 
 
 def unasked(stage: ExplanationStage) -> ExplanationStep:
-    """Return a stage of which nothing is known, as the list of offers could not be asked."""
+    """Return a stage of which nothing is known, as the list of offers could not be read."""
     return step(stage, UNASKED, sentences.OFFERS_UNKNOWN)

@@ -67,7 +67,7 @@ class Decision:
         verdicts: the evidence.
         is_automatic: whether no person has judged the text.
         not_applied: why it changes nothing; None where it is applied.
-        is_recheck: whether the verdict service is asked once more.
+        is_recheck: whether the verdict service gets one more request.
     """
 
     subject: Subject

@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 
 class Requester(ABC):
-    """Requests again what offers have waited for longer than `wait_s`; who is asked responds out of what it has stored.
+    """Requests again what offers have waited for longer than `wait_s`; the response comes out of what is stored.
 
     A subclass says what is awaited.
     """

@@ -1,4 +1,4 @@
-"""What a seller is told of a picture that could not be had: one warning for each offer and link."""
+"""What a seller reads of a picture that could not be had: one warning for each offer and link."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class EventBucket:
         self._client.close()
 
     def _fetch(self, client: Minio, name: str, etag: str, target: Path) -> None:
-        # Asked first: not every server names a missing key in its answer to a GET.
+        # Checked first: not every server names a missing key in its response to a GET.
         if self._etag_of(client, name) != etag:
             raise EventFileReplaced(f"{name} is not there any more, or has other bytes")
         response = client.get_object(self._bucket, name)

@@ -1,4 +1,4 @@
-"""What is asked of the decoder, and what it returns."""
+"""What the decoder is given, and what it returns."""
 
 from __future__ import annotations
 

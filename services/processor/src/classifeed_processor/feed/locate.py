@@ -64,7 +64,7 @@ def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: i
 
 
 class _Enough(Exception):
-    """As many places were found as were asked for."""
+    """As many places were found as were requested."""
 
 
 class _WantedId:

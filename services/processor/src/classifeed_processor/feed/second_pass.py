@@ -38,7 +38,7 @@ def read_batches(
 
     Deterministic: the same file gives the same records in the same batches, whatever the run. Blocks on the disk;
     memory is one batch and one piece of the file.
-    All of it must be asked for in one thread.
+    All of it must be requested in one thread.
 
     Args:
         scan: What the first pass learned of the file.
@@ -80,7 +80,7 @@ class _Reader:
         self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield each offer with its size in bytes; the offer before is freed when the next is asked for."""
+        """Yield each offer with its size in bytes; the offer before is freed when the next is requested."""
         scan = self._scan
         positions = read_positions(scan.positions)
         with open_content(scan.source, scan.opening) as stream:

@@ -14,7 +14,7 @@ Phase = Literal["pre", "post", "all"]
 
 
 class MigrationError(Exception):
-    """The database cannot be migrated as asked; the message says what to do."""
+    """The database cannot be migrated as requested; the message says what to do."""
 
 
 def alembic_config(package: str) -> Config:

@@ -132,7 +132,7 @@ def check_drift(
 
 def _create_schema(dsn: str, schema: str) -> None:
     with _BoundedConnection.connect(bounded_dsn(dsn), autocommit=True) as connection:
-        # Asked first: CREATE SCHEMA IF NOT EXISTS wants the right to create even when the schema is there.
+        # Checked first: CREATE SCHEMA IF NOT EXISTS wants the right to create even when the schema is there.
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
             # IF NOT EXISTS does not see what another run is making at this moment.
             with suppress(psycopg.errors.UniqueViolation):

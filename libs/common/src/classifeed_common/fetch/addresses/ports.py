@@ -1,4 +1,4 @@
-"""Which ports of outer addresses are asked.
+"""Which ports of outer addresses are connected to.
 
 80 and 443, and those that a user of a machine may open (1024 and up), less those where something else than a web
 server listens: a request to them is never a feed, and sending our bytes there on behalf of whoever typed the link

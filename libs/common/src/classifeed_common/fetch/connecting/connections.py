@@ -48,7 +48,7 @@ class Connections:
 
     @property
     def are_kept(self) -> bool:
-        """Whether servers are told to keep them open."""
+        """Whether servers are requested to keep them open."""
         return self._kept.is_on
 
     @asynccontextmanager

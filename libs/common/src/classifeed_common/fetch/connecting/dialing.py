@@ -50,7 +50,7 @@ class Dialer:
     """Makes connections to checked addresses.
 
     Args:
-        proxy: makes them, if given. It is asked for the address, not for the name, so it cannot resolve it otherwise.
+        proxy: makes them, if given. It is given the address, not the name, so it cannot resolve it otherwise.
         ssl_context: says which certificates are good.
     """
 

@@ -130,7 +130,7 @@ def is_quiet(stream: httpcore.AsyncNetworkStream) -> bool:
     if tls is None:
         return True
     try:
-        tls.read(1)  # of what came with the last response and was not asked for yet
+        tls.read(1)  # of what came with the last response and was not read yet
     except ssl.SSLWantReadError:
         return True
     except (ssl.SSLError, OSError):

@@ -56,7 +56,7 @@ class Effects(Generic[T]):
             TopicRecreated: the records are not of the log that the positions count in.
             Exception: whatever the handler raised; nothing happened, except that dead letters may have been sent.
         """
-        # Asked after the poll and before the effect: an unchanged id means that these records are of our log.
+        # Read after the poll and before the effect: an unchanged id means that these records are of our log.
         states = await self._takeover.states({part.topic for part in expected})
         self._takeover.check_topics(expected, states)
         refused: dict[Place, str] = {}

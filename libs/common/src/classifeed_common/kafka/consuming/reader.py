@@ -1,6 +1,6 @@
 """PartitionReader: librdkafka's consumer, driven from asyncio through one thread of its own.
 
-It knows the partitions that are ours and reads them from where it is told; it decides nothing. The group gives the
+It knows the partitions that are ours and reads them from a given position; it decides nothing. The group gives the
 assignment (eager, so that each rebalance starts clean), or all partitions of the topics are taken without a group.
 
 Outside of the callbacks of a rebalance librdkafka is given an assignment only while the one that it is about is still

@@ -66,7 +66,7 @@ def entered(context: Context | None) -> Iterator[None]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Have calls made inside record no spans, on either side: for what is asked for again and again."""
+    """Have calls made inside record no spans, on either side: for what is requested again and again."""
     nobody = SpanContext(_ids.generate_trace_id(), _ids.generate_span_id(), is_remote=False)
     with entered(trace.set_span_in_context(NonRecordingSpan(nobody))):
         yield

@@ -1,4 +1,4 @@
-"""What the operations of the HTTP API of jobs work with, and which entries of a list they are asked for."""
+"""What the operations of the HTTP API of jobs work with, and which entries of a list are requested."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class TriggerResponse(ResponseModel):
 
 
 class TriggerBatchResponse(ResponseModel):
-    """One for each job asked for, in order."""
+    """One for each job requested, in order."""
 
     jobs: list[TriggerResponse]
 
@@ -58,7 +58,7 @@ class JobStatus(ResponseModel):
 
 
 class CanceledJob(ResponseModel):
-    """How a job stands after it was asked to stop."""
+    """The state of a job after a request to stop it."""
 
     job_id: UUID
     status: Status

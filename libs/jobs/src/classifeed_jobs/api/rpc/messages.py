@@ -1,4 +1,4 @@
-"""Jobs, events, queues and locks as messages, and asked jobs out of them."""
+"""Jobs, events, queues and locks as messages, and requested jobs out of them."""
 
 from __future__ import annotations
 

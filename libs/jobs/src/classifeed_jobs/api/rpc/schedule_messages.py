@@ -1,4 +1,4 @@
-"""Schedules as messages, and asked schedules out of them."""
+"""Schedules as messages, and requested schedules out of them."""
 
 from __future__ import annotations
 

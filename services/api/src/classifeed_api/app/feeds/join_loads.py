@@ -27,7 +27,7 @@ class JoinLoads:
         self._processor = processor
 
     async def __call__(self, fetches: Iterable[Fetch]) -> None:
-        """Set `load` of each fetch that names a task, where that can be told; never raises for the processor's sake."""
+        """Set `load` of each fetch that names a task, where that is known; never raises for the processor's sake."""
         named = [fetch for fetch in fetches if fetch.task]
         if not named:
             return

@@ -1,4 +1,4 @@
-"""Sees to it that the loader still knows what it was told of the feeds, and has it told again what it lost."""
+"""Checks that the loader still has what it was sent of the feeds, and has what it lost sent again."""
 
 from __future__ import annotations
 

@@ -138,6 +138,6 @@ def _take_scan_header(frame: _Frame, body: bytes, limits: Limits) -> None:
     if frame.scans > limits.scans:
         raise unsupported(f"This JPEG has more than {limits.scans} scans, each of which takes a pass over all pixels.")
     # One scan with all components is decoded row by row. Otherwise libjpeg keeps two bytes for each sample of the
-    # picture at its full size, also when it is asked for a smaller one.
+    # picture at its full size, also when a smaller one is requested.
     if body[0] != frame.components or frame.scans > 1:
         check_memory("progressive JPEG", frame.width, frame.height, 2 * frame.samples, limits)

@@ -1,4 +1,4 @@
-"""What is told of each picture and each process, to whoever counts: the pool itself knows no metrics.
+"""What is reported of each picture and each process, to whoever counts: the pool itself knows no metrics.
 
 The processes import this package too, and theirs is little memory.
 """
@@ -18,7 +18,7 @@ _CAUSES = {DECODE_TIMEOUT: "deadline", TOO_MUCH_MEMORY: "memory"}
 
 
 class DecodeObserver(Protocol):
-    """Is told what became of pictures and processes."""
+    """Takes what became of pictures and processes."""
 
     def note_picture(self, outcome: str, took_s: float) -> None:
         """Note a picture: decoded, refused, or interrupted."""

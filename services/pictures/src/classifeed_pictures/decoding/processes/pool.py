@@ -39,7 +39,7 @@ class DecodePool:
             a process.
         pictures_per_process: after so many a process is replaced, so that what libraries leak has an end.
         waiting: how many pictures may wait for a process.
-        observer: is told what became of each picture.
+        observer: takes what became of each picture.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Windows of unanswered batches: one of a fixed size for each seller, shared by the seller's runs in this process."""
+"""Windows of batches without a reply: one of a fixed size for each seller, shared by its runs in this process."""
 
 from __future__ import annotations
 

@@ -122,10 +122,10 @@ async def _send(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState
 
 
 async def _await_next_request(tx: Tx, key: TaskKey, state: TaskState) -> None:
-    """Note that the owner is asked now for what is awaited.
+    """Note that what is awaited is requested of the owner now.
 
     Raises:
-        Snooze: it was asked lately; its reply makes the job due.
+        Snooze: it got a request lately; its reply makes the job due.
     """
     if state.next_request_s > 0:
         raise Snooze(state.next_request_s)

@@ -109,7 +109,7 @@ async def send_run(ctx: JobContext, parts: RunParts, key: TaskKey, run: int, sta
     Raises:
         FeedFault: the file cannot be loaded; nothing was sent, save in the case that `read_batches` names.
         RunOvertaken: the task went on without this run.
-        RunStalled: no reply comes; nothing more is sent until the owner has been asked.
+        RunStalled: no reply comes; nothing more is sent until the owner has got a request.
         Unavailable: a part that is needed does not respond; try again.
     """
     with run_folder(parts.spool_dir) as folder, ReadingThread() as reading:

@@ -17,7 +17,7 @@ class LineColumn(NamedTuple):
 def child_places(source: bytes, encoding: str) -> list[int]:
     """Return the byte at which each element straight under the offer begins, as far as the source can be read.
 
-    Comments, CDATA and elements further down are told apart from them. Slow, for messages.
+    Comments, CDATA and elements further down are distinguished from them. Slow, for messages.
 
     Args:
         source: The offer from its `<` on.

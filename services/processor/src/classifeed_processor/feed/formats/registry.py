@@ -9,7 +9,7 @@ from classifeed_processor.feed.formats.google import GOOGLE_ATOM, GOOGLE_RSS
 from classifeed_processor.feed.formats.native import NATIVE
 from classifeed_processor.feed.formats.yml import YML
 
-# In the order in which they are told to people.
+# In the order in which they are listed for people.
 FORMATS: Final[tuple[Format, ...]] = (NATIVE, YML, GOOGLE_RSS, GOOGLE_ATOM)
 _BY_NAME: Final = {each.name: each for each in FORMATS}
 _BY_ROOT: Final = {root: each for each in FORMATS for root in each.roots}

@@ -68,7 +68,7 @@ class OfferSchema:
 
 @dataclass(frozen=True, slots=True)
 class SchemaWords:
-    """How what a schema says is told to the seller.
+    """How what a schema says is described to the seller.
 
     Attributes:
         codes: Codes of elements that have one of their own.

@@ -57,7 +57,7 @@ class DuplicateIds:
         self._confirm = bytearray(16 * len(candidates))
         self._ordinals = array("Q", bytes(8 * len(candidates)))
         self._lines = array("Q", bytes(8 * len(candidates)))
-        # Different ids whose hashes agree: as good as never, and still told apart.
+        # Different ids whose hashes agree: as good as never, and still distinguished.
         self._collisions: dict[bytes, FirstPlace] = {}
 
     def rewind(self) -> None:

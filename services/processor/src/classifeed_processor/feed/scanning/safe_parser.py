@@ -40,7 +40,7 @@ class OfferParser:
 
 
 def iterate_offers(stream: ByteStream, shape: OfferShape, encoding: str) -> Iterator[etree._Element]:
-    """Yield each offer when it is complete, in the file's order, and frees it when the next one is asked for.
+    """Yield each offer when it is complete, in the file's order, and free it when the next one is requested.
 
     Memory is one offer and what stands between two of them; the head of the file goes with the first one.
 

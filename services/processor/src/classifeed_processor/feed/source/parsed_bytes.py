@@ -22,7 +22,7 @@ class ParsedBytes:
 
         Args:
             data: The chunk.
-            position: The byte that the parser stands at; what is before it is not asked for any more.
+            position: The byte that the parser stands at; what is before it is not read any more.
         """
         self._bytes = self._bytes[max(position - self._start, 0) :] + data
         self._start = max(position, self._start)

@@ -10,7 +10,7 @@ from classifeed_processor.feed.source.source import ByteStream
 class SourceWindow:
     """A stream for the parser that remembers the bytes since the offer at hand began.
 
-    `forget_before` is told as offers are done; memory is one chunk and one offer.
+    `forget_before` is called as offers are done; memory is one chunk and one offer.
 
     Args:
         stream: The content.

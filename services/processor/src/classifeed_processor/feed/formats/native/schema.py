@@ -1,4 +1,4 @@
-"""The published schema of our own format, and how what it says is told."""
+"""The published schema of our own format, and how what it says is described."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The schema of one YML offer, and how what it says is told."""
+"""The schema of one YML offer, and how what it says is described."""
 
 from __future__ import annotations
 
