@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -33,31 +33,27 @@ def up(
     from classifeed_cli.platform.planning.layout import Layout
     from classifeed_cli.platform.planning.service_table import ServiceTable
     from classifeed_cli.platform.supervision.daemon import serve, start_detached, wait_for_other
-    from classifeed_cli.platform.supervision.description import describe_status, read_running
+    from classifeed_cli.platform.supervision.description import describe_started, describe_status, read_running
 
     output = Output(as_json)
     layout = Layout(data_folder(data))
     names = only or []
     ServiceTable.load().choose(names)
 
-    def show(document: dict[str, Any] | None) -> None:
-        if document is not None:
-            print_status(output, asyncio.run(describe_status(document)))
-
     layout.prepare()
     running = wait_for_other(layout, timeout)
     if running is not None:
         output.say(f"already running in {layout.root}")
-        show(running)
+        print_status(output, asyncio.run(describe_status(running)))
     elif detach:
         output.progress(f"starting in {layout.root}")
-        show(start_detached(layout, names, timeout))
+        print_status(output, asyncio.run(describe_started(start_detached(layout, names, timeout))))
     else:
 
         async def announce() -> None:
             document = read_running(layout)
             if document is not None:
-                print_status(output, await describe_status(document))
+                print_status(output, await describe_started(document))
             output.say("Ctrl-C stops it")
 
         serve(layout, names, timeout, progress=output.progress, on_ready=announce)

@@ -187,8 +187,19 @@ async def test_client_without_a_schema_is_waited_for(
     await searcher.until(lambda: not searcher.live.has_schema)
     await searcher.live.check()
     assert await searcher.keeper.backlog() == {}
+    scan_page, is_scanned = searcher.receiver.scan_page, asyncio.Event()
+
+    async def scan_later(*position: Any) -> Any:
+        await is_scanned.wait()
+        return await scan_page(*position)
+
+    searcher.receiver.scan_page = scan_later
     await upstream.put_schema()
     await deliver()
+    await searcher.until(lambda: searcher.live.has_schema)
+    await searcher.live.check()  # it was ready, and nothing that could be found is lost
+    assert (await searcher.keeper.backlog()).popitem()[1] == SHARDS
+    is_scanned.set()
     await upstream.push(build.upsert("a"))
     await searcher.until(lambda: searcher.versions() == {"a": 1})
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from classifeed_cli.platform.planning.layout import Layout, read_json
 from classifeed_cli.platform.probing.examination import SUPERVISOR, Health, addresses_of_parts, examine, identity_of
@@ -15,6 +17,9 @@ from classifeed_common.embedded.process import ProcessIdentity
 if TYPE_CHECKING:
     from classifeed_cli.platform.planning.plan import Plan
     from classifeed_cli.platform.supervision.supervised import Supervised
+
+_FIRST_WORK_S: Final = 15.0
+_LOOK_S: Final = 0.25
 
 
 def describe_plan(
@@ -76,6 +81,14 @@ def read_running(layout: Layout) -> dict[str, Any] | None:
         return None
     supervisor = identity_of(document)
     return document if supervisor is not None and supervisor.is_running() else None
+
+
+async def describe_started(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the document of `status` of what was just started: what ends within seconds is waited for."""
+    ends_s = time.monotonic() + _FIRST_WORK_S
+    while not (described := await describe_status(document))["healthy"] and time.monotonic() < ends_s:  # noqa: ASYNC110 - nobody tells
+        await asyncio.sleep(_LOOK_S)
+    return described
 
 
 async def describe_status(document: dict[str, Any]) -> dict[str, Any]:

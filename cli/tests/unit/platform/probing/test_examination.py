@@ -9,7 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -39,8 +39,8 @@ GREETINGS = {
 
 
 @asynccontextmanager
-async def server(response: bytes | None) -> AsyncIterator[str]:
-    """Give a server that answers so and hangs up; None: it says nothing."""
+async def server(response: bytes | Callable[[], bytes] | None) -> AsyncIterator[str]:
+    """Give a server that responds so and hangs up; None: it says nothing."""
     is_over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -48,7 +48,7 @@ async def server(response: bytes | None) -> AsyncIterator[str]:
         if response is None:
             await is_over.wait()
         else:
-            writer.write(response)
+            writer.write(response() if callable(response) else response)
             await writer.drain()
         writer.close()
 
@@ -149,6 +149,20 @@ async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(proc
     assert (status["ready"], status["healthy"]) == (True, False)
     assert status["services"]["processor"]["state"] == "SERVING"
     assert status["services"]["processor"]["since"] == LONG_AGO
+
+
+async def test_what_ends_soon_after_the_start_is_waited_for(process: dict[str, Any]) -> None:
+    blocked = {"missing": {}, "blocked": {"consume": {"p[3]": "rebuilding"}}, "since": {"consume: p[3]": LONG_AGO}}
+    probes = 0
+
+    def respond() -> bytes:
+        nonlocal probes
+        probes += 1
+        return ready(200, blocked if probes < 4 else {})
+
+    async with server(GREETINGS["kafka"]) as kafka, server(respond) as service:
+        status = await description.describe_started(document_of(process, kafka=kafka, service=service))
+    assert (status["healthy"], probes >= 4) == (True, True)
 
 
 async def test_processes_that_stand_still_or_have_ended_are_told_apart(process: dict[str, Any]) -> None:

@@ -216,6 +216,7 @@ class IndexKeeper:
                 rebuild.blocked_by = error.message
             else:
                 rebuild.blocked_by = ""
+                self._live.is_new |= not self._live.has_schema and schema is not None
                 self._live.has_schema = schema is not None
                 if schema is not None:
                     return schema
@@ -234,6 +235,7 @@ class IndexKeeper:
                 return cause
             await asyncio.to_thread(self._generations.switch_to, built.generation)
             former, live.generation, self._following = live.generation, built.generation, following
+            live.is_new = False
         finally:
             if self._following is not following:
                 await following.stop()

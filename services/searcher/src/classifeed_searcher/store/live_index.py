@@ -22,6 +22,8 @@ class LiveIndex:
         rebuild: the generation on its way from the registry.
         catch_up: the stored generation on its way along the topic, or searched although that does not advance.
         has_schema: False while the client has no schema, so that there is nothing to search.
+        is_new: the client got its first schema under this searcher: nothing could be found before, and nothing is
+            missing until its first index is made.
         equal: how many shards were found equal to the registry and have not changed since.
         differing: shards that differ from the registry.
     """
@@ -32,16 +34,17 @@ class LiveIndex:
         self.rebuild: Rebuild | None = None
         self.catch_up: CatchUp | None = None
         self.has_schema = True
+        self.is_new = False
         self.equal = 0
         self.differing: Collection[int] = ()
 
     def require(self) -> IndexGeneration | None:
-        """Return what is searched; None while the client has no schema.
+        """Return what is searched; None while the client has no schema, or no index for its first one.
 
         Raises:
             Unavailable: the index is not whole, or not up to date after a start.
         """
-        if self.generation is None and self.has_schema:
+        if self.generation is None and self.has_schema and not self.is_new:
             if self.catch_up is not None:
                 raise Unavailable(
                     "INDEX_CATCHING_UP",
