@@ -96,7 +96,12 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
     replica_dsn: SecretStr = Field(
         default=SecretStr(""), description="PostgreSQL where states are sought; empty: where they are written."
     )
-    downloads: int = Field(default=32, ge=1, le=500, description="Downloads at once in a process, at most.")
+    downloads: int = Field(
+        default=64,
+        ge=1,
+        le=500,
+        description="Downloads at once in a process, at most; those for one recipient hold half of them.",
+    )
     decoders: int = Field(default=0, ge=0, le=64, description="Processes that decode pictures; 0: one for each core.")
     download_max_bytes: int = Field(default=20 << 20, ge=1024, description="Size of a picture, at most, in bytes.")
     download_total_s: float = Field(default=60, gt=0, description="How long a download may take, in seconds.")
