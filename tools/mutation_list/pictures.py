@@ -16,6 +16,7 @@ _METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
 _STEPS: Final = f"{PICTURES_TESTS}/integration/keys/test_rekeying_steps.py::test_nothing_is_lost_whatever_dies"
 _MOVING: Final = f"{PICTURES_TESTS}/unit/domain/urls/test_moving.py"
 _SIMILARITY: Final = f"{PICTURES_TESTS}/unit/domain/test_similarity.py"
+_LIKENESS: Final = f"{PICTURES_TESTS}/unit/domain/test_likeness.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_refreshing.py"
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_retries.py"
@@ -258,6 +259,45 @@ MUTATIONS: Final = (
         before="max(distance - _PIECES + 1, 0)",
         after="max(distance - _PIECES, 0)",
         tests=(f"{_SIMILARITY}::test_however_the_bits_are_spread_one_piece_is_sought",),
+    ),
+    Mutation(
+        "symmetrical-drawing-by-chance",
+        "Pictures",
+        "Bits of a symmetrical drawing are chance: a resize or a crop changes them, and copies are not found.",
+        f"{PICTURES}/decoding/imaging/hashing.py",
+        before="_ASKEW: Final = 0.04",
+        after="_ASKEW: Final = 0.0",
+        tests=(f"{PICTURES_TESTS}/unit/decoding/test_hashing.py::test_copies_of_symmetrical_drawings_are_near",),
+    ),
+    Mutation(
+        "drawings-by-their-hashes-alone",
+        "Pictures",
+        "Drawings of other things are listed as copies.",
+        f"{PICTURES}/domain/likeness.py",
+        before="    apart = dist(one, other)\n",
+        after="    return True\n",
+        tests=(
+            f"{_LIKENESS}::test_drawings_of_other_things_do_not_pass",
+            f"{_SIMILAR}/test_similar_rows.py::test_pages_hold_copies_however_many_other_drawings_are_nearer",
+        ),
+    ),
+    Mutation(
+        "photographs-by-their-colours",
+        "Pictures",
+        "A photograph is not found in other light.",
+        f"{PICTURES}/domain/likeness.py",
+        before="RICH_BITS: Final = 26",
+        after="RICH_BITS: Final = 65",
+        tests=(f"{_LIKENESS}::test_a_photograph_passes_in_other_light",),
+    ),
+    Mutation(
+        "page-of-one-read",
+        "Pictures",
+        "A page of copies ends where many drawings of other things have nearer hashes.",
+        f"{PICTURES}/app/states/find_similar.py",
+        before="        if len(near) < batch:\n",
+        after="        if near or not near:\n",
+        tests=(f"{_SIMILAR}/test_similar_rows.py::test_pages_hold_copies_however_many_other_drawings_are_nearer",),
     ),
     Mutation(
         "stored-without-its-key",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from PIL import Image, ImageDraw
@@ -54,7 +54,98 @@ def text(random: Random, width: int = 480, height: int = 360) -> Image.Image:
     return image
 
 
+def furniture(random: Random, width: int = 480, height: int = 360) -> Image.Image:
+    """Draw a piece of furniture, as symmetrical as most are, in one of a few colours in front of a wall."""
+    image = Image.new("RGB", (width, height), _one_of(random, _WALLS))
+    draw = ImageDraw.Draw(image)
+    middle, ground = width // 2, int(height * random.uniform(0.68, 0.85))
+    draw.rectangle((0, ground, width, height), fill=_one_of(random, _GROUNDS))
+    half, tall = int(width * random.uniform(0.1, 0.36)), int(height * random.uniform(0.25, 0.7))
+    top, bottom, thick = ground + height // 20 - tall, ground + height // 20, int(random.integers(5, 18))
+    first, second = _one_of(random, _FURNITURE), _one_of(random, _FURNITURE)
+    match int(random.integers(4)):
+        case 0:  # a table
+            for left in (middle - half, middle + half - thick):
+                draw.rectangle((left, top, left + thick, bottom), fill=second)
+            draw.rounded_rectangle((middle - half - 4, top, middle + half + 4, top + thick * 2), 3, fill=first)
+        case 1:  # a shelf
+            draw.rectangle((middle - half, top, middle + half, bottom), fill=first)
+            boards = int(random.integers(2, 7))
+            for board in range(boards):
+                above = top + thick // 2 + board * tall // boards
+                box = (middle - half + thick, above, middle + half - thick, above + max(tall // boards - thick, 3))
+                draw.rectangle(box, fill=_WALLS[0])
+        case 2:  # a sofa
+            draw.rounded_rectangle((middle - half, top, middle + half, bottom), thick, fill=first)
+            for left in (middle - half - thick, middle + half - thick):
+                draw.rounded_rectangle((left, top + tall // 3, left + 2 * thick, bottom), thick // 2, fill=second)
+        case _:  # a lamp
+            draw.rectangle((middle - 2, top, middle + 2, bottom), fill=second)
+            draw.polygon(
+                ((middle - half // 2, top + tall // 3), (middle, top), (middle + half // 2, top + tall // 3)), first
+            )
+    return image
+
+
+def logo(random: Random, width: int = 480, height: int = 360) -> Image.Image:
+    """Draw a mark above a name, on white."""
+    image = Image.new("RGB", (width, height), (255, 255, 255))
+    draw = ImageDraw.Draw(image)
+    middle, centre, radius = width // 2, int(height * 0.4), int(height * random.uniform(0.15, 0.32))
+    match int(random.integers(4)):
+        case 0:
+            for share in (1.0, float(random.uniform(0.3, 0.8))):
+                size = int(radius * share)
+                draw.ellipse((middle - size, centre - size, middle + size, centre + size), fill=_colour(random))
+        case 1:
+            draw.regular_polygon((middle, centre, radius), int(random.integers(3, 9)), 0, fill=_colour(random))
+        case 2:
+            for bar in range(int(random.integers(2, 5))):
+                left = middle - radius + bar * radius // 2
+                above = centre + radius - int(radius * random.uniform(0.4, 2))
+                draw.rectangle((left, above, left + radius // 3, centre + radius), fill=_colour(random))
+        case _:
+            box = (middle - radius, centre - radius, middle + radius, centre + radius)
+            draw.rounded_rectangle(box, radius // 3, fill=_colour(random))
+    letters = "".join(chr(int(code)) for code in random.integers(65, 91, int(random.integers(3, 9))))
+    draw.text((middle, int(height * 0.85)), letters, fill=_colour(random, 0, 160), font_size=height // 8, anchor="mm")
+    return image
+
+
+def room_plan(random: Random, width: int = 480, height: int = 360) -> Image.Image:
+    """Draw rooms with walls, doors and names, on white."""
+    image = Image.new("RGB", (width, height), (255, 255, 255))
+    draw = ImageDraw.Draw(image)
+    margins = [int(margin) for margin in random.integers(8, height // 6, 4)]
+    rooms = [(margins[0], margins[1], width - margins[2], height - margins[3])]
+    for _ in range(int(random.integers(3, 8))):
+        rooms.sort(key=lambda room: (room[0] - room[2]) * (room[3] - room[1]))
+        left, top, right, bottom = rooms.pop(0)
+        share = float(random.uniform(0.3, 0.7))
+        if right - left > bottom - top:
+            wall = int(left + (right - left) * share)
+            rooms += [(left, top, wall, bottom), (wall, top, right, bottom)]
+        else:
+            wall = int(top + (bottom - top) * share)
+            rooms += [(left, top, right, wall), (left, wall, right, bottom)]
+    for number, (left, top, right, bottom) in enumerate(rooms):
+        draw.rectangle((left, top, right, bottom), outline=(30, 30, 30), width=4)
+        door = (right - left) // 3
+        draw.rectangle((left + door, bottom - 2, left + 2 * door, bottom + 2), fill=(255, 255, 255))
+        draw.arc((left, bottom - door, left + 2 * door, bottom + door), 270, 360, fill=(30, 30, 30), width=2)
+        draw.text((left + 8, top + 8), f"Room {number}", fill=(60, 60, 60), font_size=11)
+    return image
+
+
+_WALLS = ((232, 228, 217), (245, 245, 240), (255, 255, 255), (225, 235, 240))
+_GROUNDS = ((168, 191, 134), (199, 188, 168), (180, 170, 160), (150, 180, 200))
+_FURNITURE = ((92, 64, 40), (75, 78, 82), (72, 98, 122), (168, 112, 62), (140, 50, 40), (242, 192, 78))
 KINDS: tuple[Callable[..., Image.Image], ...] = (texture, gradient, shapes, text)
+FLAT_KINDS: tuple[Callable[..., Image.Image], ...] = (furniture, logo, room_plan)
+
+
+def _one_of(random: Random, colours: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
+    return colours[int(random.integers(len(colours)))]
 
 
 def _colour(random: Random, low: int = 0, high: int = 256) -> tuple[int, int, int]:

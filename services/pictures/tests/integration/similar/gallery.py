@@ -13,13 +13,14 @@ from PIL import Image
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Database
+from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.pipeline import decode_picture
 from classifeed_pictures.domain.similarity import similarity_key
-from classifeed_pictures.store.similar import Likeness, list_similar
+from classifeed_pictures.store.similar import Likeness
 from classifeed_pictures.store.stored import StoredPicture, put_stored
 
-from ...decoding_files.drawings import KINDS, saved, transformed
+from ...decoding_files.drawings import FLAT_KINDS, KINDS, saved, transformed
 
 SAMPLES: Final = Path(__file__).parents[5] / "cli/src/classifeed_cli/samples/pictures"
 _FORMATS: Final = (("JPEG", {"quality": 85}), ("PNG", {"compress_level": 1}), ("WEBP", {"quality": 75}))
@@ -35,6 +36,7 @@ class Hung:
         kind: Of the motif.
         way: How it was copied; empty for the first one.
         hashed: Its perceptual hash.
+        blurhash: Its colours, blurred; empty: they are not known.
     """
 
     number: int
@@ -42,6 +44,7 @@ class Hung:
     kind: str
     way: str
     hashed: bytes
+    blurhash: str = ""
 
     @property
     def url_hash(self) -> bytes:
@@ -50,6 +53,16 @@ class Hung:
     @property
     def name(self) -> str:
         return f"{self.number:032x}"
+
+    @property
+    def info(self) -> PictureInfo:
+        return PictureInfo(
+            namespace="offers",
+            group_id=self.number % 100,
+            name=self.name,
+            perceptual_hash=self.hashed,
+            blurhash=self.blurhash,
+        )
 
     @property
     def likeness(self) -> Likeness:
@@ -65,7 +78,7 @@ def make_gallery(rounds: int, seed: int) -> list[Hung]:
     def hang(motif: int, kind: str, way: str, image: Image.Image) -> None:
         name, options = next(formats)
         decoded = decode_picture(saved(image, name, **options), (), (), Limits())
-        hung.append(Hung(len(hung) + 1, motif, kind, way, decoded.perceptual_hash))
+        hung.append(Hung(len(hung) + 1, motif, kind, way, decoded.perceptual_hash, decoded.blurhash))
 
     for motif, (kind, image) in enumerate(_originals(rounds, random), 1):
         hang(motif, kind, "", image)
@@ -78,28 +91,25 @@ def _originals(rounds: int, random: np.random.Generator) -> Iterator[tuple[str, 
     for path in sorted(SAMPLES.glob("*.jpg")):
         yield "sample", Image.open(path).convert("RGB").resize((320, 240))
     for _ in range(rounds):
-        for draw in KINDS:
+        for draw in (*KINDS, *FLAT_KINDS):
             yield draw.__name__, draw(random, 320, 240)
 
 
-def stored(picture: Hung, namespace: str = "offers") -> StoredPicture:
+def stored(picture: Hung) -> StoredPicture:
     """Return the row of a picture."""
-    info = PictureInfo(
-        namespace=namespace, group_id=picture.number % 100, name=picture.name, perceptual_hash=picture.hashed
-    )
-    return StoredPicture(info, picture.url_hash, 1, "00" * 32, ())
+    return StoredPicture(picture.info, picture.url_hash, 1, "00" * 32, ())
 
 
-async def hang_all(database: Database, gallery: list[Hung], namespace: str = "offers") -> None:
+async def hang_all(database: Database, gallery: list[Hung]) -> None:
     """Store pictures."""
     async with database.transaction() as tx:
         for picture in gallery:
-            await put_stored(tx, stored(picture, namespace))
+            await put_stored(tx, stored(picture))
 
 
 async def found_by_each(database: Database, gallery: list[Hung]) -> AsyncIterator[tuple[Hung, set[str]]]:
     """Yield each picture with the names of what is found by it."""
     async with database.transaction() as tx:
         for picture in gallery:
-            rows = await list_similar(tx, picture.likeness, limit=1000)
-            yield picture, {row.info.name for row in rows}
+            found = await list_alike(tx, picture.info, picture.likeness, limit=1000)
+            yield picture, {row.info.name for row in found.rows}

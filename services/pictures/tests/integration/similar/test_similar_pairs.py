@@ -7,14 +7,23 @@ from collections.abc import Awaitable, Callable
 
 from classifeed_common.db import Database
 from classifeed_pictures.decoding.imaging.hashing import distance
+from classifeed_pictures.domain.likeness import show_the_same
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
 
 from .gallery import found_by_each, hang_all, make_gallery
 
-_ROUNDS = 20
+_ROUNDS = 14
 _SEED = 20261125
-# Flat drawings and soft gradients have few frequencies that are clearly above the others, and so lose some copies.
-_LEAST = {"texture": 0.98, "shapes": 0.98, "text": 0.94, "gradient": 0.85, "sample": 0.5}
+_LEAST = {
+    "texture": 0.98,
+    "shapes": 0.98,
+    "text": 0.94,
+    "gradient": 0.85,
+    "sample": 0.9,
+    "furniture": 0.93,
+    "logo": 0.94,
+    "room_plan": 0.84,
+}
 
 
 async def test_copies_are_found_and_other_pictures_are_not(
@@ -35,6 +44,7 @@ async def test_copies_are_found_and_other_pictures_are_not(
             if other is not picture
             and not is_plain(similarity_key(other.hashed))
             and distance(picture.hashed, other.hashed) <= 10
+            and show_the_same(picture.info, other.info)
         }
         assert found == near
         copies = {other.name: other.kind for other in gallery if other.motif == picture.motif and other.way}
@@ -48,6 +58,6 @@ async def test_copies_are_found_and_other_pictures_are_not(
     seen = f"{pairs.total()} pairs: recall {recall:.4f}, precision {precision:.4f}, recall by kind {shares}"
     record_testsuite_property("similar pictures", seen)
     assert pairs.total() >= 500, seen
-    assert recall >= 0.93, seen
+    assert recall >= 0.96, seen
     assert precision >= 0.98, seen
     assert all(share >= _LEAST[kind] for kind, share in shares.items()), seen

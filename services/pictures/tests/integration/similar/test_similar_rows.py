@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from classifeed_common.db import Database, Tx
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore
+from classifeed_pictures.app.states.find_similar import list_alike
 from classifeed_pictures.domain.similarity import similarity_key
 from classifeed_pictures.jobs.fill_similarity_keys import TASK, NoArgs
-from classifeed_pictures.store.similar import SQL, fill_keys, key_parameters, list_similar
+from classifeed_pictures.store.similar import BEGIN, SQL, fill_keys, key_parameters, list_similar
 from classifeed_pictures.store.stored import delete_stored, put_stored
 
 from ..conftest import Service
@@ -19,6 +20,7 @@ from .gallery import Hung, hang_all, stored
 
 MigratedDatabase = Callable[[str], Awaitable[Database]]
 HASH = bytes.fromhex("f0f1f2f3f4f5f6f7")
+REFERENCE = "LzHLk#2swxX8l}WDjte;gJfjfQfj"
 # What processes of the version before write, until they are replaced.
 OLD = """
 INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
@@ -65,6 +67,41 @@ async def test_what_is_found_is_what_is_stored_after_concurrent_changes(migrated
         assert await names_found(tx) == set()
         left = await tx.execute(SQL["list_keys"], key_parameters(similarity_key(HASH), 10))
         assert await left.fetchall() == []
+
+
+async def test_pages_hold_copies_however_many_other_drawings_are_nearer(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures")
+    sparse, red, blue = b"\x0f" * 6 + bytes(2), REFERENCE, REFERENCE[:2] + "0000" + REFERENCE[6:]
+    others = [Hung(number, 1, "", "", sparse, blue) for number in range(1, 451)]
+    copies = [Hung(number, 2, "", "", b"\x0f" * 6 + b"\0\x01", red) for number in range(451, 456)]
+    await hang_all(database, [*others, *copies])
+    original = Hung(10**6, 2, "", "", sparse, red)
+    pages: list[list[str]] = []
+    after = BEGIN
+    async with database.transaction() as tx:
+        while True:
+            page = await list_alike(tx, original.info, original.likeness, after=after, limit=2)
+            pages.append([row.info.name for row in page.rows])
+            if page.next is None:
+                break
+            after = page.next
+    assert [len(page) for page in pages] == [2, 2, 1]
+    assert [name for page in pages for name in page] == sorted(picture.name for picture in copies)
+
+
+async def test_a_page_reads_so_much_and_no_more(migrated_database: MigratedDatabase) -> None:
+    database = await migrated_database("classifeed_pictures")
+    sparse, red, blue = b"\x0f" * 6 + bytes(2), REFERENCE, REFERENCE[:2] + "0000" + REFERENCE[6:]
+    copy = Hung(2002, 2, "", "", b"\x0f" * 6 + b"\0\x01", red)
+    await hang_all(database, [*(Hung(number, 1, "", "", sparse, blue) for number in range(1, 2002)), copy])
+    original = Hung(10**6, 2, "", "", sparse, red)
+    async with database.transaction() as tx:
+        first = await list_alike(tx, original.info, original.likeness, limit=2)
+        assert first.rows == []
+        assert first.next is not None
+        second = await list_alike(tx, original.info, original.likeness, after=first.next, limit=2)
+    assert [row.info.name for row in second.rows] == [copy.name]
+    assert second.next is None
 
 
 async def test_a_search_is_neither_a_scan_nor_compiled(migrated_database: MigratedDatabase) -> None:

@@ -69,6 +69,24 @@ async def test_copies_are_listed_and_nothing_else(service: Service) -> None:
     assert [url for page in pages for url in page] == urls_of(found)
 
 
+def cupboard(colour: tuple[int, int, int]) -> Image.Image:
+    """Draw a cupboard, as symmetrical as most are."""
+    image = Image.new("RGB", (480, 360), (232, 228, 217))
+    image.paste((168, 191, 134), (0, 270, 480, 360))
+    image.paste(colour, (150, 60, 330, 300))
+    return image
+
+
+async def test_a_drawing_is_found_in_its_colours_alone(service: Service) -> None:
+    drawing = cupboard((140, 50, 40))
+    await put(service, ORIGINAL, drawing)
+    copies = {"small": drawing.resize((211, 157)), "cropped": drawing.crop((9, 2, 474, 356))}
+    for url, copy in copies.items():
+        await put(service, url, recompressed(copy, 70))
+    await put(service, "of the same brightness", cupboard((30, 73, 170)))
+    assert set(urls_of(await similar(service))) == set(copies)
+
+
 async def test_the_distance_is_bounded(service: Service) -> None:
     flat = texture(np.random.default_rng(2))
     for url, image in ((ORIGINAL, flat), ("same", flat), ("cropped", flat.crop((9, 7, 471, 353)))):

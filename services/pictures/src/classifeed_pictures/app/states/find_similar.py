@@ -10,11 +10,15 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureState
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_pictures.app.states.find_states import find_states
+from classifeed_pictures.domain.likeness import show_the_same
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
 from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
 
 _SHOWN: Final = 200
+# Of rows that are read at once, and how often for a page: most of them show the same.
+_LEAST_ROWS: Final = 200
+_MOST_READS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +73,27 @@ async def find_similar(
         )
     hashes = {url_hash(canonical_url(each, rules)) for each in among} if among else None
     sought = Likeness(key, state.url_hash, distance, namespace, hashes)
-    rows = await list_similar(tx, sought, after=after, limit=limit + 1)
-    return SimilarPictures(compared, rows[:limit], rows[limit - 1].place if len(rows) > limit else None)
+    return await list_alike(tx, compared, sought, after=after, limit=limit)
+
+
+async def list_alike(
+    tx: Tx, compared: PictureInfo, sought: Likeness, *, after: Place = BEGIN, limit: int
+) -> SimilarPictures:
+    """Return a page of the pictures whose hashes are near and that show the same.
+
+    It has fewer pictures than the limit, though others follow, where very many have near hashes and show other things.
+    """
+    rows: list[SimilarRow] = []
+    batch = max(limit + 1, _LEAST_ROWS)
+    for _ in range(_MOST_READS):
+        near = await list_similar(tx, sought, after=after, limit=batch)
+        rows += (row for row in near if show_the_same(compared, row.info))
+        if len(rows) > limit:
+            return SimilarPictures(compared, rows[:limit], rows[limit - 1].place)
+        if len(near) < batch:
+            return SimilarPictures(compared, rows, None)
+        after = near[-1].place
+    return SimilarPictures(compared, rows, after)
 
 
 def _choose(state: PictureState, namespace: str) -> PictureInfo:
