@@ -17,6 +17,7 @@ from tools.mutation_list import (
     loads,
     offer_pictures,
     offers,
+    picture_apis,
     picture_backups,
     pictures,
     price_guard,
@@ -53,6 +54,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *decisions.MUTATIONS,
     *reviews.MUTATIONS,
     *pictures.MUTATIONS,
+    *picture_apis.MUTATIONS,
     *picture_backups.MUTATIONS,
     *offer_pictures.MUTATIONS,
 )

@@ -5,6 +5,7 @@ on.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 from functools import partial
 
@@ -34,6 +35,7 @@ REFUSED = {
     "heic": (415, "PICTURE_UNSUPPORTED", "Publish it as JPEG, PNG, WebP, GIF or AVIF."),
     "error page": (415, "PICTURE_NOT_A_PICTURE", "HTML page"),
     "zip": (415, "PICTURE_NOT_A_PICTURE", "archive"),
+    "svg, compressed": (415, "PICTURE_NOT_A_PICTURE", "gzip-compressed data"),
 }
 POLYGLOTS = ("png and html", "gif and javascript", "jpeg and zip")
 
@@ -71,6 +73,19 @@ async def test_hostile_bytes_are_refused_with_status_and_words_and_the_service_g
         assert SCRIPT not in original
         assert b"payload.html" not in original
     assert (await _put(http, jpeg())).status_code == 200
+
+
+async def test_a_compressed_body_is_refused_whatever_its_header_says(http: httpx.AsyncClient) -> None:
+    for headers in ({"Content-Encoding": "gzip"}, {}):
+        response = await http.post(
+            "/market/put_picture",
+            params={"url": "https://shop.example/1.jpg"},
+            content=gzip.compress(jpeg()),
+            headers={"Content-Type": "image/jpeg", **headers},
+        )
+        assert (response.status_code, response.json()["reason"]) == (415, "PICTURE_NOT_A_PICTURE")
+        assert "gzip-compressed data, not a picture" in response.json()["detail"]
+    assert (await http.get("/state", params={"url": "https://shop.example/1.jpg"})).status_code == 404
 
 
 class TestWithLittleCpu:

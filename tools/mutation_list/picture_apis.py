@@ -1,0 +1,178 @@
+"""What pictures promise to callers over HTTP, and to the operator of comparisons and of damaged files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import COMMON, PICTURES, PICTURES_TESTS
+
+_MECHANISM: Final = "Pictures over HTTP"
+_CALLERS: Final = (
+    f"{PICTURES_TESTS}/integration/test_http_callers.py"
+    "::test_callers_need_tokens_where_the_setting_says_so_and_pictures_are_open"
+)
+_REFUSALS: Final = f"{PICTURES_TESTS}/integration/test_http_refusals.py"
+_COMPARING: Final = f"{PICTURES_TESTS}/integration/test_comparing.py"
+_FLOW: Final = f"{PICTURES_TESTS}/integration/test_flow.py"
+_ROUTES: Final = f"{PICTURES}/http/routes.py"
+_COMPARE: Final = f"{PICTURES}/app/states/compare_pictures.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "picture-tokens-never-required",
+        _MECHANISM,
+        "Whoever reaches the port puts pictures although CLASSIFEED_HTTP_AUTH is on.",
+        f"{PICTURES}/bootstrap.py",
+        before='if settings.http_auth == "on" else "")',
+        after='if settings.http_auth == "never" else "")',
+        tests=(f"{_CALLERS}[on]",),
+    ),
+    Mutation(
+        "picture-tokens-always-required",
+        _MECHANISM,
+        "On the loopback tokens are required although CLASSIFEED_HTTP_AUTH is off.",
+        f"{PICTURES}/bootstrap.py",
+        before='if settings.http_auth == "on" else "")',
+        after='if settings.http_auth else "")',
+        tests=(f"{_CALLERS}[off]",),
+    ),
+    Mutation(
+        "picture-put-by-readers",
+        _MECHANISM,
+        "A service that may look at states puts pictures.",
+        _ROUTES,
+        before='guarded("PutPicture", puts.market)',
+        after='guarded("GetState", puts.market)',
+        tests=(f"{_CALLERS}[on]",),
+    ),
+    Mutation(
+        "stored-picture-needs-a-token",
+        _MECHANISM,
+        "Browsers get no pictures where callers need tokens.",
+        _ROUTES,
+        before='{size}", pictures.get, methods',
+        after='{size}", guarded("GetState", pictures.get), methods',
+        tests=(f"{_CALLERS}[on]",),
+    ),
+    Mutation(
+        "weights-of-formats-ignored",
+        _MECHANISM,
+        "A client that prefers WebP gets AVIF.",
+        f"{PICTURES}/http/negotiation.py",
+        before="(weights[MEDIA_TYPES[each]], -_PREFERRED",
+        after="(-_PREFERRED",
+        tests=(f"{_REFUSALS}::test_who_takes_avif_gets_it",),
+    ),
+    Mutation(
+        "format-of-weight-zero-taken",
+        _MECHANISM,
+        "A client that refuses AVIF gets it.",
+        f"{PICTURES}/http/negotiation.py",
+        before="if weights.get(MEDIA_TYPES[format_], 0.0) > 0]",
+        after="if MEDIA_TYPES[format_] in weights]",
+        tests=(f"{_REFUSALS}::test_who_takes_avif_gets_it",),
+    ),
+    Mutation(
+        "formats-mixed-in-caches",
+        _MECHANISM,
+        "A shared cache hands the format of one client to another.",
+        f"{PICTURES}/http/pictures.py",
+        before='{"Vary": "Accept"}',
+        after="{}",
+        tests=(f"{_REFUSALS}::test_who_takes_avif_gets_it",),
+    ),
+    Mutation(
+        "picture-error-cached",
+        _MECHANISM,
+        "A cache keeps an error in place of a picture.",
+        f"{PICTURES}/http/pictures.py",
+        before='            response.headers["Cache-Control"] = _NOT_KEPT\n',
+        after="",
+        tests=(f"{_REFUSALS}::test_no_error_is_kept_by_a_cache",),
+    ),
+    Mutation(
+        "picture-put-above-the-quota",
+        _MECHANISM,
+        "A namespace takes more than its quota.",
+        f"{PICTURES}/app/files/store_picture.py",
+        before="if used_bytes + added_bytes > namespace.quota_bytes:",
+        after="if used_bytes < 0:",
+        tests=(f"{_REFUSALS}::test_more_than_the_quota_is_refused_with_what_to_do",),
+    ),
+    Mutation(
+        "stored-picture-counted-twice",
+        _MECHANISM,
+        "A picture that a full namespace holds is refused when it is put again.",
+        f"{PICTURES}/app/files/store_picture.py",
+        before="(known.total_bytes if known is not None and is_counted else 0)",
+        after="0",
+        tests=(f"{_REFUSALS}::test_more_than_the_quota_is_refused_with_what_to_do",),
+    ),
+    Mutation(
+        "not-a-picture-without-its-status",
+        _MECHANISM,
+        "A page or an archive that is put is refused as any wrong request.",
+        _ROUTES,
+        before="status=_STATUSES.get(error.reason)",
+        after="status=None",
+        tests=(
+            f"{_REFUSALS}::test_hostile_bytes_are_refused_with_status_and_words_and_the_service_goes_on",
+            f"{_REFUSALS}::test_a_compressed_body_is_refused_whatever_its_header_says",
+        ),
+    ),
+    Mutation(
+        "cut-compressed-picture-taken",
+        _MECHANISM,
+        "A compressed response that ends too soon counts as complete.",
+        f"{COMMON}/fetch/exchanging/storing.py",
+        before="if not self._decoder.is_whole():",
+        after="if self._file is None:",
+        tests=(f"{_FLOW}::test_a_picture_that_comes_compressed_is_taken_whole_or_not_at_all",),
+    ),
+    Mutation(
+        "mass-deletion-not-held",
+        _MECHANISM,
+        "More than the share of all pictures is marked, and nobody has confirmed it.",
+        _COMPARE,
+        before="if comparison.unused > most:",
+        after="if comparison.unused < 0:",
+        tests=(f"{_COMPARING}::test_too_much_is_held_until_somebody_says_yes",),
+    ),
+    Mutation(
+        "pictures-marked-before-they-are-counted",
+        _MECHANISM,
+        "Notices go out while a comparison counts, before it can be held.",
+        _COMPARE,
+        before="compared=compared, unused=len(unused))\n            else:\n",
+        after="compared=compared, unused=len(unused))\n            if True:\n",
+        tests=(f"{_COMPARING}::test_too_much_is_held_until_somebody_says_yes",),
+    ),
+    Mutation(
+        "missing-file-not-found",
+        _MECHANISM,
+        "A file that the object store has lost is not fetched again.",
+        f"{COMMON}/blobs/damage.py",
+        before='return "missing"',
+        after="return None",
+        tests=(f"{_FLOW}::test_files_that_are_flipped_cut_or_missing_are_found_and_downloaded_again",),
+    ),
+    Mutation(
+        "changed-file-not-found",
+        _MECHANISM,
+        "A file whose bytes have changed or that is cut is not fetched again.",
+        f"{COMMON}/blobs/damage.py",
+        before='return "corrupt"',
+        after="return None",
+        tests=(f"{_FLOW}::test_files_that_are_flipped_cut_or_missing_are_found_and_downloaded_again",),
+    ),
+    Mutation(
+        "copy-reads-its-source",
+        _MECHANISM,
+        "A copy between namespaces reads the bytes of its source.",
+        f"{PICTURES}/app/files/copy_picture.py",
+        before="if missing_versions(namespace, source.pieces):",
+        after="if source.pieces:",
+        tests=(f"{_FLOW}::test_a_copy_puts_nothing_into_the_object_store",),
+    ),
+)
