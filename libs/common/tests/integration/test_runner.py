@@ -477,6 +477,8 @@ def test_roles_need_names_of_their_own() -> None:
 
 SERVICE = """
     import asyncio
+    import gc
+    import structlog
     from pydantic_settings import SettingsConfigDict
     from classifeed_common.runner import Role, ServiceRunner, main
     from classifeed_common.settings import ServiceSettings
@@ -486,6 +488,7 @@ SERVICE = """
         model_config = SettingsConfigDict(env_prefix="CLASSIFEED_SHOP_", frozen=True)
 
     async def idle(stop):
+        structlog.get_logger("shop").info("shop.idle", frozen=gc.get_freeze_count(), young=gc.get_threshold()[0])
         await stop.wait()
 
     async def missing():
@@ -525,8 +528,16 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
         async with asyncio.timeout(120):
             _, log = await process.communicate()
         assert process.returncode == 0
-        events = [json.loads(line)["event"] for line in log.decode().splitlines()]
-        assert events == ["runner.started", "runner.draining", "runner.stopped"]
+        lines = [json.loads(line) for line in log.decode().splitlines()]
+        assert [line["event"] for line in lines] == [
+            "runner.started",
+            "shop.idle",
+            "runner.draining",
+            "runner.stopped",
+        ]
+        idle = lines[1]
+        assert idle["frozen"] > 50_000, "the collector goes through what was imported"
+        assert idle["young"] >= 10_000, "the collector runs several times a batch"
     finally:
         if process.returncode is None:
             process.kill()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import gc
 import inspect
 import os
 import signal
@@ -13,7 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Final, NoReturn, TypeVar
 
 import structlog
 
@@ -37,6 +38,9 @@ _EPILOG = (
     "serve: handle calls; work: the other roles; without a verb: both. migrate: bring the schema up to date; check: "
     "print what is missing. Settings come from the environment, see --help-settings."
 )
+# A batch makes thousands of objects that end with it. At 700 of them, as Python has it by itself, the collector goes
+# through them several times a batch and finds nothing: 5 to 10 % of a service's CPU under a load.
+_YOUNG_OBJECTS: Final = 10_000
 _log = structlog.get_logger("runner")
 
 
@@ -172,6 +176,7 @@ async def _run(
         runner = await built if inspect.isawaitable(built) else built
         if verb == "check":
             return await _check(runner)
+        _spare_collector()
         selected = select_roles(runner.role_names, verb=verb, requested=requested or sorted(settings.selected_roles))
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -183,6 +188,13 @@ async def _run(
     except Exception as error:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
         log_fault(_log, "runner.failed", error, pid=os.getpid())
         return 1
+
+
+def _spare_collector() -> None:
+    """Have the garbage collector leave alone what lives as long as the process, and run more seldom."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
 
 
 async def _check(runner: ServiceRunner) -> int:
