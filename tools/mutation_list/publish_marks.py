@@ -45,6 +45,18 @@ MUTATIONS: Final = (
         tests=(f"{API_TESTS}/test_task_line.py::test_mark_of_an_upload_moves_by_version_and_never_falls",),
     ),
     Mutation(
+        "lost-offer-stays-searchable",
+        "Publish mark",
+        "An offer that a restored table has lost is loaded again, and stays searchable as it was until its verdict.",
+        f"{OFFERS}/store/applying.sql",
+        before=" AND NOT EXISTS (SELECT FROM republications)",
+        after="",
+        tests=(
+            f"{OFFERS_TESTS}/test_published_versions.py"
+            "::test_after_a_republication_a_new_offer_is_published_before_its_verdict",
+        ),
+    ),
+    Mutation(
         "version-of-an-offer-falls",
         "Publish mark",
         "After the clock stepped back a change gets a lower version than the one before, and is never published.",

@@ -6,7 +6,11 @@ import pytest
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
-from classifeed_offers.store import publishing
+from classifeed_common.db import fetch_as
+from classifeed_offers.domain.documents import DueOffer
+from classifeed_offers.domain.moderation import ByVerdicts
+from classifeed_offers.store import publishing, republishing
+from classifeed_offers.store.republishing import Scope
 
 from ..conftest import Load, Owner, Records
 
@@ -40,3 +44,42 @@ async def test_the_mark_moves_by_version_and_never_falls(owner: Owner, records: 
             await tx.execute(publishing.ADVANCE, {"offer_ids": [offer_id], "versions": [pushed]})
             cursor = await tx.execute("SELECT published_version FROM offers")
             assert await cursor.fetchone() == (mark,)
+
+
+async def list_due(owner: Owner) -> list[str]:
+    async with owner.db.transaction() as tx:
+        rows = await fetch_as(tx, DueOffer, publishing.SELECT_DUE, {"limit": 500, "above": 0})
+    return [row.external_id for row in rows]
+
+
+@pytest.mark.parametrize("change", ["changed", "removed"])
+async def test_a_new_offer_that_waits_is_published_with_its_first_change(
+    owner: Owner, records: Records, new_load: type[Load], change: str
+) -> None:
+    """The search never had it: there is nothing to take back while it waits."""
+    owner.moderation = ByVerdicts()
+    await owner.load(new_load([records.good("a")]))
+    assert await list_due(owner) == []
+    if change == "changed":
+        await owner.load(new_load([records.good("a", price=50)], task=2))
+    else:
+        await owner.load(new_load([], task=2, decision=HOLD_DECISION_CONFIRM))
+    assert await list_due(owner) == ["a"]
+
+
+async def test_a_new_offer_that_needs_no_verdict_is_published_at_once(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
+    await owner.load(new_load([records.good("a")]))
+    assert await list_due(owner) == ["a"]
+
+
+async def test_after_a_republication_a_new_offer_is_published_before_its_verdict(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
+    """A table that went back has lost offers that are still searchable: a load that brings them again hides them."""
+    owner.moderation = ByVerdicts()
+    async with owner.db.transaction() as tx:
+        await republishing.insert_request(tx, "went back", Scope(), None)
+    await owner.load(new_load([records.good("a")]))
+    assert await list_due(owner) == ["a"]

@@ -53,22 +53,27 @@ FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
 -- name: insert_offers
+-- The search never had an offer that is new and waits for its first verdict: it is published with that. Not after a
+-- republication: what was lost then may still be searchable (ADR 0078).
 INSERT INTO offers (seller_id, namespace, external_id, content, content_hash, origin, status, last_task_id, last_change,
                     moderation, text_hash, approved_text_hash, ban, published_content, text_requested_at, pictures,
-                    picture_faults, pictures_requested_at, last_ordinal, last_line, version)
+                    picture_faults, pictures_requested_at, last_ordinal, last_line, version, published_version)
 SELECT %(seller)s, %(namespace)s, external_id, content, content_hash, origin, status, last_task_id, last_change,
        moderation, text_hash, approved_text_hash, ban, published_content,
        CASE WHEN is_requested THEN clock_timestamp() END, pictures, picture_faults,
-       CASE WHEN awaits_pictures THEN clock_timestamp() END, last_ordinal, last_line,
-       (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
-            %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
-            %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
-            %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
-            %(picture_faults)b::bytea[], %(await_pictures)s::boolean[], %(ordinals)s::bigint[], %(lines)s::bigint[])
-     AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
-          approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures,
-          last_ordinal, last_line)
+       CASE WHEN awaits_pictures THEN clock_timestamp() END, last_ordinal, last_line, version,
+       CASE WHEN status = 'PENDING' AND published_content IS NULL AND NOT EXISTS (SELECT FROM republications)
+            THEN version ELSE 0 END
+FROM (SELECT *, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS version
+      FROM unnest(%(external_ids)s::text[], %(contents)b::bytea[], %(hashes)b::bytea[], %(origins)s::text[],
+                  %(statuses)s::text[], %(tasks)s::bigint[], %(changes)s::text[], %(moderations)s::text[],
+                  %(text_hashes)b::bytea[], %(approved_text_hashes)b::bytea[], %(bans)b::bytea[],
+                  %(published_contents)b::bytea[], %(are_requested)s::boolean[], %(pictures)b::bytea[],
+                  %(picture_faults)b::bytea[], %(await_pictures)s::boolean[], %(ordinals)s::bigint[],
+                  %(lines)s::bigint[])
+           AS n(external_id, content, content_hash, origin, status, last_task_id, last_change, moderation, text_hash,
+                approved_text_hash, ban, published_content, is_requested, pictures, picture_faults, awaits_pictures,
+                last_ordinal, last_line)) AS n
 RETURNING external_id, offer_id
 
 -- name: update_offers
