@@ -267,7 +267,9 @@ MUTATIONS: Final = (
         f"{PICTURES}/decoding/imaging/hashing.py",
         before="_ASKEW: Final = 0.04",
         after="_ASKEW: Final = 0.0",
-        tests=(f"{PICTURES_TESTS}/unit/decoding/imaging/test_hashing.py::test_copies_of_symmetrical_drawings_are_near",),
+        tests=(
+            f"{PICTURES_TESTS}/unit/decoding/imaging/test_hashing.py::test_copies_of_symmetrical_drawings_are_near",
+        ),
     ),
     Mutation(
         "drawings-by-their-hashes-alone",

@@ -22,10 +22,14 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.http import loopback_client
+from classifeed_common.testing.recovery import until
 from classifeed_jobs.testing import lost_lease
 
 pytestmark = pytest.mark.slow
 ENDED = {"succeeded", "failed", "canceled"}
+_CUT_LISTENERS = """
+SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE 'LISTEN%'
+"""
 
 
 @dataclass
@@ -210,10 +214,16 @@ async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start: Start) -> No
 
 async def test_while_nobody_can_listen_jobs_are_found_by_looking(start: Start, database: Database) -> None:
     loader = await start(DL_CLAIM_BACKOFF_SEC="0.5")
+
+    async def have_lost_connections() -> bool:
+        """Cut off those who listen; none may listen yet."""
+        async with database.connection() as connection:
+            return (await connection.execute(_CUT_LISTENERS)).rowcount > 0
+
     async with database.connection() as connection:
         # Deaf: no notification leaves any more, and those who listen lose their connections.
         await connection.execute("ALTER TABLE dl_jobs DISABLE TRIGGER USER")
-        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE query ILIKE 'LISTEN%%'")
+    await until(have_lost_connections)
     for number in range(3):
         assert (await loader.ended(await loader.trigger(lock_key=str(number))))["status"] == "succeeded"
     async with asyncio.timeout(120):
