@@ -97,7 +97,7 @@ class PicturesSettings(HostRateSettings, ServiceJobSettings):
         default=SecretStr(""), description="PostgreSQL where states are sought; empty: where they are written."
     )
     downloads: int = Field(
-        default=64,
+        default=160,
         ge=1,
         le=500,
         description="Downloads at once in a process, at most; those for one recipient hold half of them.",

@@ -27,7 +27,7 @@ _REFRESH_PRIORITY: Final = 200  # nobody waits for one: what is requested comes 
 _SHORTEST_PAUSE_S: Final = 0.5
 _PENDING_S: Final = 1.0
 # One downloads while another one decodes and stores.
-_PLACES_PER_DOWNLOAD: Final = 4
+_PLACES_PER_DOWNLOAD: Final = 2
 
 
 async def enqueue_downloads(
