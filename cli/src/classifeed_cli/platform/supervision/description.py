@@ -86,8 +86,10 @@ def read_running(layout: Layout) -> dict[str, Any] | None:
 async def describe_started(document: dict[str, Any]) -> dict[str, Any]:
     """Return the document of `status` of what was just started: what ends within seconds is waited for."""
     ends_s = time.monotonic() + _FIRST_WORK_S
-    while not (described := await describe_status(document))["healthy"] and time.monotonic() < ends_s:  # noqa: ASYNC110 - nobody tells
+    described = await describe_status(document)
+    while not described["healthy"] and time.monotonic() < ends_s:
         await asyncio.sleep(_LOOK_S)
+        described = await describe_status(document)
     return described
 
 
