@@ -8,6 +8,7 @@ from math import dist, hypot
 from typing import Final
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
+from classifeed_pictures.domain.base83 import digits_of, number_of
 
 RICH_BITS: Final = 26
 """Bits from which on a hash says much: those of photographs have about 30 of 64, those of sparse drawings fewer."""
@@ -18,8 +19,6 @@ _LEAST_PARALLEL: Final = 0.97
 _LEAST_PARALLEL_RICH: Final = 0.95
 _COMPONENTS: Final = 3
 _COLOURS: Final = 3
-_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
-_PLACES: Final = {letter: place for place, letter in enumerate(_LETTERS)}
 
 
 def show_the_same(first: PictureInfo, second: PictureInfo) -> bool:
@@ -37,8 +36,10 @@ def show_the_same(first: PictureInfo, second: PictureInfo) -> bool:
     if not one or not other:
         return True
     apart = dist(one, other)
-    if apart <= _SURELY_EQUAL or (apart > _MOST_APART and not is_rich):
-        return apart <= _SURELY_EQUAL
+    if apart <= _SURELY_EQUAL:
+        return True
+    if apart > _MOST_APART and not is_rich:
+        return False
     shape, other_shape = one[_COLOURS:], other[_COLOURS:]
     parallel = sum(left * right for left, right in zip(shape, other_shape, strict=True))
     least = _LEAST_PARALLEL_RICH if is_rich else _LEAST_PARALLEL
@@ -52,7 +53,7 @@ def _blurred(blurhash: str) -> Sequence[float]:
     Empty: the text is no BlurHash of at least 3 by 3 components.
     """
     try:
-        digits = [_PLACES[letter] for letter in blurhash]
+        digits = digits_of(blurhash)
     except KeyError:
         return ()
     if len(digits) < 6:
@@ -60,21 +61,14 @@ def _blurred(blurhash: str) -> Sequence[float]:
     down, across = (count + 1 for count in divmod(digits[0], 9))
     if min(down, across) < _COMPONENTS or len(digits) != 4 + 2 * down * across:
         return ()
-    mean = _number(digits[2:6])
+    mean = number_of(digits[2:6])
     values = [(mean >> shift & 255) / 255 for shift in (16, 8, 0)]
     scale = (digits[1] + 1) / 166
     for row in range(_COMPONENTS):
         for column in range(_COMPONENTS):
             if row or column:
                 at = 4 + 2 * (row * across + column)
-                wave = _number(digits[at : at + 2])
+                wave = number_of(digits[at : at + 2])
                 steps = ((wave // 361 - 9) / 9, (wave // 19 % 19 - 9) / 9, (wave % 19 - 9) / 9)
                 values += (step * abs(step) * scale for step in steps)
     return values
-
-
-def _number(digits: Sequence[int]) -> int:
-    number = 0
-    for digit in digits:
-        number = number * 83 + digit
-    return number

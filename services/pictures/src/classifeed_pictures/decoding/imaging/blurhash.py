@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-_LETTERS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~"
+from classifeed_pictures.domain.base83 import encode_base83
+
 _SIDE: Final = 32
 _MOST, _FEWEST = 4, 3
 _COSINES: Final = np.cos(np.pi * np.outer(np.arange(_MOST), np.arange(_SIDE) / _SIDE))
@@ -23,11 +24,11 @@ def encode_blurhash(image: Image.Image, *, is_wide: bool) -> str:
     greatest = float(np.abs(rest).max())
     scale = int(np.clip(np.floor(greatest * 166 - 0.5), 0, 82))
     average = [round(float(value) * 255) for value in _from_linear(factors[0])]
-    digits = [_base83(across - 1 + (down - 1) * 9, 1), _base83(scale, 1)]
-    digits.append(_base83(average[0] << 16 | average[1] << 8 | average[2], 4))
+    digits = [encode_base83(across - 1 + (down - 1) * 9, 1), encode_base83(scale, 1)]
+    digits.append(encode_base83(average[0] << 16 | average[1] << 8 | average[2], 4))
     scaled = rest / ((scale + 1) / 166)
     steps = np.clip(np.floor(np.sign(scaled) * np.sqrt(np.abs(scaled)) * 9 + 9.5), 0, 18).astype(int)
-    digits += [_base83(red * 361 + green * 19 + blue, 2) for red, green, blue in steps.tolist()]
+    digits += [encode_base83(red * 361 + green * 19 + blue, 2) for red, green, blue in steps.tolist()]
     return "".join(digits)
 
 
@@ -47,7 +48,3 @@ def _to_linear(values: NDArray[np.float64]) -> NDArray[np.float64]:
 def _from_linear(values: NDArray[np.float64]) -> NDArray[np.float64]:
     values = np.clip(values, 0, 1)
     return np.where(values <= 0.0031308, values * 12.92, 1.055 * values ** (1 / 2.4) - 0.055)
-
-
-def _base83(value: int, length: int) -> str:
-    return "".join(_LETTERS[value // 83**place % 83] for place in reversed(range(length)))
