@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Final
 
 from classifeed_common.db import Database
 
-_PERIOD_S: Final = 0.1
 # Worker ids are host:pid:random.
 _LOSE: Final = """
 UPDATE dl_workers SET renewed_at = renewed_at - interval '1 day'
 WHERE split_part(worker_id, ':', 2) = ANY (%(pids)s) AND renewed_at > clock_timestamp() - interval '12 hours'
+"""
+_KEEP_LOST: Final = """
+CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    NEW.renewed_at := least(NEW.renewed_at, OLD.renewed_at);
+    RETURN NEW;
+END $$;
+CREATE TRIGGER {name} BEFORE UPDATE ON dl_workers
+    FOR EACH ROW WHEN (split_part(NEW.worker_id, ':', 2) = '{pid}') EXECUTE FUNCTION {name}()
 """
 
 
@@ -32,20 +39,18 @@ async def lose_leases(database: Database, pids: Collection[int]) -> int:
 
 @asynccontextmanager
 async def lost_lease(database: Database, pid: int) -> AsyncIterator[None]:
-    """Take the lease from a process of this host, as `lose_leases` does, and again whenever it has it, until the block
-    ends.
+    """Take the lease from a process of this host, as `lose_leases` does, and keep it from getting it back until the
+    block ends. Taking it again and again would not do: who looks for lost jobs just after each renewal would find none.
 
     Raises:
         AssertionError: the process has no lease to lose.
     """
-
-    async def lose_again() -> None:
-        while True:
-            await asyncio.sleep(_PERIOD_S)
-            await lose_leases(database, [pid])
-
-    assert await lose_leases(database, [pid]) == 1
-    async with asyncio.TaskGroup() as group:
-        losing = group.create_task(lose_again())
+    name = f"lose_lease_of_{pid}"
+    async with database.transaction() as tx:
+        await tx.execute(_KEEP_LOST.format(name=name, pid=pid))
+    try:
+        assert await lose_leases(database, [pid]) == 1
         yield
-        losing.cancel()
+    finally:
+        async with database.transaction() as tx:
+            await tx.execute(f"DROP FUNCTION {name} CASCADE")
