@@ -33,7 +33,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/store/tasks.sql",
         before="greatest(last_task_id + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
         after="last_task_id + 1",
-        tests=(f"{PROCESSOR_TESTS}/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
     ),
     Mutation(
         "run-number-given-twice",
@@ -42,7 +42,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/store/tasks.sql",
         before="greatest(run + 1, (extract(epoch FROM clock_timestamp()) - 1735689600)::integer)",
         after="run + 1",
-        tests=(f"{PROCESSOR_TESTS}/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_making.py::test_no_id_and_no_run_is_given_twice_across_a_restore",),
     ),
     Mutation(
         "end-before-acknowledgement",
@@ -51,7 +51,9 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/app/runs/send_run.py",
         before="await parts.sender.send(chunk.messages[-len(fresh) :])",
         after="asyncio.ensure_future(parts.sender.send(chunk.messages[-len(fresh) :]))",
-        tests=(f"{PROCESSOR_TESTS}/test_task_order.py::test_the_end_is_said_only_once_every_batch_is_acknowledged",),
+        tests=(
+            f"{PROCESSOR_TESTS}/tasks/test_task_order.py::test_the_end_is_said_only_once_every_batch_is_acknowledged",
+        ),
     ),
     Mutation(
         "earlier-task-overtaken",
@@ -61,7 +63,7 @@ MUTATIONS: Final = (
         before="  AND status <> %(held)s\n)",
         after="  AND status <> %(held)s AND false\n)",
         tests=(
-            f"{PROCESSOR_TESTS}/test_task_order.py::test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one",
+            f"{PROCESSOR_TESTS}/tasks/test_task_order.py::test_a_removal_waits_for_the_load_before_it_and_takes_the_place_of_a_held_one",
         ),
     ),
     Mutation(
@@ -71,7 +73,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/store/results.sql",
         before="b.batch_id = n.batch_id AND b.answered_at IS NULL",
         after="b.batch_id = n.batch_id",
-        tests=(f"{PROCESSOR_TESTS}/test_task_order.py::test_a_result_that_comes_again_counts_once",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_task_order.py::test_a_result_that_comes_again_counts_once",),
     ),
     Mutation(
         "lost-results-not-asked-for",
@@ -81,7 +83,7 @@ MUTATIONS: Final = (
         before="        if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:\n",
         after="        if False:\n",
         tests=(
-            f"{PROCESSOR_TESTS}/test_lost_replies.py::test_a_load_whose_replies_are_lost_ends_as_if_they_had_come[lost1]",
+            f"{PROCESSOR_TESTS}/runs/test_lost_replies.py::test_a_load_whose_replies_are_lost_ends_as_if_they_had_come[lost1]",
         ),
     ),
     Mutation(
@@ -92,7 +94,7 @@ MUTATIONS: Final = (
         before="reply.run == task.run and ",
         after="",
         tests=(
-            f"{PROCESSOR_TESTS}/test_lost_replies.py::test_refused_batches_end_the_run_and_at_last_the_task_in_words",
+            f"{PROCESSOR_TESTS}/runs/test_lost_replies.py::test_refused_batches_end_the_run_and_at_last_the_task_in_words",
         ),
     ),
     Mutation(
@@ -107,7 +109,7 @@ MUTATIONS: Final = (
         after="""AND task_id = %(task_id)s AND run = %(run)s
 
 -- name: end_task""",
-        tests=(f"{PROCESSOR_TESTS}/test_cancel_task.py::test_a_run_that_notes_its_end_too_late_changes_nothing",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_cancel_task.py::test_a_run_that_notes_its_end_too_late_changes_nothing",),
     ),
     Mutation(
         "canceled-load-passed-over",
@@ -117,7 +119,7 @@ MUTATIONS: Final = (
         before="AND (status <> %(canceled)s::smallint OR run > 0)",
         after="AND status <> %(canceled)s::smallint",
         tests=(
-            f"{PROCESSOR_TESTS}/test_making.py::test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded",
+            f"{PROCESSOR_TESTS}/tasks/test_making.py::test_after_a_load_that_was_canceled_under_way_whatever_comes_is_loaded",
         ),
     ),
     Mutation(
@@ -127,7 +129,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/app/tasks/rerun_task.py",
         before="        await _REFS.add(tx, sha256, key.blob_ref)\n",
         after="",
-        tests=(f"{PROCESSOR_TESTS}/test_rerun_task.py::test_it_loads_the_file_as_the_earlier_task_did",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_rerun_task.py::test_it_loads_the_file_as_the_earlier_task_did",),
     ),
     Mutation(
         "loader-told-of-no-link",

@@ -144,7 +144,9 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/store/results.sql",
         before="WHERE fresh.moves OR fresh.rank <= room.rows_left",
         after="WHERE true",
-        tests=(f"{PROCESSOR_TESTS}/test_late_results.py::test_pictures_without_number_are_counted_and_few_are_kept",),
+        tests=(
+            f"{PROCESSOR_TESTS}/runs/test_late_results.py::test_pictures_without_number_are_counted_and_few_are_kept",
+        ),
     ),
     Mutation(
         "late-refusal-not-noted",
@@ -153,6 +155,8 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/store/results.sql",
         before="WHERE fresh.moves OR fresh.rank <= room.rows_left",
         after="WHERE fresh.rank <= room.rows_left",
-        tests=(f"{PROCESSOR_TESTS}/test_late_results.py::test_pictures_without_number_are_counted_and_few_are_kept",),
+        tests=(
+            f"{PROCESSOR_TESTS}/runs/test_late_results.py::test_pictures_without_number_are_counted_and_few_are_kept",
+        ),
     ),
 )

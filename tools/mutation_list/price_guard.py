@@ -98,7 +98,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/app/runs/take_results.py",
         before="        add_changed(statistics, reply.changed)\n",
         after="",
-        tests=(f"{PROCESSOR_TESTS}/test_held_tasks.py::test_changes_that_wait_are_skipped_until_they_are_made",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_changes_that_wait_are_skipped_until_they_are_made",),
     ),
     Mutation(
         "allowed-load-never-held",
@@ -107,6 +107,6 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/app/runs/take_results.py",
         before="task.decision in _DECIDED:\n",
         after="task.decision:\n",
-        tests=(f"{PROCESSOR_TESTS}/test_held_tasks.py::test_what_was_allowed_is_not_what_the_load_is_held_for",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_what_was_allowed_is_not_what_the_load_is_held_for",),
     ),
 )

@@ -90,7 +90,7 @@ MUTATIONS: Final = (
         f"{PROCESSOR}/app/runs/take_results.py",
         before="                if task.status == _HELD or task.decision in _DECIDED:\n",
         after="                if task.status == _HELD:\n",
-        tests=(f"{PROCESSOR_TESTS}/test_held_tasks.py::test_late_replies_do_not_hold_a_decided_task_again",),
+        tests=(f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_late_replies_do_not_hold_a_decided_task_again",),
     ),
     Mutation(
         "second-decision-at-once-counts",
@@ -100,8 +100,8 @@ MUTATIONS: Final = (
         before="        if state.status != task_pb2.TASK_STATUS_HELD:\n",
         after="        if False:\n",
         tests=(
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_a_decision_ends_the_task_and_only_the_first_counts",
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_confirm_and_reject_at_once_are_one_decision",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_a_decision_ends_the_task_and_only_the_first_counts",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_confirm_and_reject_at_once_are_one_decision",
         ),
     ),
     Mutation(
@@ -112,7 +112,7 @@ MUTATIONS: Final = (
         before="            raise Snooze(_EARLIER_S)  # a held one",
         after="            pass  # a held one",
         tests=(
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_a_decision_between_two_looks_of_a_newer_task_has_its_turn_first",
         ),
     ),
     Mutation(
@@ -123,7 +123,7 @@ MUTATIONS: Final = (
         before="                if task.status == _HELD:\n                    return  # no job",
         after="                if False:\n                    return  # no job",
         tests=(
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_a_restored_processor_takes_what_its_owner_replied_to_the_lost_decision",
         ),
     ),
     Mutation(
@@ -134,7 +134,7 @@ MUTATIONS: Final = (
         before="HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision",
         after="state.decision",
         tests=(
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
         ),
     ),
     Mutation(
@@ -145,7 +145,7 @@ MUTATIONS: Final = (
         before="        return HOLD_DECISION_ALLOW_REMOVALS\n",
         after="        return HOLD_DECISION_UNSPECIFIED\n",
         tests=(
-            f"{PROCESSOR_TESTS}/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
+            f"{PROCESSOR_TESTS}/tasks/test_held_tasks.py::test_removals_that_are_allowed_beforehand_and_of_a_removed_feed_are_never_held",
         ),
     ),
 )

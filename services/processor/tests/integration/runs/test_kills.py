@@ -24,8 +24,8 @@ from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor, Processor
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor, Processor
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED

@@ -16,7 +16,7 @@ from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunDigest
 from classifeed_processor.store import tasks
 
-from .inline import BROKEN, GOOD, PAGE, Runner, sources
+from ..inline import BROKEN, GOOD, PAGE, Runner, sources
 
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED
 SUPERSEDED, HELD = task_pb2.TASK_STATUS_SUPERSEDED, task_pb2.TASK_STATUS_HELD

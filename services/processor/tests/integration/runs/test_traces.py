@@ -8,8 +8,8 @@ from dataclasses import replace
 from classifeed_common.kafka import Message
 from classifeed_common.telemetry.tracing import context_of, entered
 
-from ..conftest import WriteOffer, WriteYml
-from .inline import GOOD, Blobs, Owner, Runner
+from ...conftest import WriteOffer, WriteYml
+from ..inline import GOOD, Blobs, Owner, Runner
 
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 

@@ -40,7 +40,7 @@ from classifeed_processor.feed.source.source import SourceFile, open_source
 from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.store import tasks
 
-from ..conftest import WriteOffer, WriteYml
+from ...conftest import WriteOffer, WriteYml
 
 
 class CountingBlobs(BlobStore):

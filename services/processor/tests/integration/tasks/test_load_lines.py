@@ -20,7 +20,7 @@ from classifeed_processor.app.tasks.finish_task import finish_task
 from classifeed_processor.app.tasks.report_load import report_offers
 from classifeed_processor.metrics import OFFERS
 
-from .inline import BROKEN, GOOD, Runner
+from ..inline import BROKEN, GOOD, Runner
 
 Lines = list[MutableMapping[str, Any]]
 _ENDS = ("succeeded", "failed", "canceled")

@@ -18,8 +18,8 @@ from classifeed_common.kafka import Message
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor, Processor
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor, Processor
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED

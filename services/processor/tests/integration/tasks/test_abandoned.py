@@ -22,8 +22,8 @@ from classifeed_processor.app.tasks.fail_task import fail_task
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.jobs.feed_process import registry
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor, Processor
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor, Processor
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED

@@ -24,8 +24,8 @@ from classifeed_processor.domain import tasks as domain
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor, Processor, Reply, Request
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor, Processor, Reply, Request
 
 pytestmark = pytest.mark.kafka
 SUCCEEDED, FAILED = task_pb2.TASK_STATUS_SUCCEEDED, task_pb2.TASK_STATUS_FAILED

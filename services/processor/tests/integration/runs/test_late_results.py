@@ -21,8 +21,8 @@ from classifeed_processor.domain.statistics import LISTED_A_CODE, NOTED_A_TASK, 
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.metrics import LATE_DROPPED
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor
 
 pytestmark = pytest.mark.kafka
 

@@ -29,7 +29,7 @@ from classifeed_processor.app.tasks.watch_loads import measure_loads
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.store import reading, tasks
 
-from .inline import Runner
+from ..inline import Runner
 
 CONFIRM, REJECT, UNDECIDED = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT, HOLD_DECISION_UNSPECIFIED
 IN_PROGRESS, HELD = task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD

@@ -10,8 +10,8 @@ import pytest
 from classifeed.feeds.v1 import task_pb2
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor
 
 SUCCEEDED = task_pb2.TASK_STATUS_SUCCEEDED
 

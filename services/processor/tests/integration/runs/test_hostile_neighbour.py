@@ -27,8 +27,8 @@ from classifeed_processor.bootstrap import prepare
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.settings import ProcessorSettings
 
-from ..conftest import WriteOffer, WriteYml
-from .conftest import MakeProcessor, Processor, ScriptedOwner
+from ...conftest import WriteOffer, WriteYml
+from ..conftest import MakeProcessor, Processor, ScriptedOwner
 from .faulty_processor import KILLS, RAISES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(3600)]
