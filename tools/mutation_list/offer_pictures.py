@@ -9,9 +9,9 @@ from tools.mutation_list.paths import OFFERS, OFFERS_TESTS, PROCESSOR, PROCESSOR
 
 _MECHANISM: Final = "Pictures of offers"
 _DOMAIN: Final = f"{OFFERS}/domain/pictures.py"
-_TESTS: Final = f"{OFFERS_TESTS}/test_pictures.py"
+_TESTS: Final = f"{OFFERS_TESTS}/pictures/test_pictures.py"
 _CATCH_UP: Final = f"{OFFERS}/jobs/request_pictures.py"
-_CATCH_UP_TESTS: Final = f"{OFFERS_TESTS}/test_request_pictures.py"
+_CATCH_UP_TESTS: Final = f"{OFFERS_TESTS}/pictures/test_request_pictures.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -57,7 +57,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/sweeping.sql",
         before="SET origin = 'MANUAL', last_task_id = %(task)s, last_ordinal = 0, last_line = 0,",
         after="SET origin = 'MANUAL', last_task_id = %(task)s,",
-        tests=(f"{OFFERS_TESTS}/test_texts.py::test_a_late_refusal_of_what_a_load_lacks_names_no_line",),
+        tests=(f"{OFFERS_TESTS}/texts/test_texts.py::test_a_late_refusal_of_what_a_load_lacks_names_no_line",),
     ),
     Mutation(
         "picture-of-another-namespace-believed",

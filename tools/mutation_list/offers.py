@@ -15,7 +15,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/applying.sql",
         before="\nFOR NO KEY UPDATE OF h",
         after="",
-        tests=(f"{OFFERS_TESTS}/test_overtaking.py::test_a_newer_task_waits_for_batches_that_are_being_applied",),
+        tests=(f"{OFFERS_TESTS}/loads/test_overtaking.py::test_a_newer_task_waits_for_batches_that_are_being_applied",),
     ),
     Mutation(
         "head-not-held-by-the-sweep",
@@ -25,8 +25,8 @@ MUTATIONS: Final = (
         before="FOR SHARE OF h FOR UPDATE OF e",
         after="FOR UPDATE OF e",
         tests=(
-            f"{OFFERS_TESTS}/test_overtaking.py::test_a_newer_task_waits_for_a_step_of_a_sweep",
-            f"{OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",
+            f"{OFFERS_TESTS}/loads/test_overtaking.py::test_a_newer_task_waits_for_a_step_of_a_sweep",
+            f"{OFFERS_TESTS}/loads/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",
         ),
     ),
     Mutation(
@@ -36,7 +36,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/app/loads/sweep_run.py",
         before='if end.head != run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
         after='if end.head < run.run:\n        await sweeping.finish(tx, run, "STALE")\n        return Step(',
-        tests=(f"{OFFERS_TESTS}/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",),
+        tests=(f"{OFFERS_TESTS}/loads/test_overtaking.py::test_a_sweep_waits_for_a_newer_task_and_sees_it",),
     ),
     Mutation(
         "sweep-trusts-earlier-runs",
@@ -45,7 +45,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/sweeping.sql",
         before="AND task_id = %(task)s AND run = %(run)s\n    ) AS unseen",
         after="AND task_id = %(task)s\n    ) AS unseen",
-        tests=(f"{OFFERS_TESTS}/test_overtaking.py::test_the_run_that_ended_says_what_is_lacking",),
+        tests=(f"{OFFERS_TESTS}/loads/test_overtaking.py::test_the_run_that_ended_says_what_is_lacking",),
     ),
     Mutation(
         "batch-of-a-lower-run-applied",
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/admission.py",
         before="if key.run < now_heads[key.namespace] or key in now_ended:",
         after="if key in now_ended:",
-        tests=(f"{OFFERS_TESTS}/test_apply_requests.py::test_a_run_below_the_head_is_stale",),
+        tests=(f"{OFFERS_TESTS}/loads/test_apply_requests.py::test_a_run_below_the_head_is_stale",),
     ),
     Mutation(
         "stored-result-not-given-again",
@@ -64,7 +64,7 @@ MUTATIONS: Final = (
         before="kept = {key: batch.kept for key, batch in applied.items()}",
         after="kept = dict.fromkeys(applied)",
         tests=(
-            f"{OFFERS_TESTS}/test_apply_requests.py::test_what_is_sent_again_changes_nothing_and_gets_the_same_results",
+            f"{OFFERS_TESTS}/loads/test_apply_requests.py::test_what_is_sent_again_changes_nothing_and_gets_the_same_results",
         ),
     ),
     Mutation(
@@ -74,6 +74,6 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/admission.py",
         before="if known is None or digest == known else",
         after="if known is None or digest else",
-        tests=(f"{OFFERS_TESTS}/test_apply_requests.py::test_other_content_under_the_same_numbers_is_refused",),
+        tests=(f"{OFFERS_TESTS}/loads/test_apply_requests.py::test_other_content_under_the_same_numbers_is_refused",),
     ),
 )

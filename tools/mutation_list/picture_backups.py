@@ -73,7 +73,9 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/pictures.py",
         before=" if it.failure.code != DELETED]",
         after="]",
-        tests=(f"{OFFERS_TESTS}/test_request_pictures.py::test_all_are_requested_again_whatever_is_known_of_them",),
+        tests=(
+            f"{OFFERS_TESTS}/pictures/test_request_pictures.py::test_all_are_requested_again_whatever_is_known_of_them",
+        ),
     ),
     Mutation(
         "restored-unchecked",

@@ -15,7 +15,9 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/completion.py",
         before="        if shift.moves_price(self.price_factor):\n",
         after="        if False:\n",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_an_ordinary_load_makes_its_few_far_changes_at_the_end",),
+        tests=(
+            f"{OFFERS_TESTS}/loads/test_held_changes.py::test_an_ordinary_load_makes_its_few_far_changes_at_the_end",
+        ),
     ),
     Mutation(
         "half-of-the-prices-is-enough",
@@ -24,7 +26,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/completion.py",
         before="changes.moved * 2 > changes.prices",
         after="changes.moved * 2 >= changes.prices",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_the_median_of_the_changed_prices_decides",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_the_median_of_the_changed_prices_decides",),
     ),
     Mutation(
         "allowed-removals-allow-prices",
@@ -33,7 +35,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/completion.py",
         before="    allows_changes = decision in {HOLD_DECISION_CONFIRM, ",
         after="    allows_changes = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_REMOVALS, ",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_what_was_allowed_beforehand_is_no_reason",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_what_was_allowed_beforehand_is_no_reason",),
     ),
     Mutation(
         "prices-of-an-earlier-run-forgotten",
@@ -43,7 +45,7 @@ MUTATIONS: Final = (
         before="AND task_id = %(task)s AND run <= %(run)s",
         after="AND task_id = %(task)s AND run = %(run)s",
         tests=(
-            f"{OFFERS_TESTS}/test_held_changes.py::test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first",
+            f"{OFFERS_TESTS}/loads/test_held_changes.py::test_an_ordinary_load_that_runs_again_is_no_more_held_than_at_first",
         ),
     ),
     Mutation(
@@ -53,7 +55,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/waiting.py",
         before="0 if has_available else turned",
         after="turned",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_nothing_available_any_more",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_nothing_available_any_more",),
     ),
     Mutation(
         "change-made-over-another",
@@ -62,7 +64,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/waiting.sql",
         before="AND o.content_hash = t.before_hash AND",
         after="AND",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_an_offer_that_has_become_another_meanwhile_stays",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_an_offer_that_has_become_another_meanwhile_stays",),
     ),
     Mutation(
         "changes-of-an-overtaken-load-made",
@@ -71,7 +73,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/waiting.sql",
         before="AND task_id = %(task)s AND run = %(run)s\n          ORDER BY offer_id",
         after="\n          ORDER BY offer_id",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_a_newer_load_takes_the_place_of_what_waits",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_a_newer_load_takes_the_place_of_what_waits",),
     ),
     Mutation(
         "waiting-changes-cleaned-up",
@@ -80,7 +82,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/cleaning.sql",
         before="OR e.outcome IN ('COMPLETED', 'INCOMPLETE', 'STALE')",
         after="OR e.outcome IS NOT NULL",
-        tests=(f"{OFFERS_TESTS}/test_held_changes.py::test_what_nobody_waits_for_is_cleaned_up",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_changes.py::test_what_nobody_waits_for_is_cleaned_up",),
     ),
     Mutation(
         "rejected-change-shown-as-waiting",
@@ -89,7 +91,9 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/reading.sql",
         before="AND coalesce(e.outcome, 'HELD') = 'HELD'",
         after="",
-        tests=(f"{OFFERS_TESTS}/test_offer_service.py::test_a_change_that_waits_is_shown_until_it_is_decided_about",),
+        tests=(
+            f"{OFFERS_TESTS}/rpc/test_offer_service.py::test_a_change_that_waits_is_shown_until_it_is_decided_about",
+        ),
     ),
     Mutation(
         "made-changes-stay-skipped",

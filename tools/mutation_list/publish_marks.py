@@ -24,7 +24,9 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/publishing.sql",
         before=" AND o.published_version < n.version",
         after="",
-        tests=(f"{OFFERS_TESTS}/test_published_versions.py::test_the_mark_moves_by_version_and_never_falls",),
+        tests=(
+            f"{OFFERS_TESTS}/publishing/test_published_versions.py::test_the_mark_moves_by_version_and_never_falls",
+        ),
     ),
     Mutation(
         "mark-of-feeds-falls",
@@ -52,7 +54,7 @@ MUTATIONS: Final = (
         before=" AND NOT EXISTS (SELECT FROM republications)",
         after="",
         tests=(
-            f"{OFFERS_TESTS}/test_published_versions.py"
+            f"{OFFERS_TESTS}/publishing/test_published_versions.py"
             "::test_after_a_republication_a_new_offer_is_published_before_its_verdict",
         ),
     ),
@@ -64,7 +66,7 @@ MUTATIONS: Final = (
         before="greatest(o.version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)",
         after="(extract(epoch FROM clock_timestamp()) * 1000000)::bigint",
         tests=(
-            f"{OFFERS_TESTS}/test_published_versions.py"
+            f"{OFFERS_TESTS}/publishing/test_published_versions.py"
             "::test_a_version_is_above_the_one_before_when_the_clock_steps_back[updated]",
         ),
     ),

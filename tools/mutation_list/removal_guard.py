@@ -15,7 +15,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/completion.py",
         before="    reasons = () if allows_removals else of_removals\n",
         after="    reasons: tuple[HoldReason, ...] = ()\n",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_a_load_without_any_offer_is_held_however_small",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_a_load_without_any_offer_is_held_however_small",),
     ),
     Mutation(
         "loss-measured-by-a-load",
@@ -24,7 +24,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/domain/completion.py",
         before="        return max(self.before, self.most_before)",
         after="        return self.before",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
     ),
     Mutation(
         "added-offers-make-up-for-lost-ones",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/sweeping.sql",
         before="AND created_at <= (SELECT at FROM since)\n",
         after="\n",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
     ),
     Mutation(
         "rejected-load-counts-as-accepted",
@@ -42,7 +42,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/store/sweeping.sql",
         before="      AND planned_at IS NOT NULL AND decision IS DISTINCT FROM 'REJECT'\n",
         after="      AND planned_at IS NOT NULL\n",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_ids_that_changed_stay_held_load_after_load",),
     ),
     Mutation(
         "sizes-not-forgotten",
@@ -51,7 +51,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/app/loads/decide_hold.py",
         before="    await sweeping.forget_sizes(tx, run.namespace)\n",
         after="",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_half_and_half_again_is_held_within_a_week",),
     ),
     Mutation(
         "second-decision-counts",
@@ -61,8 +61,8 @@ MUTATIONS: Final = (
         before="  AND coalesce(decision, '') NOT IN ('CONFIRM', 'REJECT') AND (outcome = 'HELD' OR",
         after="  AND (outcome IS NOT NULL OR decision IS NOT NULL OR",
         tests=(
-            f"{OFFERS_TESTS}/test_held_loads.py::test_the_first_decision_counts",
-            f"{OFFERS_TESTS}/test_held_loads.py::test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more",
+            f"{OFFERS_TESTS}/loads/test_held_loads.py::test_the_first_decision_counts",
+            f"{OFFERS_TESTS}/loads/test_held_loads.py::test_a_confirmed_sweep_that_is_under_way_is_not_rejected_any_more",
         ),
     ),
     Mutation(
@@ -72,7 +72,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/app/loads/decide_hold.py",
         before="    if is_held and end.head != run.run:\n",
         after="    if False:\n",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_a_decision_after_a_newer_load_has_begun_is_stale",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_a_decision_after_a_newer_load_has_begun_is_stale",),
     ),
     Mutation(
         "rejected-slices-kept",
@@ -81,7 +81,7 @@ MUTATIONS: Final = (
         f"{OFFERS}/app/loads/apply_requests.py",
         before="        await sweeping.drop_plans(tx, key)",
         after="        pass",
-        tests=(f"{OFFERS_TESTS}/test_held_loads.py::test_the_end_of_a_newer_load_drops_what_was_held",),
+        tests=(f"{OFFERS_TESTS}/loads/test_held_loads.py::test_the_end_of_a_newer_load_drops_what_was_held",),
     ),
     Mutation(
         "late-hold-takes-a-decision-back",

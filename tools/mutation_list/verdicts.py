@@ -188,7 +188,7 @@ MUTATIONS: Final = (
         before="(extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version",
         after="o.last_task_id AS content_version",
         tests=(
-            "services/offers/tests/integration/test_texts.py"
+            "services/offers/tests/integration/texts/test_texts.py"
             "::test_versions_of_texts_grow_with_every_request_also_after_a_restore",
         ),
     ),

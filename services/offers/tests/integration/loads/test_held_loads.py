@@ -34,7 +34,7 @@ from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import SweepJobs
 
-from ..conftest import Load, Owner, Records, Results
+from ...conftest import Load, Owner, Records, Results
 
 CONFIRM, REJECT = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 COMPLETED, HELD, STALE = TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_HELD, TASK_END_OUTCOME_STALE

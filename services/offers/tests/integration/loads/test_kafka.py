@@ -56,7 +56,7 @@ from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs, sweep_registry
 
 if TYPE_CHECKING:  # the process that the test kills belongs to no package
-    from ..conftest import Load, Owner, Records
+    from ...conftest import Load, Owner, Records
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(1800)]
 

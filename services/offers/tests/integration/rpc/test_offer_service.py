@@ -25,7 +25,7 @@ from classifeed_offers.jobs.request_pictures import PictureCatchUp
 from classifeed_offers.rpc import offer_service
 from classifeed_offers.rpc.offer_service import OfferService
 
-from ..conftest import Load, NewPublishing, Owner, Records
+from ...conftest import Load, NewPublishing, Owner, Records
 
 PARENT = "sellers/seller/feeds/default"
 

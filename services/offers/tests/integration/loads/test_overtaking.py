@@ -12,7 +12,7 @@ from classifeed_offers.app.loads.sweep_run import sweep_step
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.moderation import ApprovedBySetting
 
-from ..conftest import Load, Owner, Records
+from ...conftest import Load, Owner, Records
 
 
 async def test_a_newer_task_waits_for_batches_that_are_being_applied(

@@ -38,7 +38,7 @@ from classifeed_domain.publishing import ReceiverClient, put_schema
 from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.store import publishing
 
-from ..conftest import Load, NewPublishing, Owner, Records
+from ...conftest import Load, NewPublishing, Owner, Records
 
 Context = grpc.aio.ServicerContext[Any, Any]
 

@@ -43,7 +43,7 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import DatabaseServer
 from classifeed_offers.domain.admission import RunKey
 
-from ..conftest import Load, Owner, Records
+from ...conftest import Load, Owner, Records
 from .naive_ways import NAIVE_WAYS
 
 IDS = "abcdef"

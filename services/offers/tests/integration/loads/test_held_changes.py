@@ -42,7 +42,7 @@ from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.jobs.sweep import SweepJobs
 from classifeed_offers.store import waiting as waiting_store
 
-from ..conftest import Load, Owner, Records, Results
+from ...conftest import Load, Owner, Records, Results
 
 CONFIRM, REJECT = HOLD_DECISION_CONFIRM, HOLD_DECISION_REJECT
 COMPLETED, HELD, STALE = TASK_END_OUTCOME_COMPLETED, TASK_END_OUTCOME_HELD, TASK_END_OUTCOME_STALE

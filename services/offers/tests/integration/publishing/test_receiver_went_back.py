@@ -28,7 +28,7 @@ from classifeed_receiver.settings import ReceiverSettings
 from classifeed_receiver.store.commit_signal import CommitSignal
 from classifeed_receiver.store.known_epochs import KnownEpochs
 
-from ..conftest import Load, NewPublishing, Owner, Publishing, Records
+from ...conftest import Load, NewPublishing, Owner, Publishing, Records
 
 REGISTRY_TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
 OFFERS_TABLES = ("offers", "published_positions", "republications")

@@ -12,7 +12,7 @@ from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
 
-from ..conftest import Load, Owner, Records
+from ...conftest import Load, Owner, Records
 
 TOMORROW = 4_000_000_000_000_000
 

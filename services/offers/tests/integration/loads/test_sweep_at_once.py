@@ -15,7 +15,7 @@ from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
-from ..conftest import Load, Owner, Records
+from ...conftest import Load, Owner, Records
 
 
 async def take(db: Database, messages: list[Any], at_once_offers: int = 3) -> list[Any]:

@@ -21,7 +21,7 @@ from classifeed_offers.domain.completion import Guard
 from classifeed_offers.jobs import sweep as sweep_module
 from classifeed_offers.jobs.sweep import QUEUE, TASK, SweepJobs, sweep_registry
 
-from ..conftest import Load, Owner, Records
+from ...conftest import Load, Owner, Records
 
 
 @pytest.fixture

@@ -46,7 +46,7 @@ from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.moderation import ApprovedBySetting
 from classifeed_offers.jobs.sweep import QUEUE, SweepJobs
 
-from ..conftest import Load, Owner, Records, Results
+from ...conftest import Load, Owner, Records, Results
 
 
 def counts_of(results: Results) -> dict[str, int]:
