@@ -269,7 +269,7 @@ MUTATIONS: Final = (
         before="        permits=permits,",
         after="        permits=None,",
         tests=(
-            f"{LOADER_TESTS}/test_kills.py::test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller",
+            f"{LOADER_TESTS}/processes/test_kills.py::test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller",
         ),
     ),
     Mutation(
@@ -280,7 +280,7 @@ MUTATIONS: Final = (
         before="if paused.by_retry_after and paused.wait_s",
         after="if not paused.host and paused.wait_s",
         tests=(
-            f"{LOADER_TESTS}/test_host_pauses.py::test_a_long_pause_ends_fetches_of_the_same_seller_with_the_reason",
+            f"{LOADER_TESTS}/fetches/test_host_pauses.py::test_a_long_pause_ends_fetches_of_the_same_seller_with_the_reason",
         ),
     ),
     Mutation(

@@ -24,7 +24,7 @@ MUTATIONS: Final = (
         f"{LOADER}/store/sources.sql",
         before="WHERE excluded.feed_version > t.feed_version",
         after="WHERE true",
-        tests=(f"{LOADER_TESTS}/test_feed_source_service.py::test_an_older_version_changes_nothing",),
+        tests=(f"{LOADER_TESTS}/rpc/test_feed_source_service.py::test_an_older_version_changes_nothing",),
     ),
     Mutation(
         "task-id-given-twice",

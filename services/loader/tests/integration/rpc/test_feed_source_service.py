@@ -21,7 +21,7 @@ from classifeed_common.rpc.status import from_rpc_error
 from classifeed_common.testing.rpc import OpenChannel
 from classifeed_common.testing.texts import check_that_nul_is_refused
 
-from .conftest import Loader, MakeSource
+from ..conftest import Loader, MakeSource
 
 PAUSED, REMOVED = feed_pb2.FEED_STATUS_PAUSED, feed_pb2.FEED_STATUS_REMOVED
 VALIDATORS = "etag = 'e', last_modified = 'm', last_hash = 'h', last_bytes = 5"

@@ -17,8 +17,8 @@ from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_loader.app.queue_fetches import QUEUE, TASK
 
-from ..conftest import Page, Site
-from .conftest import Fetching, Loader, MakeSource
+from ...conftest import Page, Site
+from ..conftest import Fetching, Loader, MakeSource
 
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED
 

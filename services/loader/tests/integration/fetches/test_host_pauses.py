@@ -6,8 +6,8 @@ import asyncio
 
 from classifeed.feeds.v1 import feed_pb2
 
-from ..conftest import Page, Site, Tasks
-from .conftest import Fetching, Loader, MakeSource
+from ...conftest import Page, Site, Tasks
+from ..conftest import Fetching, Loader, MakeSource
 
 QUEUED = feed_pb2.FETCH_OUTCOME_QUEUED
 LOADED, FAILED = feed_pb2.FETCH_OUTCOME_LOADED, feed_pb2.FETCH_OUTCOME_FAILED

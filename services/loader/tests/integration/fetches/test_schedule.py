@@ -12,7 +12,7 @@ from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_loader.app.schedule_fetches import FetchScheduler, schedule_due
 from classifeed_loader.store import queueing
 
-from .conftest import Loader, MakeSource
+from ..conftest import Loader, MakeSource
 
 
 async def end_fetches(loader: Loader) -> None:

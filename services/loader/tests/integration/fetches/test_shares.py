@@ -13,8 +13,8 @@ from classifeed_common.fetch import AddressGuard, FetchLimits
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_loader.app.limit_hosts import HostSlots
 
-from ..conftest import Page, Site
-from .conftest import Fetching, Loader, MakeSource
+from ...conftest import Page, Site
+from ..conftest import Fetching, Loader, MakeSource
 
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
 FEED = b"<yml_catalog/>"

@@ -21,8 +21,8 @@ from classifeed_jobs.metrics import RUNNING
 from classifeed_loader import metrics
 from classifeed_loader.app.queue_fetches import QUEUE
 
-from ..conftest import Page, Site, Tasks
-from .conftest import Fetching, Loader, MakeSource
+from ...conftest import Page, Site, Tasks
+from ..conftest import Fetching, Loader, MakeSource
 
 PAUSED, REMOVED = feed_pb2.FEED_STATUS_PAUSED, feed_pb2.FEED_STATUS_REMOVED
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED

@@ -23,8 +23,8 @@ from classifeed_common.testing.rpc import StartServer
 from classifeed_jobs.testing import lost_lease
 from classifeed_loader.app.queue_fetches import TASK
 
-from ..conftest import Page, Site, Tasks
-from .conftest import Loader, MakeSource
+from ...conftest import Page, Site, Tasks
+from ..conftest import Loader, MakeSource
 
 pytestmark = pytest.mark.slow
 LOADED = feed_pb2.FETCH_OUTCOME_LOADED
