@@ -7,8 +7,8 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 
-_APPEAL_TESTS: Final = f"{MODERATION_TESTS}/integration/test_appeals.py"
-_REJUDGING_TESTS: Final = f"{MODERATION_TESTS}/integration/test_rejudging.py"
+_APPEAL_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_appeals.py"
+_REJUDGING_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_rejudging.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -63,7 +63,7 @@ MUTATIONS: Final = (
         f"{MODERATION}/store/figures.sql",
         before="WHERE is_applied AND recorded_at",
         after="WHERE recorded_at",
-        tests=(f"{MODERATION_TESTS}/integration/test_figures.py::test_they_equal_a_count_of_the_log",),
+        tests=(f"{MODERATION_TESTS}/integration/decisions/test_figures.py::test_they_equal_a_count_of_the_log",),
     ),
     Mutation(
         "check-with-a-review",

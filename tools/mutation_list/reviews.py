@@ -19,7 +19,7 @@ MUTATIONS: Final = (
         after="and not reviewer:",
         tests=(
             f"{_REVIEW_PAGE}::test_two_that_agree_are_two_people",
-            f"{MODERATION_TESTS}/integration/test_appeals.py::test_whoever_has_a_token_decides_under_its_name",
+            f"{MODERATION_TESTS}/integration/decisions/test_appeals.py::test_whoever_has_a_token_decides_under_its_name",
         ),
     ),
     Mutation(

@@ -7,7 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 
-_CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/test_callback.py"
+_CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 
 MUTATIONS: Final = (
@@ -19,7 +19,7 @@ MUTATIONS: Final = (
         before="if sent.text_hash is not None and sent.text_hash != subject.text_hash:",
         after="if sent.text_hash is not None and not subject.text_hash:",
         tests=(
-            f"{MODERATION_TESTS}/integration/test_verdicts.py::test_verdict_for_a_changed_text_is_kept_and_not_applied",
+            f"{MODERATION_TESTS}/integration/decisions/test_verdicts.py::test_verdict_for_a_changed_text_is_kept_and_not_applied",
         ),
     ),
     Mutation(
@@ -30,7 +30,7 @@ MUTATIONS: Final = (
         before="version = greatest(p.version + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)",
         after="version = p.version",
         tests=(
-            f"{MODERATION_TESTS}/integration/test_versions.py::test_vote_that_read_before_a_verdict_is_not_written",
+            f"{MODERATION_TESTS}/integration/points/test_versions.py::test_vote_that_read_before_a_verdict_is_not_written",
         ),
     ),
     Mutation(
@@ -41,7 +41,7 @@ MUTATIONS: Final = (
         before="    elif name not in collected.verdicts:",
         after="    if name not in collected.verdicts and entity == _TEXT:",
         tests=(
-            f"{MODERATION_TESTS}/integration/test_requests.py::test_verdicts_at_once_are_applied",
+            f"{MODERATION_TESTS}/integration/judging/test_requests.py::test_verdicts_at_once_are_applied",
             f"{_CALLBACK_TESTS}::test_the_end_alone_approves_and_a_verdict_without_a_rule_forbids",
         ),
     ),
@@ -128,7 +128,9 @@ MUTATIONS: Final = (
         f"{MODERATION}/bootstrap.py",
         before="            group.create_task(rules.watch(stop))\n",
         after="",
-        tests=(f"{MODERATION_TESTS}/integration/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",),
+        tests=(
+            f"{MODERATION_TESTS}/integration/rules/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",
+        ),
     ),
     Mutation(
         "terms-never-looked-at-again",
@@ -178,7 +180,9 @@ MUTATIONS: Final = (
         f"{MODERATION}/app/judging/claim_texts.py",
         before="if kind is Kind.OFFER else []",
         after="if kind is Kind.POINT else []",
-        tests=(f"{MODERATION_TESTS}/integration/test_correcting.py::test_a_seller_with_many_texts_delays_no_other",),
+        tests=(
+            f"{MODERATION_TESTS}/integration/judging/test_correcting.py::test_a_seller_with_many_texts_delays_no_other",
+        ),
     ),
     Mutation(
         "requests-repeated-with-old-versions",

@@ -11,7 +11,7 @@ from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole
 
 from ..conftest import Moderation
-from .test_verdicts import send
+from .decisions.test_verdicts import send
 
 ALL = (
     "delete_offer_texts",

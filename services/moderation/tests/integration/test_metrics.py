@@ -24,12 +24,12 @@ from classifeed_moderation.metrics import METRICS
 from classifeed_moderation.store.subjects import NewSubject
 
 from ..conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
+from .decisions.test_appeals import refuse_on_appeal
+from .decisions.test_events import comment
+from .decisions.test_rejudging import slice_of
+from .decisions.test_verdicts import send
+from .points.test_publishing import FakeReceiver, is_idle, published
 from .rejudger import rules_with
-from .test_appeals import refuse_on_appeal
-from .test_events import comment
-from .test_publishing import FakeReceiver, is_idle, published
-from .test_rejudging import slice_of
-from .test_verdicts import send
 
 BAD = "text_auto_obscene"
 PREFIX = "classifeed_moderation_"

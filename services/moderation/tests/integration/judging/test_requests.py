@@ -19,7 +19,7 @@ from classifeed_moderation.domain.verdicts import Span
 from classifeed_moderation.settings import ModerationSettings
 from classifeed_moderation.store.subjects import StoredSubject
 
-from ..conftest import CLEAN, END, PEOPLE, RETRY_S, MakeModeration, Moderation, errors, result, verdict
+from ...conftest import CLEAN, END, PEOPLE, RETRY_S, MakeModeration, Moderation, errors, result, verdict
 
 NEAR_S = 30.0
 

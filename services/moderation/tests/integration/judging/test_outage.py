@@ -16,7 +16,7 @@ from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.store.points import Area, list_area
 
-from ..conftest import CLEAN, PENDING_S, PEOPLE, PROBE_S, RETRY_S, Moderation, errors, refused_if_bad
+from ...conftest import CLEAN, PENDING_S, PEOPLE, PROBE_S, RETRY_S, Moderation, errors, refused_if_bad
 
 OUTAGE_S = 72 * 3600
 CHECK_S = 10.0

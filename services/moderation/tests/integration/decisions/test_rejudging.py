@@ -28,8 +28,8 @@ from classifeed_moderation.jobs.rejudge import TASK
 from classifeed_moderation.metrics import DECISIONS, SHADOWED
 from classifeed_moderation.store import rejudging, subjects
 
-from ..conftest import Moderation, default_rules
-from .rejudger import (
+from ...conftest import Moderation, default_rules
+from ..rejudger import (
     INSULT,
     Rejudger,
     changes_of,

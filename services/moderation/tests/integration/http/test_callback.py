@@ -34,8 +34,8 @@ from classifeed_moderation.http.callback import callback_routes
 from classifeed_moderation.metrics import ABNORMAL, IGNORED, UNKNOWN_VERDICTS
 from classifeed_moderation.settings import ModerationSettings
 
-from ..conftest import CLEAN, END, PEOPLE, Moderation, verdict
-from .conftest import PATH, TOKEN, Service
+from ...conftest import CLEAN, END, PEOPLE, Moderation, verdict
+from ..conftest import PATH, TOKEN, Service
 
 BAD = "text_toloka_obscene"
 SENDER, AUDIENCE = "cleanweb", "moderation"

@@ -23,8 +23,8 @@ from classifeed_moderation.bootstrap import prepare
 from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.settings import ModerationSettings
 
-from ..conftest import Moderation
-from .rejudger import OTHER, Rejudger, changes_of, document_with, found_of, made, other_rules, seed
+from ...conftest import Moderation
+from ..rejudger import OTHER, Rejudger, changes_of, document_with, found_of, made, other_rules, seed
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 Start = Callable[[], subprocess.Popen[bytes]]

@@ -31,8 +31,8 @@ from classifeed_moderation.domain.verdicts import VerdictList, parse_callback
 from classifeed_moderation.rpc.messages import read_verdicts
 from classifeed_moderation.rpc.moderation_service.events import Events
 
-from ..conftest import END, NO_CONTEXT, MakeModeration, Moderation, verdict
-from .rejudger import rules_with
+from ...conftest import END, NO_CONTEXT, MakeModeration, Moderation, verdict
+from ..rejudger import rules_with
 from .test_appeals import refuse_on_appeal
 from .test_rejudging import slice_of
 from .test_verdicts import KEY, send

@@ -11,8 +11,8 @@ import pytest
 
 from classifeed_common.testing.recovery import until
 
-from ..conftest import END, PEOPLE, verdict
-from .conftest import Service
+from ...conftest import END, PEOPLE, verdict
+from ..conftest import Service
 
 pytestmark = pytest.mark.kafka
 INSULT = "text_toloka_insult"

@@ -36,7 +36,7 @@ from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.domain.verdicts import END, parse_callback
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 
-from ..conftest import NO_CONTEXT, Moderation
+from ...conftest import NO_CONTEXT, Moderation
 from .test_verdicts import KEY, outcomes, send
 
 BAD = "text_toloka_obscene"

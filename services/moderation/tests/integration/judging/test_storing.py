@@ -14,7 +14,7 @@ from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.metrics import DROPPED
 
-from ..conftest import RETRY_S, MakeModeration, Moderation
+from ...conftest import RETRY_S, MakeModeration, Moderation
 
 
 async def test_point_is_stored_while_the_verdict_service_hangs(moderation: Moderation) -> None:

@@ -27,7 +27,7 @@ from classifeed_moderation.domain.documents import schema
 from classifeed_moderation.domain.points import AuthorRole
 from classifeed_moderation.jobs.republish import QUEUE, enqueue_republish, register_republish
 
-from ..conftest import Moderation
+from ...conftest import Moderation
 
 
 @dataclass

@@ -14,7 +14,7 @@ from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback, parse_verdicts
 from classifeed_moderation.metrics import ABNORMAL, UNKNOWN_VERDICTS
 
-from ..conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
+from ...conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
 
 BAD = "text_toloka_obscene"
 KEY = "offer/seller/default/1"

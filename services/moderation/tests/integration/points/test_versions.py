@@ -16,7 +16,7 @@ from classifeed_moderation.domain.points import Point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import decisions, points
 
-from ..conftest import Moderation
+from ...conftest import Moderation
 
 
 async def race(moderation: Moderation, point_id: UUID) -> bool:

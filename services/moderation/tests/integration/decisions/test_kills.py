@@ -19,7 +19,7 @@ from classifeed_moderation.app.decisions import apply_verdicts as applying
 from classifeed_moderation.app.decisions import record_verdicts as recording
 from classifeed_moderation.store import decisions, subjects
 
-from ..conftest import RETRY_S, Moderation, StandIn, refused_if_bad
+from ...conftest import RETRY_S, Moderation, StandIn, refused_if_bad
 
 MakeModeration = Callable[..., Awaitable[Moderation]]
 TEXTS = 8

@@ -16,7 +16,7 @@ from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import rejudging
 
-from ..conftest import Moderation
+from ...conftest import Moderation
 
 BAD = "text_auto_obscene"
 _TEXTS = ("lamp", "table", "chair")

@@ -25,8 +25,8 @@ from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.rpc.moderation_service.events import Events
 from classifeed_moderation.store.subjects import count_waiting
 
-from ..conftest import NO_CONTEXT, Moderation
-from .rejudger import rules_with
+from ...conftest import NO_CONTEXT, Moderation
+from ..rejudger import rules_with
 from .test_appeals import refuse_on_appeal
 from .test_events import call_back
 from .test_rejudging import slice_of

@@ -14,7 +14,7 @@ from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictList
 
-from ..conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, MakeModeration, Moderation, result, verdict
+from ...conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, MakeModeration, Moderation, result, verdict
 
 
 async def seed(moderation: Moderation, count: int, *, same_text: bool = False, kind: Kind = Kind.POINT) -> None:
