@@ -9,11 +9,11 @@ from tools.mutation_list.paths import COMMON, PICTURES, PICTURES_TESTS
 
 _MECHANISM: Final = "Pictures over HTTP"
 _CALLERS: Final = (
-    f"{PICTURES_TESTS}/integration/test_http_callers.py"
+    f"{PICTURES_TESTS}/integration/http/test_http_callers.py"
     "::test_callers_need_tokens_where_the_setting_says_so_and_pictures_are_open"
 )
-_REFUSALS: Final = f"{PICTURES_TESTS}/integration/test_http_refusals.py"
-_COMPARING: Final = f"{PICTURES_TESTS}/integration/test_comparing.py"
+_REFUSALS: Final = f"{PICTURES_TESTS}/integration/http/test_http_refusals.py"
+_COMPARING: Final = f"{PICTURES_TESTS}/integration/states/test_comparing.py"
 _FLOW: Final = f"{PICTURES_TESTS}/integration/test_flow.py"
 _ROUTES: Final = f"{PICTURES}/http/routes.py"
 _COMPARE: Final = f"{PICTURES}/app/states/compare_pictures.py"

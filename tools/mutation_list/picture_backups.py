@@ -9,9 +9,9 @@ from tools.mutation_list.paths import OFFERS, OFFERS_TESTS, PICTURES, PICTURES_T
 
 _MECHANISM: Final = "Backups of pictures"
 _RESTORE: Final = f"{PICTURES}/app/backups/restore_backup.py"
-_TESTS: Final = f"{PICTURES_TESTS}/integration/test_backups.py"
-_PARTS: Final = f"{PICTURES_TESTS}/integration/test_backup_parts.py"
-_GAPS: Final = f"{PICTURES_TESTS}/integration/test_event_gaps.py"
+_TESTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backups.py"
+_PARTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backup_parts.py"
+_GAPS: Final = f"{PICTURES_TESTS}/integration/states/test_event_gaps.py"
 _FILES: Final = f"{PICTURES_TESTS}/unit/clients/test_backup_files.py"
 
 MUTATIONS: Final = (

@@ -9,9 +9,9 @@ from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
 
 _LIFE: Final = f"{PICTURES}/domain/lifecycle/lifecycle.py"
 _LIFE_TESTS: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py"
-_COPYING: Final = f"{PICTURES_TESTS}/integration/test_copying.py"
-_PROCESSING: Final = f"{PICTURES_TESTS}/integration/test_processing.py"
-_BYTES: Final = f"{PICTURES_TESTS}/integration/test_byte_histories.py"
+_COPYING: Final = f"{PICTURES_TESTS}/integration/files/test_copying.py"
+_PROCESSING: Final = f"{PICTURES_TESTS}/integration/events/test_processing.py"
+_BYTES: Final = f"{PICTURES_TESTS}/integration/files/test_byte_histories.py"
 _METRICS: Final = f"{PICTURES_TESTS}/integration/test_metrics.py"
 _STEPS: Final = f"{PICTURES_TESTS}/integration/keys/test_rekeying_steps.py::test_nothing_is_lost_whatever_dies"
 _MOVING: Final = f"{PICTURES_TESTS}/unit/domain/urls/test_moving.py"
@@ -20,11 +20,11 @@ _LIKENESS: Final = f"{PICTURES_TESTS}/unit/domain/test_likeness.py"
 _SIMILAR: Final = f"{PICTURES_TESTS}/integration/similar"
 _REFRESHING: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_refreshing.py"
 _RETRIES: Final = f"{PICTURES_TESTS}/unit/domain/lifecycle/test_retries.py"
-_GIVEN_UP: Final = f"{PICTURES_TESTS}/integration/test_given_up.py"
-_LOOKING: Final = f"{PICTURES_TESTS}/integration/test_look_again.py"
+_GIVEN_UP: Final = f"{PICTURES_TESTS}/integration/jobs/test_given_up.py"
+_LOOKING: Final = f"{PICTURES_TESTS}/integration/states/test_look_again.py"
 _ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
-_ORPHANS: Final = f"{PICTURES_TESTS}/integration/test_check_stored.py"
-_LOST: Final = f"{PICTURES_TESTS}/integration/test_lost_claims.py"
+_ORPHANS: Final = f"{PICTURES_TESTS}/integration/files/test_check_stored.py"
+_LOST: Final = f"{PICTURES_TESTS}/integration/jobs/test_lost_claims.py"
 _POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
 
 MUTATIONS: Final = (
@@ -153,7 +153,7 @@ MUTATIONS: Final = (
         f"{PICTURES}/app/states/compare_pictures.py",
         before="rules = history if history[-1:] == [current] else [*history, current]",
         after="rules = [current]",
-        tests=(f"{PICTURES_TESTS}/integration/test_comparing.py::test_keys_of_older_rules_count_as_used",),
+        tests=(f"{PICTURES_TESTS}/integration/states/test_comparing.py::test_keys_of_older_rules_count_as_used",),
     ),
     Mutation(
         "rules-watched-by-one-role",

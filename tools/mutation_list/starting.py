@@ -29,7 +29,7 @@ MUTATIONS: Final = (
         tests=(
             f"{_TESTS}::test_a_process_waits_for_a_server_that_is_away_and_goes_on_by_itself",
             f"{_TESTS}::test_a_process_waits_for_a_database_that_is_away",
-            f"{PICTURES_TESTS}/integration/test_starts.py::test_processes_wait_for_servers_that_are_away",
+            f"{PICTURES_TESTS}/integration/processes/test_starts.py::test_processes_wait_for_servers_that_are_away",
         ),
     ),
     Mutation(

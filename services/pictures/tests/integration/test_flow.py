@@ -25,7 +25,7 @@ from classifeed_common.blobs.http_client import HttpClient
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
-from .backups import change_file, ended
+from .backup_runs import change_file, ended
 from .conftest import Service
 from .picture_host import PictureHost, Respond, jpeg
 from .samples import growth

@@ -20,9 +20,9 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.consumers import events, resharder
 
-from .campaign import Campaign
-from .fleet import PROCESSOR, RESHARDER
-from .picture_host import PictureHost
+from ..campaign import Campaign
+from ..fleet import PROCESSOR, RESHARDER
+from ..picture_host import PictureHost
 
 RECOVERY_S: Final = 300.0
 READERS: Final = {RESHARDER: resharder.GROUP, PROCESSOR: events.GROUP}

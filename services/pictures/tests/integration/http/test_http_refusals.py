@@ -17,9 +17,9 @@ from classifeed.pictures.v1.picture_service_pb2 import PictureNamespace, PutName
 from classifeed_pictures import base
 from classifeed_pictures.decoding.processes.pool import DecodePool
 
-from ..decoding_files.hostile import SCRIPT, every_hostile, many_scans
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from ...decoding_files.hostile import SCRIPT, every_hostile, many_scans
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 
 CARD = SizeRule(name="card", width=320, height=320)
 # By name in `decoding_files.hostile`: the status, the reason, and what the words say.

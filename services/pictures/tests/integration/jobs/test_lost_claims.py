@@ -29,8 +29,8 @@ from classifeed_pictures.jobs import download, resize
 from classifeed_pictures.jobs.orders import OrderArgs
 from classifeed_pictures.store.namespaces import put_namespace
 
-from .histories import hash_of
-from .test_copying import OFFERS, WIDER, Maker, Store
+from ..files.test_copying import OFFERS, WIDER, Maker, Store
+from ..histories import hash_of
 
 Run = Callable[[str, DownloadOrder | CopyOrder], Awaitable[None]]
 _DOWNLOAD = DownloadOrder(url="http://shop.example/1.jpg", url_hash=hash_of(1), namespace="offers", attempt=5)

@@ -9,8 +9,8 @@ import pytest
 
 from classifeed_common.testing.recovery import until
 
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 
 
 @pytest.fixture

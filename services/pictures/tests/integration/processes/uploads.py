@@ -14,8 +14,8 @@ import httpx
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
-from .fleet import Fleet
-from .picture_host import jpeg
+from ..fleet import Fleet
+from ..picture_host import jpeg
 
 _BETWEEN_S: Final = 1.0
 _LIMIT_S: Final = 5.0

@@ -36,10 +36,10 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.jobs.compare import TASK as COMPARE
 from classifeed_pictures.store.canonical_rules import note_rules
 
-from .backups import ended
-from .conftest import Service
+from ..backup_runs import ended
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 from .offers_server import served
-from .picture_host import PictureHost, jpeg
 
 RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": []})
 

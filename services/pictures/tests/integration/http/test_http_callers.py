@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_common.auth import KeyStore
 
-from .picture_host import jpeg
+from ..picture_host import jpeg
 
 URL = "https://shop.example/1.jpg"
 PUT = "/market/put_picture"

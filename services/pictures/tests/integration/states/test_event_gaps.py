@@ -23,10 +23,10 @@ from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.jobs.close_event_gaps import TASK, enqueue_closing
 from classifeed_pictures.store import event_gaps
 
-from .backups import destroy, make_backup, restore
-from .conftest import Service
+from ..backup_runs import destroy, make_backup, restore
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 from .offers_server import served
-from .picture_host import PictureHost, jpeg
 
 NEW = "a database without pictures"
 

@@ -12,8 +12,8 @@ from PIL import Image
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
 from classifeed_common.testing.recovery import until
 
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 
 
 async def _put(http: httpx.AsyncClient, number: int = 1, url: str = "https://shop.example/1.jpg") -> dict[str, object]:

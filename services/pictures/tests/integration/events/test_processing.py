@@ -15,7 +15,7 @@ from classifeed_pictures.domain.lifecycle.retries import DELETED
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.store.states import StateChanged, read_states, write_states
 
-from .histories import Processor, hash_of, hours_ago, info, loaded, request
+from ..histories import Processor, hash_of, hours_ago, info, loaded, request
 
 NOT_FOUND = LoadFailure(code="HTTP_NOT_FOUND", http_status=404, message="The host has no such file.")
 

@@ -16,8 +16,8 @@ from classifeed_pictures.domain.namespaces import Namespace, Piece, SizeRule
 from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
 from classifeed_pictures.store.stored import StoredPicture
 
-from .histories import Processor, hash_of, hours_ago, info, loaded, request
-from .samples import growth
+from ..histories import Processor, hash_of, hours_ago, info, loaded, request
+from ..samples import growth
 
 OFFERS = Namespace("offers", (SizeRule("card", 320, 320, crop=False),), ("jpeg",))
 

@@ -18,8 +18,8 @@ from classifeed_pictures.domain.urls.canonical import url_hash
 from classifeed_pictures.jobs import look_again
 from classifeed_pictures.jobs.look_again import TASK, LookAgainJob, NoArgs
 
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 
 NOW = datetime.now(UTC)
 READ_ONLY = "-c default_transaction_read_only=on"

@@ -24,10 +24,10 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
-from .campaign import Campaign, make_campaign, sweeping
-from .fleet import PROCESSOR, RESHARDER, role_groups
+from ..campaign import Campaign, make_campaign, sweeping
+from ..fleet import PROCESSOR, RESHARDER, role_groups
+from ..picture_host import PictureHost, jpeg
 from .outages import RECOVERY_S, Servers, check_that_late_work_changes_nothing, end_transaction, held_at_work, strike
-from .picture_host import PictureHost, jpeg
 from .uploads import uploading
 
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))

@@ -25,7 +25,7 @@ from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.store.namespaces import put_namespace, read_used_bytes
 from classifeed_pictures.store.stored import find_stored
 
-from .histories import hash_of
+from ..histories import hash_of
 
 CARD = SizeRule("card", 320, 320, crop=False)
 LARGE = SizeRule("large", 1024, 1024, crop=False)

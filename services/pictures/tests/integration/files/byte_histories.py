@@ -30,8 +30,8 @@ from classifeed_pictures.domain.namespaces import Namespace, SizeRule
 from classifeed_pictures.store.namespaces import put_namespace
 from classifeed_pictures.store.stored import find_stored
 
-from .histories import hash_of
-from .stepping import Killed, Run, SteppedBlobs, SteppedDatabase, begin
+from ..histories import hash_of
+from ..stepping import Killed, Run, SteppedBlobs, SteppedDatabase, begin
 
 _CARD: Final = SizeRule("card", 320, 320, crop=False)
 OFFERS: Final = Namespace("offers", (_CARD,), ("jpeg",))

@@ -36,8 +36,8 @@ from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.backups import empty, set_stands
 from classifeed_pictures.store.event_gaps import open_gap
 
-from .backups import STATE, Run, bucket_at
-from .histories import Processor, hash_of, info, loaded, request
+from ..backup_runs import STATE, Run, bucket_at
+from ..histories import Processor, hash_of, info, loaded, request
 
 RULES = CanonicalRules.of({"strip_fragment": True, "strip_www": False, "tracking_parameters": []})
 ADDRESS = f"{info(1).group_id}, '{info(1).name}', '\\x{hash_of(1).hex()}'"

@@ -8,9 +8,9 @@ import pytest
 
 from classifeed_common.testing.recovery import until
 
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
-from .samples import growth
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
+from ..samples import growth
 
 _DUE = "UPDATE pictures SET refresh_at = now(), next_attempt_at = now(), revision = revision + 1 RETURNING 1"
 

@@ -21,8 +21,8 @@ from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import MakeTopic
 from classifeed_pictures.domain.urls.canonical import shard_of
 
+from ..keys.conftest import read_all
 from .growing import Instance, running
-from .keys.conftest import read_all
 
 _BEFORE, _AFTER = (64, 96) if IS_LONG else (4, 6)
 _URLS, _REQUESTS = (2_000, 40_000) if IS_LONG else (60, 1_200)

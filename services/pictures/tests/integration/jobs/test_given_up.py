@@ -15,8 +15,8 @@ from classifeed_jobs.testing import lost_lease
 from classifeed_pictures.domain.lifecycle.retries import INTERNAL_ERROR
 from classifeed_pictures.jobs import download
 
-from .conftest import Service
-from .picture_host import PictureHost, jpeg
+from ..conftest import Service
+from ..picture_host import PictureHost, jpeg
 
 _ENDED = (
     "SELECT job_id::text, reason, unknown_faults, worker_deaths FROM dl_jobs_done WHERE queue = 'pictures.download'"

@@ -25,10 +25,10 @@ from classifeed_pictures.app.backups.measure_backups import BackupMeter, needed_
 from classifeed_pictures.domain.backups import name_at
 from classifeed_pictures.jobs.backup import RESTORE
 
-from .backups import bucket_of, change_file, destroy, dump, ended, make_backup, restore, snapshot
-from .conftest import Service, is_read
-from .picture_host import PictureHost, jpeg
-from .samples import value
+from ..backup_runs import bucket_of, change_file, destroy, dump, ended, make_backup, restore, snapshot
+from ..conftest import Service, is_read
+from ..picture_host import PictureHost, jpeg
+from ..samples import value
 
 OTHER_RULES = {"strip_fragment": True, "strip_www": False, "tracking_parameters": ["of-a-test"]}
 MOVED = "INSERT INTO canonical_rules (version, document, rekeyed_at) VALUES ('of a test', %s, now()) RETURNING 1"
