@@ -7,7 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import COMMON, COMMON_TESTS, PICTURES_TESTS
 
-_TESTS: Final = f"{COMMON_TESTS}/test_schema_check.py"
+_TESTS: Final = f"{COMMON_TESTS}/runner/test_schema_check.py"
 
 MUTATIONS: Final = (
     Mutation(
