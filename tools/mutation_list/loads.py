@@ -15,7 +15,7 @@ MUTATIONS: Final = (
         f"{API}/store/task_line.sql",
         before="SELECT pg_advisory_xact_lock(hashtextextended('namespace/'",
         after="SELECT (hashtextextended('namespace/'",
-        tests=(f"{API_TESTS}/test_task_line.py::test_upload_waits_for_a_removal_under_way_and_stands_behind_it",),
+        tests=(f"{API_TESTS}/peers/test_task_line.py::test_upload_waits_for_a_removal_under_way_and_stands_behind_it",),
     ),
     Mutation(
         "older-source-taken",
@@ -138,6 +138,6 @@ MUTATIONS: Final = (
         f"{API}/store/feeds.sql",
         before="AND version = published_version AND has_link",
         after="AND version = published_version",
-        tests=(f"{API_TESTS}/test_uploads_alone.py::test_it_is_removed_and_filled_and_removed_again",),
+        tests=(f"{API_TESTS}/uploads/test_uploads_alone.py::test_it_is_removed_and_filled_and_removed_again",),
     ),
 )

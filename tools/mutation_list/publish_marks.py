@@ -35,7 +35,7 @@ MUTATIONS: Final = (
         f"{API}/store/feeds.sql",
         before=" AND f.published_version < d.version",
         after="",
-        tests=(f"{API_TESTS}/test_push_sources.py::test_mark_moves_by_version_and_never_falls",),
+        tests=(f"{API_TESTS}/peers/test_push_sources.py::test_mark_moves_by_version_and_never_falls",),
     ),
     Mutation(
         "mark-of-uploads-falls",
@@ -44,7 +44,7 @@ MUTATIONS: Final = (
         f"{API}/store/task_line.sql",
         before=" AND u.published_version < d.version",
         after="",
-        tests=(f"{API_TESTS}/test_task_line.py::test_mark_of_an_upload_moves_by_version_and_never_falls",),
+        tests=(f"{API_TESTS}/peers/test_task_line.py::test_mark_of_an_upload_moves_by_version_and_never_falls",),
     ),
     Mutation(
         "lost-offer-stays-searchable",
