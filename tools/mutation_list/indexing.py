@@ -21,7 +21,7 @@ MUTATIONS: Final = (
         f"{_RECEIVER}/store/registry.sql",
         before="(d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version,",
         after="(d.epoch, d.modify_timestamp) <= (excluded.epoch,",
-        tests=(f"{_RECEIVER_TESTS}/test_push.py::test_fresher_wins_in_every_order",),
+        tests=(f"{_RECEIVER_TESTS}/pushing/test_push.py::test_fresher_wins_in_every_order",),
     ),
     Mutation(
         "epochs-not-locked",
@@ -30,7 +30,7 @@ MUTATIONS: Final = (
         f"{_RECEIVER}/store/schemas.sql",
         before="SELECT pg_advisory_xact_lock(hashtextextended('schemas/' || %(client)s, 0))",
         after="SELECT hashtextextended('schemas/' || %(client)s, 0)",
-        tests=(f"{_RECEIVER_TESTS}/test_epoch_lock.py::test_a_schema_waits_for_the_one_before_of_its_client",),
+        tests=(f"{_RECEIVER_TESTS}/pushing/test_epoch_lock.py::test_a_schema_waits_for_the_one_before_of_its_client",),
     ),
     Mutation(
         "cursor-runs-back",
@@ -39,7 +39,7 @@ MUTATIONS: Final = (
         f"{_RECEIVER}/store/queues.sql",
         before="SET idx = greatest(p.idx, excluded.idx)",
         after="SET idx = excluded.idx",
-        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+        tests=(f"{_RECEIVER_TESTS}/reading/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
     ),
     Mutation(
         "trimmed-past-a-living-group",
@@ -48,7 +48,7 @@ MUTATIONS: Final = (
         f"{_RECEIVER}/store/queues.sql",
         before="JOIN living l USING (client)",
         after='JOIN (SELECT DISTINCT ON (client) * FROM living ORDER BY client, "group" DESC) l USING (client)',
-        tests=(f"{_RECEIVER_TESTS}/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
+        tests=(f"{_RECEIVER_TESTS}/reading/test_read_elements.py::test_trims_what_every_living_group_has_passed",),
     ),
     Mutation(
         "leases-not-held-by-offsets",
@@ -134,7 +134,7 @@ MUTATIONS: Final = (
         before="PushBatchRequest) -> pb.PushBatchResponse:\n        require_own(request.client)\n",
         after="PushBatchRequest) -> pb.PushBatchResponse:\n",
         tests=(
-            f"{_RECEIVER_TESTS}/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
+            f"{_RECEIVER_TESTS}/rpc/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
         ),
     ),
 )

@@ -21,7 +21,7 @@ from classifeed_common.testing.rpc import OpenChannel, StartServer, settings_for
 from classifeed_domain.document_clients import WRITES
 from classifeed_domain.policy import CALLERS
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 WRITERS = {"offers": "offers", "moderation": "points"}
 # As if every writer were let in to both services, so that nothing but the table of clients tells them apart.

@@ -9,7 +9,7 @@ from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, Stale, Status
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 PAST = datetime(2020, 1, 1, tzinfo=UTC)
 

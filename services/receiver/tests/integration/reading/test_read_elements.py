@@ -17,7 +17,7 @@ from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.store import queues, registry
 from classifeed_receiver.store.queues import Failure, append_failed
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 MAIN, FAILED = 1, 3
 ALL_SHARDS = {ShardKey(MAIN, shard): 0 for shard in range(64)}

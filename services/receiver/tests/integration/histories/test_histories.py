@@ -36,8 +36,8 @@ from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store.compression import decompress
 
-from ..conftest import Build, Receiver
-from .histories.model import (
+from ...conftest import Build, Receiver
+from .model import (
     FAULTS,
     FORMS,
     LIMIT_BYTES,
@@ -51,7 +51,7 @@ from .histories.model import (
     check_race,
     shard_number,
 )
-from .histories.naive_ways import NAIVE_WAYS
+from .naive_ways import NAIVE_WAYS
 
 _HISTORIES = 400 if IS_LONG else 6
 _STEPS = 40

@@ -18,7 +18,7 @@ from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.documents import Acknowledged, ShardPosition, Stale
 
-from ..conftest import Build, Receiver, Stubs
+from ...conftest import Build, Receiver, Stubs
 
 MAIN = 1
 

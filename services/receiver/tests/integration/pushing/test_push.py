@@ -21,7 +21,7 @@ from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import registry
 from classifeed_receiver.store.compression import decompress
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 
 async def stored(receiver: Receiver, pk: str) -> RawDocument:

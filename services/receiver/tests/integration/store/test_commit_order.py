@@ -9,7 +9,7 @@ from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.documents import Acknowledged, Freshness, NewDocument, Stale, Status
 from classifeed_receiver.store import registry
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 WRITERS = 6
 PUSHES = 40

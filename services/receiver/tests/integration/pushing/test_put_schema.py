@@ -9,7 +9,7 @@ from classifeed.documents.v1.schema_pb2 import EPOCH_STATE_OPEN, FIELD_TYPE_INT,
 from classifeed_common.errors import FailedPrecondition, InvalidArgument
 from classifeed_receiver.domain.schemas import EpochState
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 
 async def test_first_epoch_is_active_whatever_its_number(receiver: Receiver, build: Build) -> None:

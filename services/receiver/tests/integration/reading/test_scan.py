@@ -21,7 +21,7 @@ from classifeed_receiver.domain.cursors import ShardKey
 from classifeed_receiver.domain.schemas import EpochState
 from classifeed_receiver.store import queues
 
-from ..conftest import Build, Receiver, Stubs
+from ...conftest import Build, Receiver, Stubs
 
 MAIN = pb.INDEX_QUEUE_MAIN
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -21,7 +21,7 @@ from classifeed_common.testing.texts import check_that_nul_is_refused, spoil_tex
 from classifeed_domain.document_shards import hash_of, shard_of
 from classifeed_receiver.domain.schemas import EpochState
 
-from ..conftest import Build, Receiver, Stubs
+from ...conftest import Build, Receiver, Stubs
 
 MAIN = queue_pb.INDEX_QUEUE_MAIN
 FAILED = queue_pb.INDEX_QUEUE_FAILED

@@ -7,7 +7,7 @@ import asyncio
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_receiver.store import schemas
 
-from ..conftest import Build, Receiver
+from ...conftest import Build, Receiver
 
 
 async def test_a_schema_waits_for_the_one_before_of_its_client(receiver: Receiver, build: Build) -> None:
