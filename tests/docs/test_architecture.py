@@ -9,8 +9,8 @@ import pytest
 
 from classifeed_cli.platform.planning.service_table import ServiceTable
 from tests.docs.pages import ROOT
+from tests.docs.reference.test_glossary import terms
 from tests.docs.test_commands import PAGES
-from tests.docs.test_glossary import terms
 
 ARCHITECTURE = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
 _BLOCK = re.compile(r"^```[a-z]*\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -17,7 +17,7 @@ from classifeed_pictures.domain.item_faults import (
     fault_of_request,
 )
 
-PAGE: Final = (Path(__file__).parents[2] / "docs/reference/picture-event-files.md").read_text("utf-8")
+PAGE: Final = (Path(__file__).parents[3] / "docs/reference/picture-event-files.md").read_text("utf-8")
 TABLE: Final = {
     name: (needed, what) for name, needed, what in re.findall(r"(?m)^\| `(\w+)` \| (.+?) \| (.+) \|$", PAGE)
 }
