@@ -16,7 +16,7 @@ from classifeed_common.db import ddl
 from classifeed_common.db.queries import parse_queries
 from classifeed_common.testing.databases import MigratedDatabase
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FILES = sorted(path for path in ROOT.glob("*/*/src/**/*.sql") if "ddl" not in f"{path.parent.name}/{path.name}")
 SERVICES = [name for name, spec in ServiceTable.load().services.items() if spec.database]
 # The tables of the libraries stand in the schema of each service that uses them.
