@@ -121,9 +121,24 @@ def test_what_nobody_reads_as_a_message_may_have_any_phrase(path: str, text: str
         (f"{_API}/app", 13, (f"{_API}/app",), False),
         (f"{_API}/app", 12, (f"{_API}/app",), True),
         (f"{_API}/migrations/versions", 13, (), False),
-        ("services/api/tests/integration", 13, (), False),
+        ("services/api/tests/integration", 12, (), False),
+        ("services/api/tests/integration", 13, (), True),
+        ("tests/contract", 13, (), True),
+        ("tests/e2e", 13, ("tests/e2e",), False),
+        ("bench/feeds", 13, (), False),
     ],
-    ids=("a dozen", "one more", "with a reason", "with a needless reason", "migrations", "tests"),
+    ids=(
+        "a dozen",
+        "one more",
+        "with a reason",
+        "with a needless reason",
+        "migrations",
+        "a dozen tests",
+        "one more test",
+        "one more test of the whole",
+        "tests with a reason",
+        "benchmarks",
+    ),
 )
 def test_past_a_dozen_modules_a_folder_needs_packages_or_a_reason(
     folder: str, count: int, flat: tuple[str, ...], is_found: bool
