@@ -21,6 +21,17 @@ MUTATIONS: Final = (
         tests=(f"{COMMON_TESTS}/kafka/test_ordered_consumer.py::test_two_owners_of_one_partition[True-None]",),
     ),
     Mutation(
+        "connection-left-behind",
+        "Ordered consumer",
+        "A consumer that has ended stays connected to the brokers until it is collected.",
+        f"{COMMON}/kafka/consuming/consumer.py",
+        before="            self._cluster.close()\n",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/kafka/test_ordered_consumer.py::test_a_consumer_that_has_ended_leaves_no_connection_behind",
+        ),
+    ),
+    Mutation(
         "poison-passed-over-without-a-letter",
         "Ordered consumer",
         "A record with a lasting fault is passed over, and no dead letter says so.",

@@ -90,6 +90,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
 
     async def stop() -> None:
         await producer.close()
+        cluster.close()
         await blobs.close()
         await database.close()
 

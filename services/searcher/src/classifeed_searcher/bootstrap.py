@@ -60,6 +60,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     async def stop() -> None:
         await producer.close()
         await channel.close()
+        cluster.close()
         for keeper in keepers:
             keeper.close()
 

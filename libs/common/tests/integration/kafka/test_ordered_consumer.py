@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -44,6 +46,42 @@ async def test_each_record_once_and_in_order_per_key(
     report = await ledger.report(sent)
     assert report == type(report)()
     assert sum((await ledger.positions(topic)).values()) == len(sent)
+
+
+async def test_a_consumer_that_has_ended_leaves_no_connection_behind(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+) -> None:
+    """Those of a searcher that makes its index anew would go on connecting until they are collected."""
+    topic = await make_topic()
+    sent = await send(topic, 20)
+
+    async def is_as_before() -> bool:
+        return threads_of_the_library() <= before
+
+    gc.disable()
+    try:
+        before = threads_of_the_library()
+        made = consumer(topic)
+        async with running(made):
+            await eventually(ledger.holding(sent))
+            assert threads_of_the_library() > before
+        await eventually(is_as_before, 20)
+    finally:
+        gc.enable()
+
+
+def threads_of_the_library() -> int:
+    """Return how many threads librdkafka has in this process: it names them."""
+    count = 0
+    for task in Path("/proc/self/task").iterdir():
+        with suppress(FileNotFoundError):
+            count += task.joinpath("comm").read_text().startswith("rdk:")
+    return count
 
 
 async def test_restart_goes_on_where_it_stood(

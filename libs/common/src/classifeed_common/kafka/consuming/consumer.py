@@ -176,6 +176,7 @@ class OrderedConsumer(Generic[T]):
             self._blocked.clear()
             await self._membership.close()
             await self._reader.close()
+            self._cluster.close()
 
     def blocked(self) -> dict[str, str]:
         """Return what this consumer cannot go on with, and why, by partition; for `Role.blocked`. No effect."""

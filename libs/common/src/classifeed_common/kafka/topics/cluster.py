@@ -47,7 +47,10 @@ class TopicState:
 
 
 class Cluster:
-    """Questions to the brokers. Holds one connection; cheap enough to ask before every effect (about 1 ms)."""
+    """Requests to the brokers, cheap enough to be made before every effect (about 1 ms).
+
+    It connects with the first request and stays connected until `close`; a request after that connects again.
+    """
 
     def __init__(self, bootstrap: str, *, client_id: str) -> None:
         self._bootstrap = bootstrap
@@ -56,8 +59,12 @@ class Cluster:
             "client.id": client_id,
             **CLIENT_CONFIG,
         }
-        self._admin = AdminClient(self._config)
+        self._admin: AdminClient | None = None
         self._renewed_s = time.monotonic()
+
+    def close(self) -> None:
+        """Disconnect; requests under way get their responses. Without it a client stays until it is collected."""
+        self._admin = None
 
     async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
         """Return the state of the topics that exist.
@@ -199,7 +206,7 @@ class Cluster:
             if final or time.monotonic() > deadline:
                 raise self._unavailable((final or faults)[0])
             # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
-            self._renew()
+            self.close()
             await asyncio.sleep(_LEADERS_PAUSE_S)
 
     async def _request(self, send: Callable[[AdminClient], Mapping[K, Future[Any]]]) -> dict[K, Any]:
@@ -208,14 +215,14 @@ class Cluster:
         Requests of a collected AdminClient never get a response, so each keeps its own until then, whoever renews it
         meanwhile.
         """
-        admin = self._admin
+        admin = self._admin if self._admin is not None else self._renew()
         futures = send(admin)
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)
         try:
             async with asyncio.timeout(_RESPONSE_LIMIT_S):
                 results = dict(zip(futures, await waiting, strict=True))
         except TimeoutError:
-            self._renew()
+            self.close()
             raise Unavailable(
                 KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: no response within {_RESPONSE_LIMIT_S:g} s"
             ) from None
@@ -224,13 +231,14 @@ class Cluster:
                 raise result
         return results
 
-    def _renew(self) -> None:
-        self._admin = AdminClient(self._config)
+    def _renew(self) -> AdminClient:
+        self._admin = admin = AdminClient(self._config)
         self._renewed_s = time.monotonic()
+        return admin
 
     def _unavailable(self, error: KafkaException) -> Unavailable:
         if time.monotonic() - self._renewed_s > _REQUEST_LIMIT_S:
-            self._renew()  # it may have lost its brokers for good; where they are away, a new one does as well
+            self.close()  # it may have lost its brokers for good; where they are away, a new one does as well
         return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
 
 

@@ -73,6 +73,16 @@ async def test_a_request_gets_its_response_though_others_renew_the_client(librar
         assert await slow == {("slow", 0): 3}
 
 
+async def test_a_client_goes_with_its_cluster_not_with_the_next_collection(library: Library) -> None:
+    cluster = Cluster("127.0.0.1:1", client_id="test")
+    assert not library.clients  # nothing connects before its first request
+    await cluster.ends([("moving", 0)])
+    assert len(library.clients) == 1
+    cluster.close()
+    assert not library.clients
+    assert await cluster.ends([("moving", 0)]) == {("moving", 0): 7}
+
+
 async def test_no_response_at_all_is_a_fault(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_RESPONSE_LIMIT_S", 0.05)
     cluster = Cluster("127.0.0.1:1", client_id="test")
