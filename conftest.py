@@ -40,7 +40,7 @@ class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
-    """Give files to processes as `InstallersApart` says, where `--dist loadfile` is asked for."""
+    """Give files to processes as `InstallersApart` says, where `--dist loadfile` is given."""
     return InstallersApart(config, log) if config.getoption("dist") == "loadfile" else None
 
 

@@ -33,7 +33,7 @@ look for those in the log. Of hosts that files are downloaded from the busiest 5
 - A histogram has `_bucket`, `_count` and `_sum`.
 
 How long until an upload can be found: `classifeed_load_duration_seconds` of the load as a whole, and
-`classifeed_time_to_searchable_seconds` from the change of each offer. How long a load has waited for its turn, and
+`classifeed_time_to_searchable_seconds` from the change of each offer. How long a load was queued, and
 all counts of a load, are in its line `feeds.load.ended` of the log.
 """
 _COLUMNS: Final = "| metric | type | unit | labels | meaning |\n| --- | --- | --- | --- | --- |\n"

@@ -91,7 +91,7 @@ class _Module:
         constants: Mapping[str, set[str]],
         seen: frozenset[tuple[str, str]],
     ) -> set[str]:
-        """Return every text that an expression may have; none when that cannot be told."""
+        """Return every text that an expression may have; none when that is unknown."""
         match node:
             case ast.Constant(value=str(value)):
                 return {value}

@@ -1,6 +1,6 @@
 """The synchronous client, written from the asynchronous one: `python -m tools.sync_client`, `--check` compares only.
 
-What a call does is said once, in classifeed_client/aio; the synchronous modules are the same without `async` and
+What a call does is written once, in classifeed_client/aio; the synchronous modules are the same without `async` and
 `await`.
 """
 

@@ -1,7 +1,7 @@
 """`make bench-freshness`: from the last byte of a feed of 1,000 offers to the search that finds all of them.
 
 Two sides in one run: every offer changed, and one in a hundred changed. The clock is the machine's: the loader writes
-down when the last byte had come, the search is asked again and again until it answers with every changed offer.
+down when the last byte had come, the search is requested again and again until it responds with every changed offer.
 """
 
 from __future__ import annotations

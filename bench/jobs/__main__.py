@@ -89,7 +89,7 @@ class Bench:
         self.report.ratio("drain, batch 100, to raw", rates["ours", 100], rates["raw", 100], None)
 
     def wake(self) -> None:
-        """From the answer to the enqueueing commit to the handler, on an idle worker."""
+        """From the response to the enqueueing commit to the handler, on an idle worker."""
         for engine in ("ours", "pgqueuer"):
             found = self.side(engine, "wake", _WAKES, 1)
             waits, commits = found["waits"], found["commits"]

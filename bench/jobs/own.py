@@ -17,7 +17,7 @@ from classifeed_jobs.worker.session import Session
 _WORKER = "bench-claimant"
 _PRODUCERS = 8
 _WINDOW_S = 1.0
-_SETTLE_S = 12.0  # a back end tells its counts within ten seconds
+_SETTLE_S = 12.0  # a back end reports its counts within ten seconds
 _ARCHIVE = """
 INSERT INTO dl_jobs_done (job_id, queue, task, args, priority, available_at, status, attempt, claim_no, max_attempts,
     lease_ttl_sec, cancel_requested, created_at, started_at, finished_at)
@@ -53,7 +53,7 @@ async def measure_enqueue(dsn: str, repeats: int) -> dict[str, Any]:
     rates: dict[str, list[float]] = {"nobody": [], "notifier": [], "trigger": []}
     async with engine.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
-        await _rate(without_notification)  # connections and plans are there by now
+        await _rate(without_notification)  # connections and plans are there
         for _ in range(repeats):
             for name, enqueue in (("nobody", without_notification), ("notifier", by_notifier), ("trigger", by_trigger)):
                 rates[name].append(await _rate(enqueue))

@@ -29,9 +29,9 @@ def measure_kill(dsn: str) -> float:
     running = "SELECT count(*) FROM bench.dl_jobs WHERE status = 'running' AND claim_no >= %s"
     with psycopg.connect(dsn, autocommit=True) as connection, _worker(dsn, _RUNS) as first:
         _until(lambda: _value(connection, running, 1) == _RUNS)
-        time.sleep(LEASE_S / 2)  # it beats by the jobs' lease by now
+        time.sleep(LEASE_S / 2)  # it beats by the jobs' lease
         with _worker(dsn, _RUNS):
-            time.sleep(2.0)  # this one listens by now
+            time.sleep(2.0)  # this one listens
             at = time.perf_counter()
             first.kill()
             _until(lambda: _value(connection, running, 2) == _RUNS)

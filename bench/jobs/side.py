@@ -54,7 +54,7 @@ async def measure_wake(name: str, dsn: str, count: int, _: int) -> dict[str, Any
     async def body() -> None:
         async with await psycopg.AsyncConnection.connect(dsn, autocommit=True) as connection:
             await connection.execute("CREATE TABLE IF NOT EXISTS one_commit (number int, at timestamptz)")
-            await asyncio.sleep(1.0)  # the worker listens by now
+            await asyncio.sleep(1.0)  # the worker listens
             for number in range(count):
                 at = time.perf_counter()
                 await connection.execute("INSERT INTO one_commit VALUES (%s, clock_timestamp())", [number])
@@ -98,7 +98,7 @@ async def measure_pin(name: str, dsn: str, seconds: int, batch: int) -> dict[str
         rates.append((ran - before) / (time.perf_counter() - at))
 
     async def body() -> None:
-        await supply(seconds / 30)  # connections and plans are there by now
+        await supply(seconds / 30)  # connections and plans are there
         await supply(seconds / 10)
         # The embedded server's own guard against forgotten transactions is what is not there in this measure.
         options = "-c idle_in_transaction_session_timeout=0"
@@ -119,7 +119,7 @@ _MEASURES = {"drain": measure_drain, "wake": measure_wake, "pin": measure_pin}
 
 def main() -> None:
     """Measure once and print JSON."""
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the answer alone goes to stdout
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the result alone goes to stdout
     name, measure, dsn, count, batch = sys.argv[1:]
     print(json.dumps(asyncio.run(_MEASURES[measure](name, dsn, int(count), int(batch)))))
 

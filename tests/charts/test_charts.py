@@ -290,7 +290,7 @@ def test_wrong_value_is_refused_by_its_name(render: Render, setting: str, field:
         render("receiver", setting)
 
 
-def test_missing_secret_is_said(render: Render) -> None:
+def test_missing_secret_is_reported(render: Render) -> None:
     with pytest.raises(ValueError, match=r"secrets\.name"):
         render("receiver", "secrets.name=")
 

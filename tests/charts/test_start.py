@@ -68,7 +68,7 @@ class Pod:
         return {name: self._here(name, value) for name, value in joined.items()}
 
     async def run(self, arguments: tuple[str, ...]) -> str:
-        """Run a container to its end; return what it said if it failed."""
+        """Run a container to its end; return its output if it failed."""
         process = await self._start(arguments, {}, self.environment(arguments))
         async with asyncio.timeout(_LIMIT_S):
             said, _ = await process.communicate()

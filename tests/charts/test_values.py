@@ -1,4 +1,4 @@
-"""What a cluster asks of a chart: peers under any release name, scheduling, secrets of registries, ingress, egress."""
+"""What a cluster requires of a chart: peers under any release name, scheduling, registry secrets, ingress, egress."""
 
 from __future__ import annotations
 

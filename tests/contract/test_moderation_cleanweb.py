@@ -135,7 +135,7 @@ async def test_what_passes_by_itself_has_the_end_verdict_alone(start_cleanweb: S
     assert (response.outcome, names(response), response.verdict_list.has_end) == (Outcome.VERDICTS, [], True)
 
 
-async def test_what_goes_to_people_is_told_so_each_time(start_cleanweb: StartCleanweb, request_of: Any) -> None:
+async def test_what_goes_to_people_is_reported_so_each_time(start_cleanweb: StartCleanweb, request_of: Any) -> None:
     request = request_of(await start_cleanweb())
     for _ in range(2):
         assert [response.outcome for response in await request(offer(PLAIN))] == [Outcome.PEOPLE]

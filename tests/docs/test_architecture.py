@@ -36,7 +36,7 @@ def test_the_table_has_every_service_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "ARCHITECTURE.md"])
-def test_how_many_services_there_are_is_said_by_the_table_alone(page: str) -> None:
+def test_how_many_services_there_are_is_given_by_the_table_alone(page: str) -> None:
     text = (ROOT / page).read_text("utf-8")
     assert re.findall(r"(?i)\b(?:\d+|five|six|seven|eight|nine|ten|eleven|twelve) (?:gRPC )?services\b", text) == []
 

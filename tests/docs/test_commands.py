@@ -46,7 +46,7 @@ def commands(page: Path) -> list[list[str]]:
 
 
 class Program:
-    """The command line, asked without doing anything."""
+    """The command line, called without doing anything."""
 
     def __init__(self) -> None:
         self._root: Any = typer.main.get_command(build_app())

@@ -21,7 +21,7 @@ def test_the_first_file_is_in_english_and_the_files_are_there() -> None:
     assert re.search("[а-яё]", second, re.IGNORECASE)
 
 
-def test_yml_is_explained_where_it_is_first_said() -> None:
+def test_yml_is_explained_where_it_is_first_used() -> None:
     assert README.index("YML, which is Yandex Market Language, an XML format") == README.index("YML")
 
 

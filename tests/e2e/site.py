@@ -14,11 +14,11 @@ _PIECE = b"<!-- nothing but words -->" * 400
 
 
 class Site:
-    """Paths and what they answer. Changes take effect at the next request.
+    """Paths and their responses. Changes take effect at the next request.
 
     Attributes:
         url: address of the site, without a slash at the end.
-        requests: how often each path was asked for.
+        requests: how often each path was requested.
     """
 
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
@@ -29,7 +29,7 @@ class Site:
         self._faults: dict[str, tuple[Any, ...]] = {}
 
     def put(self, path: str, content: bytes, *, etag: bool = True) -> str:
-        """Serve a file and return its link; without `etag` nothing can be asked for conditionally."""
+        """Serve a file and return its link; without `etag` nothing can be requested conditionally."""
         self._files[path] = (content, etag)
         self._faults.pop(path, None)
         return self.url + path

@@ -28,7 +28,7 @@ _MOMENTS = 200 if IS_LONG else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
 _OFFERS = 2_000 if IS_LONG else 500
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
-# Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is told to go.
+# Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is closed.
 _SERVERS = (
     ("kafka", signal.SIGKILL),
     ("postgres", signal.SIGKILL),

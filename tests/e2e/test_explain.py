@@ -1,4 +1,4 @@
-"""One offer explained end to end: what a seller is told of each fate."""
+"""One offer explained end to end: what a seller reads of each outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds by link through the whole suite: what is fetched when, what makes a task, what is told of failures."""
+"""Feeds by link through the whole suite: what is fetched when, what makes a task, what is reported of failures."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_changed_file_is_loaded_as_the_whole_namespace(
     ],
     ids=lambda value: value[0] if isinstance(value, tuple) else "",
 )
-def test_failure_is_told_in_words_and_the_next_fetch_is_later(
+def test_failure_has_a_message_and_the_next_fetch_is_later(
     site: Site, feed: Feed, content: bytes, fault: tuple[Any, ...], code: str, word: str
 ) -> None:
     site.put("/broken.yml", content)
@@ -230,7 +230,7 @@ def test_upload_beside_a_feed_by_link_is_refused_unless_forced(
     assert counts_of(feed.await_task(3))["added"] == _OFFERS - 3
 
 
-def test_page_that_is_no_feed_is_told_with_its_fetch_and_with_its_feed(
+def test_page_that_is_no_feed_is_shown_with_its_fetch_and_with_its_feed(
     suite: Suite, site: Site, feed: Feed, seller: str
 ) -> None:
     link = site.put("/shop.html", b"<!DOCTYPE html><html><head><title>Shop</title></head><body>Hello</body></html>")

@@ -140,7 +140,7 @@ def test_while_the_verdict_service_is_silent_the_approved_text_is_found_with_the
     }  # fmt: skip
 
 
-def test_a_load_repeated_asks_for_no_verdict(suite: Suite, seller: str, tmp_path: Path) -> None:
+def test_a_load_repeated_requests_no_verdict(suite: Suite, seller: str, tmp_path: Path) -> None:
     rows: list[Row] = [(f"n{each}", f"Shelf {seller} {each}", f"Board {each}.", 100) for each in range(REPEATED)]
     suite.upload(write_rows(tmp_path / "first.yml", rows), seller)
     suite.settle()

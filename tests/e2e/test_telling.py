@@ -1,4 +1,4 @@
-"""What the services tell of a load by themselves: lines of their logs, and metrics, which are those of the page."""
+"""What the services report of a load by themselves: lines of their logs, and metrics, which are those of the page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def figures(suite: Suite) -> dict[str, float]:
     return {name: suite.metric(service, name) for name, service in _MOVED.items()}
 
 
-def test_a_load_is_told_by_logs_and_metrics(suite: Suite, seller: str, tmp_path: Path) -> None:
+def test_a_load_is_reported_by_logs_and_metrics(suite: Suite, seller: str, tmp_path: Path) -> None:
     path = tmp_path / "feed.xml"
     write_feed(path, 30)
     before = figures(suite)

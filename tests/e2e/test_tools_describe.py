@@ -1,4 +1,4 @@
-"""What operators are told while a part of the suite or a service stands still."""
+"""What operators read while a part of the suite or a service stands still."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_status_and_doctor_name_what_stands_still_and_what_to_do(healthy: Suite)
 
 
 @pytest.mark.slow
-def test_commands_tell_what_they_could_not_ask_and_end_in_time(healthy: Suite, seller: str) -> None:
+def test_commands_report_what_does_not_respond_and_end_in_time(healthy: Suite, seller: str) -> None:
     suite = healthy
     processor = suite.status()["services"]["processor"]
     with stopped(*processor["pids"].values()):

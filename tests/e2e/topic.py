@@ -61,7 +61,7 @@ def check_runs(sent: list[Sent]) -> dict[tuple[int, int], int]:
     counts: dict[tuple[int, int], int] = {}
     for run, numbers in runs.items():
         batches = [number for number in numbers if number is not None]
-        # An end may be said twice after a crash, but no batch comes after one.
+        # An end may be sent twice after a crash, but no batch comes after one.
         after_end = numbers[numbers.index(None) :] if None in numbers else []
         assert set(after_end) <= {None}, f"run {run}: a batch came after the end"
         assert sorted(set(batches)) == list(range(1, max(batches, default=0) + 1)), f"run {run}: a batch is missing"

@@ -131,7 +131,7 @@ def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, 
         return "FAILED" in picture["state"]
 
     wait_until(is_without, 120, "an offer without the picture that was deleted")
-    # A re-load of the same links asks nothing, and says once more what failed.
+    # A re-load of the same links requests nothing, and reports once more what failed.
     before = dict(site.requests)
     again = suite.upload(feed, seller)
     assert again.exit_code == 0, again.document

@@ -177,7 +177,7 @@ async def test_every_table_is_at_its_bound_after_a_year_of_daily_loads(migrated_
     await run(dbs["offers"], [(f"INSERT INTO republications (reason, requested_at, marked_at) {JUST_NOW}", {})])
     await PublicationWatch(dbs["offers"]).poll()
     assert await counts(dbs["offers"], "republications") == {"republications": 90}
-    # Those of the tasks; of a removed feed the one whose file may be asked for.
+    # Those of the tasks; of a removed feed the one whose file may be requested.
     assert await counts(dbs["loader"], "feed_fetches", "blob_refs") == {"feed_fetches": KEPT + 1, "blob_refs": KEPT + 1}
     # Those of the tasks, and what broke off within a day.
     assert await counts(dbs["api"], "uploads", "blob_refs", "feed", "feed_deletions") == {

@@ -24,7 +24,7 @@ MUTATIONS: Final = (
     Mutation(
         "connection-kept-by-name-alone",
         _KEPT,
-        "A name that has moved is asked at the address where it was.",
+        "A name that has moved is requested at the address where it was.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="if each.key in wanted",
         after="if wanted and each.key.host == link.host",
@@ -33,7 +33,7 @@ MUTATIONS: Final = (
     Mutation(
         "address-checked-once",
         _KEPT,
-        "A name that turned inward is asked over the connection from before.",
+        "A name that turned inward is requested over the connection from before.",
         f"{COMMON}/fetch/download.py",
         before="addresses = await self._resolve()",
         after="addresses = globals().get(self.host) or globals().setdefault(self.host, await self._resolve())",
@@ -54,7 +54,7 @@ MUTATIONS: Final = (
     Mutation(
         "idle-connection-unlooked-at",
         _KEPT,
-        "Bytes that came while nobody asked are taken for the response to the next request.",
+        "Bytes that came without a request are taken for the response to the next request.",
         f"{COMMON}/fetch/connecting/kept.py",
         before="asyncio.get_running_loop().time() and is_quiet(kept.stream):",
         after="asyncio.get_running_loop().time():",
@@ -94,7 +94,7 @@ MUTATIONS: Final = (
         f"{COMMON}/fetch/download.py",
         before=" and not exchange.has_begun_to_come:",
         after=":",
-        tests=(f"{_KEPT_TESTS}::test_a_response_that_had_begun_is_not_asked_for_again",),
+        tests=(f"{_KEPT_TESTS}::test_a_response_that_had_begun_is_not_requested_again",),
     ),
     Mutation(
         "closing-connection-not-survived",
@@ -135,7 +135,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-within-a-pause",
         _PERMITS,
-        "A host is asked within its Retry-After.",
+        "A host gets requests within its Retry-After.",
         _DRAW,
         before="wants AND paused_until <= now AND",
         after="wants AND",
@@ -156,7 +156,7 @@ MUTATIONS: Final = (
     Mutation(
         "retry-after-unheard",
         _PERMITS,
-        "A response that asks to be left alone makes no pause.",
+        "A response with Retry-After makes no pause.",
         f"{COMMON}/host_limits/permit.py",
         before="loop_s + retry_after_s if retry_after_s else 0.0",
         after="0.0",
@@ -165,7 +165,7 @@ MUTATIONS: Final = (
     Mutation(
         "permit-faster-than-the-rate",
         _PERMITS,
-        "A host is asked more often in a second than its rate.",
+        "A host gets more requests in a second than its rate.",
         _DRAW,
         before=" AND due_at <= now AND",
         after=" AND",
@@ -264,7 +264,7 @@ MUTATIONS: Final = (
     Mutation(
         "feeds-limited-by-process",
         _PERMITS,
-        "Each process of the loader asks a host as if it were alone.",
+        "Each process of the loader limits the requests to a host as if it were alone.",
         f"{LOADER}/bootstrap.py",
         before="        permits=permits,",
         after="        permits=None,",
@@ -343,7 +343,7 @@ MUTATIONS: Final = (
     Mutation(
         "clock-set-back-stops-a-host",
         _PERMITS,
-        "A host is not asked for as long as the clock of the database was set back.",
+        "A host gets no request for as long as the clock of the database was set back.",
         _DRAW,
         before="ELSE sent_at END, now)",
         after="ELSE sent_at END, 'infinity')",
@@ -361,7 +361,7 @@ MUTATIONS: Final = (
     Mutation(
         "labels-of-all-hosts",
         _PERMITS,
-        "Metrics have a series for each host that was ever asked.",
+        "Metrics have a series for each host that ever got a request.",
         f"{COMMON}/fetch/metrics.py",
         before="if len(self._labelled) >= self._size:",
         after="if not self._size:",

@@ -68,7 +68,7 @@ MUTATIONS: Final = (
     Mutation(
         "http-wrong-token-is-anonymous",
         "HTTP APIs",
-        "A caller with a wrong token is let in where callers without one are.",
+        "A caller with a wrong token is accepted where callers without one are.",
         f"{COMMON}/http/api/callers.py",
         before="token is None and self._takes_anonymous",
         after="not token and self._takes_anonymous",

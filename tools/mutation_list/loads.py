@@ -78,7 +78,7 @@ MUTATIONS: Final = (
     Mutation(
         "lost-results-not-asked-for",
         "Loads",
-        "Results that were lost on their way are not asked for again.",
+        "Results that were lost on their way are not requested again.",
         f"{PROCESSOR}/app/runs/take_results.py",
         before="        if lost and task.status == _IN_PROGRESS and task.incomplete_runs + 1 < MAX_LOSSES:\n",
         after="        if False:\n",
@@ -100,7 +100,7 @@ MUTATIONS: Final = (
     Mutation(
         "canceled-task-sent",
         "Loads",
-        "A run that notes its end beside a cancellation has the end said of a task that was canceled.",
+        "A run that notes its end beside a cancellation has the end reported of a task that was canceled.",
         f"{PROCESSOR}/store/tasks.sql",
         before="""AND task_id = %(task_id)s AND run = %(run)s
   AND ended_at IS NULL
@@ -134,7 +134,7 @@ MUTATIONS: Final = (
     Mutation(
         "loader-told-of-no-link",
         "Loads",
-        "The removal of a namespace of uploads alone is expected at the loader, and told to it again and again.",
+        "The removal of a namespace of uploads alone is expected at the loader, and reported to it again and again.",
         f"{API}/store/feeds.sql",
         before="AND version = published_version AND has_link",
         after="AND version = published_version",

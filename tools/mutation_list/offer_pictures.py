@@ -1,4 +1,4 @@
-"""Pictures of offers: what offers request, believe and tell."""
+"""Pictures of offers: what offers request, believe and report."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ MUTATIONS: Final = (
     Mutation(
         "failure-told-at-each-attempt",
         _MECHANISM,
-        "A load is told of the same failure at each attempt.",
+        "A load is notified of the same failure at each attempt.",
         _DOMAIN,
         before=" and not _fails_alike(known, new)",
         after="",

@@ -59,7 +59,7 @@ MUTATIONS: Final = (
     Mutation(
         "stored-result-not-given-again",
         "Offers",
-        "A batch that is sent again, as its result was lost, is refused instead of answered alike.",
+        "A batch that is sent again, as its result was lost, is refused instead of getting the same result.",
         f"{OFFERS}/app/loads/apply_requests.py",
         before="kept = {key: batch.kept for key, batch in applied.items()}",
         after="kept = dict.fromkeys(applied)",
@@ -70,7 +70,7 @@ MUTATIONS: Final = (
     Mutation(
         "digest-not-compared",
         "Offers",
-        "Other content under the number of an applied batch is answered as if it had been applied.",
+        "Other content under the number of an applied batch gets a result as if it had been applied.",
         f"{OFFERS}/domain/admission.py",
         before="if known is None or digest == known else",
         after="if known is None or digest else",

@@ -409,7 +409,7 @@ MUTATIONS: Final = (
     Mutation(
         "full-namespace-tried-as-often",
         "Pictures",
-        "A namespace without room has each of its pictures downloaded every day, for as long as nobody acts.",
+        "A full namespace has each of its pictures downloaded every day, for as long as nobody acts.",
         _LIFE,
         before="earliest_attempt(failure, holding.failed_attempts, self._now)",
         after="earliest_attempt(failure, 1, self._now)",

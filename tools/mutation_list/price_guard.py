@@ -31,7 +31,7 @@ MUTATIONS: Final = (
     Mutation(
         "allowed-removals-allow-prices",
         "Guard against wrong prices",
-        "Whoever allows removals is not asked about wrong prices.",
+        "A load that allows removals is not held for wrong prices.",
         f"{OFFERS}/domain/completion.py",
         before="    allows_changes = decision in {HOLD_DECISION_CONFIRM, ",
         after="    allows_changes = decision in {HOLD_DECISION_CONFIRM, HOLD_DECISION_ALLOW_REMOVALS, ",
@@ -87,7 +87,7 @@ MUTATIONS: Final = (
     Mutation(
         "rejected-change-shown-as-waiting",
         "Guard against wrong prices",
-        "An offer is said to wait for a decision that was made.",
+        "An offer is reported to wait for a decision that was made.",
         f"{OFFERS}/store/reading.sql",
         before="AND coalesce(e.outcome, 'HELD') = 'HELD'",
         after="",

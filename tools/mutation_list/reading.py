@@ -32,7 +32,7 @@ MUTATIONS: Final = (
     Mutation(
         "declared-elsewhere",
         "Reading feeds",
-        "An offer of a file with namespaces is read as if its source said all of it.",
+        "An offer of a file with namespaces is read as if its source had all of it.",
         f"{_FEED}/first_pass.py",
         before="is_self_contained=not reader.wants_second_look and not reader.has_namespaces",
         after="is_self_contained=not reader.wants_second_look",

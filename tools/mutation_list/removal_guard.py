@@ -129,7 +129,7 @@ MUTATIONS: Final = (
     Mutation(
         "removal-of-a-feed-held",
         "Guard against mass removal",
-        "The removal of a feed is held, although somebody asked for it.",
+        "The removal of a feed is held, although somebody requested it.",
         f"{PROCESSOR}/app/runs/process_feed.py",
         before="HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision",
         after="state.decision",

@@ -70,7 +70,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-confirmed-though-refused",
         "Verdicts",
-        "The sender of a verdict that cannot be stored is told that it is.",
+        "The sender of a verdict that cannot be stored gets the response that it is.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
         before="faults[place] = fault",
         after="pass",
@@ -79,7 +79,7 @@ MUTATIONS: Final = (
     Mutation(
         "callback-of-anybody",
         "Verdicts",
-        "Whoever sends no token is let in, in every environment and as often as they like.",
+        "Whoever sends no token is accepted, in every environment and as often as they like.",
         f"{MODERATION}/http/callback.py",
         before="anonymous=_ANONYMOUS\n        ),\n        takes_anonymous=takes_anonymous,",
         after="),\n        takes_anonymous=True,",

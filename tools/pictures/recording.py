@@ -59,7 +59,7 @@ def record_demo() -> str:
     try:
         while chunk := os.read(leader, 1 << 16):
             output += chunk
-    except OSError:  # how Linux tells that nobody has the terminal open any more
+    except OSError:  # how Linux reports that nobody has the terminal open any more
         pass
     finally:
         os.close(leader)

@@ -34,7 +34,7 @@ class Engine(Protocol):
         """Start a worker and return once `count` jobs have run and are written down as ended."""
 
     async def serve(self, started: Started, body: Callable[[], Awaitable[Any]], batch: int = 10) -> None:
-        """Run a worker while `body` runs; `started` is told the number of each job as it begins, 0 for a no-op."""
+        """Run a worker while `body` runs; `started` receives the number of each job as it begins, 0 for a no-op."""
 
 
 def load(name: str) -> Engine:

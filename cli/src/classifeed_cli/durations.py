@@ -22,7 +22,7 @@ def parse_duration(text: str) -> float:
     parts = _PART.findall(compact)
     units = [unit for _, unit in parts]
     is_whole = "".join(number + unit for number, unit in parts) == compact
-    # Units that fall, each once and each said: 30m1h, 10m10m and 1h30 are slips.
+    # Units that fall, each once and each with its number: 30m1h, 10m10m and 1h30 are slips.
     falls = all(_SECONDS[earlier] > _SECONDS[later] for earlier, later in pairwise(units))
     duration_s = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     has_units = len(units) == 1 or "" not in units

@@ -60,7 +60,7 @@ def refused(reason: str, message: str, **metadata: str) -> CommandError:
 
 
 def unavailable(reason: str, message: str, **metadata: str) -> CommandError:
-    """Return an error of something that does not answer."""
+    """Return an error of something that does not respond."""
     return CommandError(ExitCode.UNAVAILABLE, reason, message, metadata)
 
 

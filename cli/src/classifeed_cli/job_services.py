@@ -45,18 +45,18 @@ def choose(client: JobClient, service: str) -> list[str]:
 def ask_all(
     services: list[str], ask: Callable[[str], Response], *, absent: str | None = None, is_one: bool = False
 ) -> Responses[Response]:
-    """Ask each service, all at once; those that do not answer are noted.
+    """Ask each service, all at once; those that do not respond are noted.
 
     Args:
         services: which.
-        ask: asks one.
+        ask: sends the request to one.
         absent: reason by which a service says that it does not have what is requested; it is left out then. None: any
             refusal is raised.
         is_one: only one can have it: they are called one after the other, and none after that one.
 
     Raises:
-        Unreachable, DeadlineExceeded: none has it, and one that may have it does not answer.
-        Refused: all answer, and none has it; or one refuses for another reason.
+        Unreachable, DeadlineExceeded: none has it, and one that may have it does not respond.
+        Refused: all respond, and none has it; or one refuses for another reason.
     """
     responses = Responses[Response]()
     missing: Refused | None = None
@@ -84,7 +84,7 @@ def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, 
 
     Raises:
         Refused: JOB_NOT_FOUND, none of them has it.
-        Unreachable: one that may have it does not answer, and the others do not have it.
+        Unreachable: one that may have it does not respond, and the others do not have it.
     """
     responses = ask_all(services, lambda service: client.get_job(service, job_id), absent="JOB_NOT_FOUND", is_one=True)
     return next(iter(responses.by_service.items()))

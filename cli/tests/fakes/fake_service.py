@@ -1,4 +1,4 @@
-"""A service as the supervisor sees one: health, backlog, drain; what it is told to do wrong, it does."""
+"""A service as the supervisor sees one: health, backlog, drain; what it is configured to do wrong, it does."""
 
 from __future__ import annotations
 

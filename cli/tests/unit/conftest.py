@@ -1,4 +1,4 @@
-"""An installation that answers what a test says, and a terminal of 80 columns that commands run on."""
+"""An installation that responds as a test says, and a terminal of 80 columns that commands run on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDTH = 80
 
 @dataclass
 class Refusal:
-    """An answer that is a status."""
+    """A response that is a status."""
 
     code: str
     reason: str
@@ -48,14 +48,14 @@ class Refusal:
 
 @dataclass
 class Api:
-    """All services behind one address. Each method answers what it was told, the last of it again and again."""
+    """All services behind an address. Each method returns the responses that it was given, and repeats the last one."""
 
     address: str = ""
     requests: dict[str, list[Any]] = field(default_factory=dict)
     _responses: dict[str, list[Any]] = field(default_factory=dict)
 
     def respond(self, method: str, *responses: Any) -> None:
-        """Have a method answer with a message, messages for a stream, a Refusal, or what a callable returns.
+        """Have a method respond with a message, messages for a stream, a Refusal, or what a callable returns.
 
         A callable is given the request, or, where the caller streams, the requests as they come.
         """
@@ -193,5 +193,5 @@ REWRITE = bool(os.environ.get("CLASSIFEED_REWRITE_SNAPSHOTS"))
 
 @pytest.fixture
 def refusal() -> type[Refusal]:
-    """Make an answer that is a status."""
+    """Make a response that is a status."""
     return Refusal

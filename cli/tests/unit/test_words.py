@@ -38,7 +38,7 @@ def test_commands_are_named_in_place_of_methods(api: Any, terminal: Any, refusal
     assert "--force" in upload
 
 
-def test_credentials_of_another_site_are_asked_for_by_their_options(api: Any, terminal: Any, refusal: Any) -> None:
+def test_credentials_of_another_site_are_requested_by_their_options(api: Any, terminal: Any, refusal: Any) -> None:
     wrong = {"feed.settings.source.credentials": "must be given again"}
     message = "The link would lead elsewhere."
     reason = "FEED_CREDENTIALS_OF_ANOTHER_SITE"
@@ -95,7 +95,7 @@ def test_hints_name_variables_that_there_are() -> None:
     assert "CLASSIFEED_FETCH_ALLOW_LOOPBACK" in ServiceTable.load().knobs
 
 
-def test_fields_that_no_option_gives_are_told_as_the_service_does(api: Any, terminal: Any, refusal: Any) -> None:
+def test_fields_that_no_option_gives_are_named_as_the_service_does(api: Any, terminal: Any, refusal: Any) -> None:
     api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", "x: bad.", {}, {"x": "bad"}))
     assert words(terminal(*ADD)) == "x: bad."
 
@@ -121,14 +121,14 @@ def test_names_that_cannot_be_are_quoted_with_their_rule(
     assert printed.endswith("64 characters.")
 
 
-def test_reserved_namespaces_are_told_by_their_message_alone(api: Any, terminal: Any, refusal: Any) -> None:
+def test_reserved_namespaces_are_reported_by_their_message_alone(api: Any, terminal: Any, refusal: Any) -> None:
     wrong = {"namespace": "must not be `manual` or begin with `parsed.`"}
     message = "The namespace 'manual' is reserved. Choose another."
     api.respond("CreateFeed", refusal("INVALID_ARGUMENT", "NAMESPACE_RESERVED", message, {}, wrong))
     assert words(terminal(*ADD)) == message
 
 
-def test_no_job_id_is_said_in_words(api: Any, terminal: Any, refusal: Any) -> None:
+def test_no_job_id_has_a_plain_message(api: Any, terminal: Any, refusal: Any) -> None:
     message = "GetJobRequest.job_id: must be a valid UUID."
     wrong = {"job_id": "must be a valid UUID"}
     api.respond("GetJob", refusal("INVALID_ARGUMENT", "REQUEST_INVALID", message, {}, wrong))
@@ -138,18 +138,18 @@ def test_no_job_id_is_said_in_words(api: Any, terminal: Any, refusal: Any) -> No
 
 
 @pytest.mark.parametrize("arguments", [(), ("feed",)])
-def test_help_is_all_that_is_said_without_arguments(terminal: Any, arguments: tuple[str, ...]) -> None:
+def test_help_is_all_that_is_printed_without_arguments(terminal: Any, arguments: tuple[str, ...]) -> None:
     ended = terminal(*arguments)
     assert (ended.exit_code, ended.err) == (2, "")
     assert "Usage: classifeed" in ended.out
 
 
-def test_slips_in_choices_are_told_without_their_exception(terminal: Any) -> None:
+def test_slips_in_choices_are_reported_without_their_exception(terminal: Any) -> None:
     ended = terminal(*ADD, "--mode", "append")
     assert (ended.exit_code, "Value error" in ended.err, "'append' is not one of" in words(ended)) == (2, False, True)
 
 
-def test_settle_tells_people_what_is_left_in_words(
+def test_settle_shows_people_what_is_left_in_words(
     terminal: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def busy(*_: Any, **__: Any) -> tuple[int, bytes]:

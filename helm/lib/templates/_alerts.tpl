@@ -31,7 +31,7 @@ spec:
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: Nobody tells whether the tables of {{ .Chart.Name }} are cleaned up
+            summary: It is unknown whether the tables of {{ .Chart.Name }} are cleaned up
             description: No process of {{ .Chart.Name }} that reaps jobs is scraped, or none runs.
             runbook: docs/how-to/tables-past-their-bound.md
 {{- with .Values.alerts.heldHours }}

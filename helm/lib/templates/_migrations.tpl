@@ -1,4 +1,4 @@
-{{/* One Job before the new pods (pre phase) and, when asked, one after them (post phase). */}}
+{{/* One Job before the new pods (pre phase) and, where enabled, one after them (post phase). */}}
 {{- define "classifeed.migrations" -}}
 {{- if .Values.migrations.enabled }}
 {{- $root := . -}}

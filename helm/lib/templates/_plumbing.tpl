@@ -206,7 +206,7 @@ spec:
       path: /metrics
       interval: 30s
 ---
-# The Service has the pods of one role only; what jobs and tables are like is told by those of the others.
+# The Service has the pods of one role only; what jobs and tables are like is reported by those of the others.
 apiVersion: monitoring.coreos.com/v1
 kind: PodMonitor
 metadata:

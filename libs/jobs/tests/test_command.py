@@ -79,7 +79,7 @@ def test_sql_makes_the_tables_too(run: Run, database_dsn: str) -> None:
         (("--app", "x", "worker", "--queue", "mail"), 2, "'mail' is not NAME=N with N of 1 or more"),
     ],
 )
-def test_what_is_missing_is_said(
+def test_what_is_missing_is_reported(
     run: Run, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], code: int, message: str
 ) -> None:
     monkeypatch.delenv("JOBS_DSN", raising=False)

@@ -1,4 +1,4 @@
-"""The README's code runs as it stands, and every query of the how-to answers on tables with something in them."""
+"""The README's code runs as it stands, and every query of the how-to works on tables with something in them."""
 
 from __future__ import annotations
 

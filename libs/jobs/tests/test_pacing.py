@@ -1,4 +1,4 @@
-"""What may become costly takes a twentieth of the time, and what is cheap is not held back."""
+"""What may become costly takes 5 % of the time, and what is cheap is not held back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class _Clock:
         monkeypatch.setattr(pacing, "monotonic", lambda: self.now)
 
 
-def test_costly_things_are_done_for_a_twentieth_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costly_things_are_done_for_5_percent_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = _Clock(monkeypatch)
     duty_cycle = DutyCycle()
     assert duty_cycle.is_due

@@ -175,7 +175,7 @@ class Owner:
         return step
 
     async def sweep(self) -> Results:
-        """Run all sweeps to their ends and return the answers."""
+        """Run all sweeps to their ends and return the results."""
         results: Results = []
         while self.sweeps:
             step = await self.step(self.sweeps[0])

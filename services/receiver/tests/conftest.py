@@ -94,7 +94,7 @@ def build() -> Build:
 
 
 class Receiver:
-    """One replica of the receiver on a database, without its doors."""
+    """One replica of the receiver on a database, without its entry points."""
 
     def __init__(self, database: Database, **settings: Any) -> None:
         self.database = database

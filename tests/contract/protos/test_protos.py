@@ -66,7 +66,7 @@ def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
     assert run(clone, "genproto.py", "--check").returncode == 0
 
 
-def test_a_stub_without_a_proto_is_told_and_removed(clone: Path) -> None:
+def test_a_stub_without_a_proto_is_reported_and_removed(clone: Path) -> None:
     stray = clone / "libs/contracts/src/classifeed/search/v1/old_pb2.py"
     stray.write_text("")
     assert "old_pb2.py: no proto asks for it" in run(clone, "genproto.py", "--check").stdout
@@ -95,6 +95,6 @@ def test_a_new_field_is_no_breaking_change(clone: Path) -> None:
     assert run(clone, "breaking.py").returncode == 0
 
 
-def test_a_base_that_is_not_there_is_said(clone: Path) -> None:
+def test_a_base_that_is_not_there_is_reported(clone: Path) -> None:
     result = run(clone, "breaking.py", "--against", "no-such-commit")
     assert (result.returncode, "no-such-commit" in result.stderr) == (1, True)

@@ -1,5 +1,5 @@
 """Generated over every RPC of every service in the contracts: nobody gets in without a token, nothing is unlisted, and
-a wrong request is told which field is wrong."""
+the response to a wrong request names the wrong field."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def target(keys: KeyStore, socket_dir: Any) -> AsyncIterator[str]:
 
 
 async def call(channel: grpc.aio.Channel, full_method: str, request: Message) -> object:
-    """Call a method of any shape with one message and return its first answer."""
+    """Call a method of any shape with one message and return its first response."""
     method = METHODS[full_method]
     shape = f"{'stream' if method.client_streaming else 'unary'}_{'stream' if method.server_streaming else 'unary'}"
     start: Callable[..., Any] = getattr(channel, shape)(

@@ -17,9 +17,9 @@ COMMAND_LINE = "The command line"
 PASSED_ON = {
     # Codes of downloads that are ours: the job tries again, and no caller sees them.
     ("services/loader/src/classifeed_loader/app/store_file.py", "failed.code"),
-    # What the supervisor ended with, said by the command that waits for it.
+    # What the supervisor ended with, printed by the command that waits for it.
     ("cli/src/classifeed_cli/platform/supervision/daemon.py", "error['reason']"),
-    # An error of a service, said in the command line's words.
+    # An error of a service, in the command line's words.
     ("cli/src/classifeed_cli/main.py", "error.reason"),
     # The problem document of pictures.
     ("cli/src/classifeed_cli/platform/picture_bytes.py", "reason"),

@@ -67,7 +67,7 @@ def test_settings_have_the_defaults_of_the_code() -> None:
         assert str(default_of(name)) == default, name
 
 
-def test_what_charts_say_of_settings_is_so_and_retention_is_said() -> None:
+def test_what_charts_say_of_settings_is_so_and_retention_is_named() -> None:
     for service in SERVICES:
         values = " ".join(re.findall(r"^# ?(.*)", (ROOT / "helm" / service / "values.yaml").read_text("utf-8"), re.M))
         prefix = f"CLASSIFEED_{service.upper()}_"

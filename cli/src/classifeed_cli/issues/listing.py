@@ -53,7 +53,7 @@ def export_issues(out: Output, client: Client, request: Request, csv_file: Path 
     """Write all listed issues to files, and print which, with how many.
 
     Raises:
-        CommandError: a name has another ending than its kind, or the file is there, or cannot be written.
+        CommandError: a name has another suffix than its kind, or the file is there, or cannot be written.
     """
     from classifeed_cli.issues.export import export
 

@@ -15,7 +15,7 @@ class Issues:
     """The listed issues of a load; iterate once.
 
     Args:
-        client: asks.
+        client: sends the requests.
         request: which ones, without page.
 
     Attributes:

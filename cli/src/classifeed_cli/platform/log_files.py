@@ -90,7 +90,7 @@ def log_files(layout: Layout, service: str = "") -> dict[str, Path]:
 
 
 def about_task(seller_id: str, namespace: str, task_id: str) -> Filter:
-    """Return what tells the lines about a task: they hold its number, seller and namespace, in one name or not."""
+    """Return what identifies the lines about a task: they hold its number, seller and namespace, in one name or not."""
     number = re.compile(rf"(?<!\d){re.escape(task_id)}(?!\d)")
     return lambda text: seller_id in text and namespace in text and bool(number.search(text))
 
@@ -121,7 +121,7 @@ class Follower:
 
     Args:
         files: logs by service.
-        wanted: tells which lines; None: all.
+        wanted: selects lines; None: all.
     """
 
     def __init__(self, files: dict[str, Path], wanted: Filter | None) -> None:

@@ -24,7 +24,7 @@ async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[st
     """Return once two rounds in a row found nothing left.
 
     Services are called one after the other in the order in which an offer passes through them: what one has handed on
-    is then seen at the next. Two rounds, because answers travel backwards.
+    is then seen at the next. Two rounds, because responses travel backwards.
 
     Args:
         services: HTTP address of each, in the table's order.

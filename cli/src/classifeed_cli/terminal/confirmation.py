@@ -15,12 +15,12 @@ _AGREED: Final = frozenset({"y", "yes"})
 
 
 def is_terminal() -> bool:
-    """Say whether somebody reads and types here, so that they can be asked."""
+    """Say whether somebody reads and types here, so that they can confirm."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def confirm(out: Output, question: str, *, yes: bool) -> None:
-    """Return if the user agrees, or nobody is to be asked: `yes` was given, or this is no terminal.
+    """Return if the user agrees, or no confirmation is needed: `yes` was given, or this is no terminal.
 
     Raises:
         CommandError: REFUSED, NOT_CONFIRMED: anything but y or yes, the end of the input, or Ctrl-C.

@@ -59,7 +59,7 @@ def _fault_of(step: ExplanationStep) -> str:
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
-    """Return what can be done, each said once: of the offer, then of stages that say more, then by a developer."""
+    """Return what can be done, each listed once: of the offer, then of stages that say more, then by a developer."""
     changes: list[str] = []
     suggestions = (explanation.suggestion, *(step.suggestion for step in explanation.steps))
     for change in (*suggestions, *(hint_of(step.code) for step in explanation.steps)):

@@ -12,7 +12,7 @@ from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 
 _WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
-# Where nobody knows how the load stands, the file was fetched, and no more is said.
+# Where nobody knows how the load stands, the file was fetched, and nothing more is shown.
 _LOADED = {
     task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
     task_pb2.TASK_STATUS_HELD: "load held",

@@ -36,7 +36,7 @@ def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
 
 
 def show_unreachable(out: Output, responses: Responses[Any]) -> dict[str, Any]:
-    """Say which services did not answer, and return it for the document; nothing when all did."""
+    """Say which services did not respond, and return it for the document; nothing when all did."""
     for service, why in responses.unreachable.items():
         out.progress(f"{service} is left out: {why} `classifeed status` says what is wrong.")
     return {"unreachable": sorted(responses.unreachable)} if responses.unreachable else {}
@@ -188,7 +188,7 @@ def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Sche
 
 
 def progress_words(job: job_pb2.Job) -> str:
-    """Return how far a job has come; empty when it has not said."""
+    """Return how far a job has come; empty when it has not reported."""
     if not job.HasField("progress"):
         return ""
     progress = job.progress

@@ -65,7 +65,7 @@ def test_what_is_not_there_is_refused(api: Any, terminal: Any) -> None:
     assert "RestoreBackup" not in api.requests
 
 
-def test_whoever_is_asked_reads_which_one(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_confirmation_names_which_one(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     questions: list[str] = []
 
     def refuse(_: Any, question: str, *, yes: bool) -> None:

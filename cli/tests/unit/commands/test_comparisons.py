@@ -51,7 +51,7 @@ def test_what_is_not_held_is_refused_in_words(api: Any, terminal: Any, refusal: 
     assert (ended.exit_code, ended.document["error"]["reason"]) == (ExitCode.REFUSED, "COMPARISON_NOT_HELD")
 
 
-def test_whoever_is_asked_reads_how_many_it_is_about(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_confirmation_names_how_many_it_is_about(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     questions: list[str] = []
 
     def refuse(_: Any, question: str, *, yes: bool) -> None:

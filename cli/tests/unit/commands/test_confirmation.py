@@ -1,4 +1,4 @@
-"""Commands that are hard to undo asked about on a terminal, and only there."""
+"""Commands that are hard to undo are confirmed on a terminal, and only there."""
 
 from __future__ import annotations
 
@@ -109,14 +109,14 @@ def test_yes_does_it(api: Any, typist: Typist, canceling: None, typed: str) -> N
     assert len(api.requests["CancelTask"]) == 1
 
 
-def test_yes_as_an_option_asks_nothing(api: Any, typist: Typist, canceling: None) -> None:
+def test_yes_as_an_option_needs_no_confirmation(api: Any, typist: Typist, canceling: None) -> None:
     typist.type("n\n")
     assert typist.run(*CANCEL, "--yes").exit_code == 0
     assert "[y/N]" not in typist.shown()
 
 
 @pytest.mark.parametrize("stream", ["stdin", "stderr"])
-def test_without_a_terminal_nobody_is_asked(api: Any, typist: Typist, canceling: None, stream: str) -> None:
+def test_without_a_terminal_nothing_is_confirmed(api: Any, typist: Typist, canceling: None, stream: str) -> None:
     typist.type("n\n")
     with Path(os.devnull).open("r+") as nowhere:
         setattr(typist, stream, nowhere)
@@ -154,7 +154,7 @@ def test_removal_says_how_many_offers_it_is_about(
     assert "DeleteFeed" not in api.requests
 
 
-def test_what_was_removed_before_is_not_asked_about(api: Any, typist: Typist) -> None:
+def test_what_was_removed_before_needs_no_confirmation(api: Any, typist: Typist) -> None:
     removed = ParseDict({**FEED, "status": "FEED_STATUS_REMOVED"}, feed_pb2.Feed())
     api.respond("GetFeed", removed)
     api.respond("DeleteFeed", removed)
@@ -182,7 +182,7 @@ def test_rerun_says_what_it_does(api: Any, typist: Typist, changes: dict[str, An
     assert "RerunTask" not in api.requests
 
 
-def test_whole_queues_are_asked_about_and_one_job_is_not(api: Any, typist: Typist) -> None:
+def test_whole_queues_are_confirmed_and_one_job_is_not(api: Any, typist: Typist) -> None:
     api.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[job_pb2.Queue(queue="feed.fetch")]))
     typist.type("n\n")
     assert typist.run("jobs", "pause", "feed.fetch", "--service", "loader").exit_code == 1

@@ -1,4 +1,4 @@
-"""The demo's pieces: its price lists, its site, its variables, and its steps against services that answer."""
+"""The demo's pieces: its price lists, its site, its variables, and its steps against services that respond."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ LOADED = ParseDict({**TASK, "statistics": {"total": BIG, "added": BIG}}, task_pb
 
 
 def loading(total: int) -> task_pb2.Task:
-    """Return the big load, so many offers of which are answered for."""
+    """Return the big load, so many offers of which have results."""
     under_way = {"status": "TASK_STATUS_IN_PROGRESS", "phase": "TASK_PHASE_PARSING", "expected_total": BIG}
     return ParseDict({**TASK, **under_way, "statistics": {"total": total, "added": total}}, task_pb2.Task())
 
@@ -65,7 +65,7 @@ def test_big_list_is_well_formed_and_always_the_same(tmp_path: Path) -> None:
     assert write_big_list(tmp_path / "b.yml", 500).read_bytes() == first.read_bytes()
 
 
-def test_the_shop_mends_three_faults_and_one_price_and_sells_one_item_less(tmp_path: Path) -> None:
+def test_the_shop_corrects_three_faults_and_one_price_and_sells_one_item_less(tmp_path: Path) -> None:
     def items(path: Path) -> list[tuple[str, ...]]:
         return [tuple(part.text or "" for part in item) for item in ET.parse(path).getroot().iter("item")]
 
@@ -207,7 +207,7 @@ def store() -> Iterator[str]:
 
 @pytest.fixture
 def played(api: Any, store: str) -> Loader:
-    """All answers of a demo that goes well."""
+    """All responses of a demo that goes well."""
     rows = [
         {"external_id": "T-301", "ordinal": 23, "line": 250, "kind": "ISSUE_KIND_DUPLICATE", "title": "Twice"},
         {"external_id": "S-203", "ordinal": 10, "line": 114, "kind": "ISSUE_KIND_VALIDATION", "title": "No number",

@@ -1,4 +1,4 @@
-"""One offer explained on a terminal: fate, stations, times, places, and what to change."""
+"""One offer explained on a terminal: outcome, stages, times, places, and what to change."""
 
 from __future__ import annotations
 

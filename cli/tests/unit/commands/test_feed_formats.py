@@ -43,7 +43,7 @@ def test_list(formats: Any, terminal: Any, snapshot: Snapshot) -> None:
     assert "yml, native" in unknown.document["error"]["message"]
 
 
-def test_without_a_suite_the_way_to_start_one_is_told(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_suite_the_way_to_start_one_is_named(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CLASSIFEED_ADDRESS")
     ended = terminal("feed", "formats", "--data", "nowhere")
     assert ended.exit_code == 3

@@ -1,4 +1,4 @@
-"""Feeds by link on a terminal and for programs: what is asked of the service, and what is told."""
+"""Feeds by link on a terminal and for programs: what is requested from the service, and what is printed."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_add_names_the_namespace_to_look_at(api: Any, terminal: Any) -> None:
     assert not settings.HasField("schedule"), "the service's own default"
 
 
-def test_password_is_asked_and_is_no_argument(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_password_is_prompted_for_and_is_no_argument(api: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     api.respond("CreateFeed", feed())
     prompts: list[str] = []
 
@@ -167,7 +167,7 @@ def test_password_is_asked_and_is_no_argument(api: Any, terminal: Any, monkeypat
         (("--mode", "replace all"), "is not one of"),
     ],
 )
-def test_slips_are_usage_and_told_in_words(terminal: Any, arguments: tuple[str, ...], words: str) -> None:
+def test_slips_are_usage_and_have_a_message(terminal: Any, arguments: tuple[str, ...], words: str) -> None:
     ended = terminal("feed", "add", "https://a.example/f", "--seller", "s", *arguments)
     assert (ended.exit_code, ended.out) == (2, "")
     assert words in " ".join(ended.err.split())
@@ -318,7 +318,7 @@ REFUSED_MOSTLY = {
 }  # fmt: skip
 
 
-def test_the_load_of_a_link_is_told_with_its_fetch_and_with_its_feed(
+def test_the_load_of_a_link_is_shown_with_its_fetch_and_with_its_feed(
     api: Any, terminal: Any, snapshot: Snapshot
 ) -> None:
     page = fetch(LOADED, load=LOAD)

@@ -134,7 +134,7 @@ def test_refusals(api: Any, terminal: Any, snapshot: Snapshot, refusal: Any, fil
     assert len(api.requests["UploadFeed"]) == 1
 
 
-def test_full_service_is_asked_again_when_it_says(api: Any, terminal: Any, refusal: Any, file: str) -> None:
+def test_full_service_gets_the_request_again_at_its_time(api: Any, terminal: Any, refusal: Any, file: str) -> None:
     full = refusal("RESOURCE_EXHAUSTED", "UPLOADS_FULL", "64 uploads are open here.", retry_after_s=0.01)
     busy = refusal("RESOURCE_EXHAUSTED", "SELLER_UPLOADS_FULL", "8 uploads are open.", retry_after_s=0.01)
     api.respond("UploadFeed", full, busy, UPLOAD)
@@ -208,7 +208,7 @@ def start(api: Any, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
 
 
 def interrupted(api: Any, reached: threading.Event, *arguments: str) -> tuple[int, str, list[str]]:
-    """Presses Ctrl-C once the service says so; exit code, stdout, and what was said instead of the result."""
+    """Presses Ctrl-C once the service says so; exit code, stdout, and what was printed instead of the result."""
     process = start(api, *arguments)
     try:
         assert reached.wait(120)
@@ -286,7 +286,7 @@ def test_ctrl_c_while_fetching_says_that_the_fetch_goes_on(api: Any, reached: th
     assert "fetch 4 continues; see classifeed feed fetches --seller my-shop --namespace default" in out
 
 
-def test_ctrl_c_ends_a_call_that_is_not_answered(api: Any, reached: threading.Event, released: threading.Event) -> None:
+def test_ctrl_c_ends_a_call_without_a_response(api: Any, reached: threading.Event, released: threading.Event) -> None:
     def hang(_: Any) -> feed_pb2.Feed:
         reached.set()
         released.wait(120)

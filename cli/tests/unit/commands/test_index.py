@@ -12,7 +12,7 @@ from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.exit_codes import ExitCode
 
 
-def test_status_tells_what_is_on_its_way_and_what_differs(api: Any, terminal: Any) -> None:
+def test_status_shows_what_is_on_its_way_and_what_differs(api: Any, terminal: Any) -> None:
     publication = {
         "unpublished_offers": 7,
         "refused_offers": 1,

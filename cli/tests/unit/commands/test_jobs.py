@@ -1,4 +1,4 @@
-"""Jobs on a terminal and for programs: which services are asked what, and what is told."""
+"""Jobs on a terminal and for programs: which services get which requests, and what is printed."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def processor(api: Any, monkeypatch: pytest.MonkeyPatch, terminal: Any) -> Itera
     made.stop()
 
 
-def test_trigger_asks_the_loader(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
+def test_trigger_calls_the_loader(api: Any, processor: Any, terminal: Any, snapshot: Snapshot) -> None:
     api.respond("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
     before = time.time()
     ended = terminal(
@@ -105,7 +105,7 @@ def test_args_must_be_an_object(api: Any, terminal: Any, args: str) -> None:
     assert (ended.exit_code, api.requests) == (2, {})
 
 
-def test_a_used_key_tells_what_differs(api: Any, terminal: Any) -> None:
+def test_a_used_key_shows_what_differs(api: Any, terminal: Any) -> None:
     response = job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_SUCCEEDED", differs=["task", "args"])
     api.respond("TriggerJob", response)
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--idempotency-key", "i", "--json")
@@ -113,7 +113,7 @@ def test_a_used_key_tells_what_differs(api: Any, terminal: Any) -> None:
     assert "other task, args" in ended.err
 
 
-def test_waiting_tells_progress_and_ends_as_the_job_does(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+def test_waiting_shows_progress_and_ends_as_the_job_does(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     api.respond("TriggerJob", job_service_pb2.TriggerJobResponse(job_id=ID, status="JOB_STATUS_QUEUED"))
     api.respond("WatchJob", [job(), done(result={"rows": 3}, error="")])
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait")
@@ -164,7 +164,7 @@ def test_status_finds_whose_job_it_is(
     assert terminal("jobs", "status", ID, "--service", "api").exit_code == 2
 
 
-def test_status_tells_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -> None:
+def test_status_shows_the_journal(api: Any, terminal: Any, snapshot: Snapshot) -> None:
     api.respond("GetJob", done())
     events = {
         "events": [
@@ -266,7 +266,7 @@ def test_queues_are_paused_where_they_are(api: Any, processor: Any, terminal: An
     assert "ResumeQueue" not in processor.requests
 
 
-def test_what_answers_is_listed_in_time_though_another_hangs(
+def test_what_responds_is_listed_in_time_though_another_hangs(
     api: Any, processor: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("classifeed_client.jobs.JobClient.__init__.__kwdefaults__", {"timeout_s": 0.5, "connect": None})
@@ -284,14 +284,14 @@ def test_what_answers_is_listed_in_time_though_another_hangs(
     may_respond.set()
 
 
-def test_services_are_asked_at_the_same_time(api: Any, processor: Any, terminal: Any) -> None:
+def test_services_are_called_at_the_same_time(api: Any, processor: Any, terminal: Any) -> None:
     both = threading.Barrier(2, timeout=8)
     for service in (api, processor):
         service.respond("ListJobs", lambda _: both.wait() is not None and job_service_pb2.ListJobsResponse())
     assert terminal("jobs", "list").exit_code == 0, "each answers once the other was asked"
 
 
-def test_a_queue_that_may_be_at_a_silent_service_is_not_said_to_be_nowhere(
+def test_a_queue_that_may_be_at_a_silent_service_is_not_reported_missing(
     api: Any, processor: Any, terminal: Any
 ) -> None:
     api.respond("ListQueues", job_service_pb2.ListQueuesResponse())
@@ -300,7 +300,7 @@ def test_a_queue_that_may_be_at_a_silent_service_is_not_said_to_be_nowhere(
     assert (ended.exit_code, "processor does not" in " ".join(ended.err.split())) == (3, True)
 
 
-def test_limits_are_replaced_and_said(api: Any, processor: Any, terminal: Any) -> None:
+def test_limits_are_replaced_and_shown(api: Any, processor: Any, terminal: Any) -> None:
     for service, name in ((api, "feed.fetch"), (processor, "feed.process")):
         service.respond("ListQueues", job_service_pb2.ListQueuesResponse(queues=[queue(name)]))
 

@@ -78,7 +78,7 @@ def test_pending_lists_every_kind_and_says_that_there_are_more(api: Any, termina
     assert terminal("moderation", "pending").out == "no text waits for a verdict\n"
 
 
-def test_show_tells_every_decision_and_why_one_has_no_effect(moderated: Any, terminal: Any, snapshot: Any) -> None:
+def test_show_has_every_decision_and_why_one_has_no_effect(moderated: Any, terminal: Any, snapshot: Any) -> None:
     snapshot("moderation-show", terminal("moderation", "show", KEY))
     document = terminal("moderation", "show", KEY, "--json").document
     assert document["moderation"]["status"] == "DISAPPROVED"

@@ -104,7 +104,7 @@ def test_errors_come_from_all_pages(api: Any, terminal: Any, snapshot: Snapshot)
     assert "more than 1" in terminal("task", "errors", "my-shop", "default", "12", "--flat", "--limit", "1").out
 
 
-def test_issues_that_are_only_counted_are_said(api: Any, terminal: Any) -> None:
+def test_issues_that_are_only_counted_are_reported(api: Any, terminal: Any) -> None:
     flood = {"level": "ISSUE_LEVEL_ERROR", "code": "PRICE_INVALID", "count": 250_006, "unlisted": 249_956}
     rows = [{**flood, "field": field} for field in ("price", "oldprice")]
     counted = {**TASKS[0], "seller_id": "my-shop", "namespace": "default"}
@@ -166,7 +166,7 @@ def test_no_hits_say_which_word_has_no_match(api: Any, terminal: Any, hint: dict
     }
 
 
-def test_no_issue_of_an_offer_is_said_of_that_offer(api: Any, terminal: Any) -> None:
+def test_no_issue_of_an_offer_is_reported_of_that_offer(api: Any, terminal: Any) -> None:
     api.respond("GetTask", task(TASKS[0]))
     api.respond("ListOfferErrors", errors())
     load = ("task", "errors", "my-shop", "default", "12")

@@ -1,4 +1,4 @@
-"""Loads that are canceled or run again: what is asked of the service, and what is told."""
+"""Loads that are canceled or run again: what is requested from the service, and what is printed."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_latest_is_the_newest_load(api: Any, terminal: Any) -> None:
         ("TASK_HELD", "`classifeed task reject my-shop default 7`"),
     ],
 )
-def test_what_cannot_be_canceled_is_told_with_what_can_be_done(
+def test_what_cannot_be_canceled_is_reported_with_what_can_be_done(
     api: Any, terminal: Any, refusal: Any, reason: str, expected: str
 ) -> None:
     api.respond("GetTask", task())

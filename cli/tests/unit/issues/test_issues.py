@@ -1,4 +1,4 @@
-"""What is wrong with offers: said once for all that say the same, with the place and a caret, or as a file."""
+"""What is wrong with offers: listed once for all with the same message, with the place and a caret, or as a file."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def load(api: Any) -> Any:
     return api
 
 
-def test_what_says_the_same_is_said_once(load: Any, terminal: Any, snapshot: Snapshot) -> None:
+def test_equal_messages_are_listed_once(load: Any, terminal: Any, snapshot: Snapshot) -> None:
     same = [issue(number) for number in range(1, 13)]
     other = issue(20, value="free", message="The price is “free”.", excerpt=LONG.replace("19 900 руб.", "free"))
     warning = {"level": "ISSUE_LEVEL_WARNING", "code": "CATEGORY_UNKNOWN", "title": "No such category.", "line": 0}

@@ -60,7 +60,7 @@ def test_lines_about_a_load_are_found_however_it_is_named(layout: Layout, termin
     assert not about_task("s", "n", "12")("s n 123")
 
 
-def test_what_is_written_meanwhile_is_told_whole(layout: Layout) -> None:
+def test_what_is_written_meanwhile_is_shown_whole(layout: Layout) -> None:
     path = layout.log("processor")
     follower = Follower({"processor": path}, None)
     events: list[str] = []

@@ -170,7 +170,7 @@ async def test_settle_is_not_fooled_by_one_quiet_round(monkeypatch: pytest.Monke
     assert requests == ['{"a": 1}', "{}", '{"b": 2}', "{}", "{}"]
 
 
-async def test_settle_ends_in_time_and_names_what_does_not_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_settle_ends_in_time_and_names_what_does_not_report(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = b'{"detail": "The backlog cannot be counted (uploads: no answer within 5 s)."}'
     limits: dict[str, list[float]] = {}
 

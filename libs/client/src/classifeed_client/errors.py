@@ -50,7 +50,7 @@ class ApiError(Exception):
 
 
 class Refused(ApiError):
-    """The service understood the call and said no: asking again the same way will not help."""
+    """The service understood the call and refused it: the same request again will not help."""
 
 
 class Unreachable(ApiError):
@@ -58,7 +58,7 @@ class Unreachable(ApiError):
 
 
 class DeadlineExceeded(ApiError):
-    """No answer came in time."""
+    """No response came in time."""
 
 
 _KINDS: Final[dict[grpc.StatusCode, type[ApiError]]] = {

@@ -1,4 +1,4 @@
-"""Calls about jobs: each service with background work answers for its own."""
+"""Calls about jobs: each service with background work serves its own."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Resource names, and in words what may stand in them.
 
-The services check the same by the patterns of the protos. Said here, a slip costs no call, and nobody has to read a
+The services check the same by the patterns of the protos. Checked here, a slip costs no call, and nobody has to read a
 regular expression.
 """
 
@@ -30,7 +30,7 @@ def seller_name(seller_id: str) -> str:
     """Return sellers/{seller}.
 
     Raises:
-        Refused: REQUEST_INVALID, as the service would answer.
+        Refused: REQUEST_INVALID, as the service would respond.
     """
     _check("seller", seller_id, bool(_SELLER.fullmatch(seller_id)), _SELLER_WORDS)
     return f"sellers/{seller_id}"

@@ -168,7 +168,7 @@ def test_wait_for_a_fetch_ends_with_words(client: Client) -> None:
 
 
 @pytest.mark.parametrize("in_main_thread", [True, False])
-def test_a_watched_task_is_told_until_the_stream_breaks(client: Client, in_main_thread: bool) -> None:
+def test_a_watched_task_is_reported_until_the_stream_breaks(client: Client, in_main_thread: bool) -> None:
     seen: list[int] = []
 
     def watch() -> None:

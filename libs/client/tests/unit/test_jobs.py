@@ -20,7 +20,7 @@ SyncServicer: Any = JobServiceServicer
 
 
 class Jobs(SyncServicer):  # type: ignore[misc]
-    """Tells a job twice; one named `slow` then goes on until `stop`."""
+    """Sends a job twice; one named `slow` then goes on until `stop`."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()
@@ -46,7 +46,7 @@ def client() -> Iterator[JobClient]:
 
 
 @pytest.mark.parametrize("in_main_thread", [True, False])
-def test_a_watched_job_is_told_in_one_context(
+def test_a_watched_job_is_reported_in_one_context(
     client: JobClient, caplog: pytest.LogCaptureFixture, in_main_thread: bool
 ) -> None:
     def attempts(job_id: str, timeout_s: float) -> Iterator[int]:

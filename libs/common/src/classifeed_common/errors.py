@@ -87,7 +87,7 @@ class ResourceExhausted(DomainError):
 
 
 class Unavailable(DomainError):
-    """A part that is needed does not answer; trying again later is right."""
+    """A part that is needed does not respond; trying again later is right."""
 
     is_expected = False
 

@@ -105,7 +105,7 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
 
 
 @pytest.mark.parametrize("kind", [errors.Unauthenticated, errors.PermissionDenied, errors.Unimplemented])
-def test_that_we_were_refused_is_not_told_as_if_the_caller_was(kind: type[DomainError]) -> None:
+def test_that_we_were_refused_is_not_reported_as_if_the_caller_was(kind: type[DomainError]) -> None:
     shown = from_upstream(received(kind("TICKET_EXPIRED", "expired")))
     assert type(shown) is errors.Internal
     assert shown.metadata["upstream_reason"] == "TICKET_EXPIRED"

@@ -47,7 +47,7 @@ def test_a_wrong_value_is_refused_in_one_line_with_variable_value_and_what_is_al
     assert "Rows a batch." in line
 
 
-def test_every_fault_is_said_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_fault_is_reported_at_once(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("CLASSIFEED_SHOP_RECEIVER_ADDRESS")
     monkeypatch.setenv("CLASSIFEED_SHOP_LOG_LEVEL", "loud")
     monkeypatch.setenv("CLASSIFEED_SHOP_GRPC_LISTEN", "nowhere")

@@ -1,4 +1,4 @@
-"""What an offer is called: in the contracts, and as a document of the index. One rule for whoever writes or asks."""
+"""What an offer is called: in the contracts, and as a document of the index. One rule for writers and searches."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _MASK: Final = (1 << 8 * DIGEST_BYTES) - 1
 class UrlDigest:
     """Counts links and sums their hashes, in whatever order and pieces they come.
 
-    A sum tells a link that is missing twice, which an exclusive or would not.
+    A sum shows a link that is missing twice, which an exclusive or would not.
     """
 
     def __init__(self) -> None:

@@ -82,7 +82,7 @@ def blob_upkeep(
 
 @dataclass(frozen=True, slots=True)
 class BlobVerification:
-    """Reads every file that somebody needs, in order of the hash, and tells of those that are missing or corrupt.
+    """Reads every file that somebody needs, in order of the hash, and reports those that are missing or corrupt.
 
     It goes on where a run before it ended, be it by a death. Files are read between transactions, one at a time.
 

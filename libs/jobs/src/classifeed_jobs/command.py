@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def say(text: str) -> None:
     """Write to the standard output."""
-    print(text)  # noqa: T201 that is what was asked for
+    print(text)  # noqa: T201 that is what was requested
 
 
 def _fail(message: str, code: int) -> int:
@@ -67,7 +67,7 @@ def _fail(message: str, code: int) -> int:
 
 
 async def _with(jobs: Jobs, arguments: argparse.Namespace) -> None:
-    if not structlog.is_configured():  # the output is for what was asked for
+    if not structlog.is_configured():  # the output is for what was requested
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     async with jobs:
         await _VERBS[arguments.verb](jobs, arguments)

@@ -28,7 +28,7 @@ class _Series:
 class Durations:
     """A Prometheus histogram of seconds, 5 ms to two hours, that one thread fills.
 
-    prometheus_client's own takes a lock for each of its counts and walks its buckets in Python; this one costs a tenth.
+    prometheus_client's own takes a lock for each of its counts and scans its buckets in Python; this one costs a tenth.
 
     Args:
         metrics: where it is declared.

@@ -1,4 +1,4 @@
-"""Pace: how often something is done whose cost grows with what a forgotten transaction leaves behind."""
+"""Duty cycle: how often something is done whose cost grows with what a long-running transaction leaves behind."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class ServiceJobs:
         key_ttl_s: how long idempotency keys are remembered.
         time_zone: clock of schedules that name none.
         max_open_per_caller: jobs that one caller may have triggered and that have not ended.
-        reaper_period_s: the longest time between two looks for lost jobs.
+        reaper_period_s: the longest time between two polls for lost jobs.
         retention: how long ended jobs and the journal are kept.
     """
 
@@ -97,7 +97,7 @@ class ServiceJobs:
 
         Args:
             queues: how many jobs of each queue may run at once; those of the upkeep are added, with one each.
-            drain_grace_s: how long runs may go on once the process is told to stop.
+            drain_grace_s: how long runs may go on once the process receives SIGTERM.
             resources: handed to every run as `ctx.resources`.
             backlog: counts what waits for the worker; None: its jobs do, by queue.
             options: of the worker.

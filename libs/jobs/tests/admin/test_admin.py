@@ -45,7 +45,7 @@ def operated(bench: Bench) -> Operated:
     return Operated(bench)
 
 
-async def test_trigger_answers_with_the_job_of_a_taken_key_its_status_and_what_differs(operated: Operated) -> None:
+async def test_trigger_returns_the_job_of_a_taken_key_its_status_and_what_differs(operated: Operated) -> None:
     request = JobRequest("q", "noop", {"a": 1}, idempotency_key="k", lock_key="l")
     (first,) = await operated.admin.trigger([request], by="anna")
     assert (first.created, first.status, first.differs) == (True, "queued", ())
@@ -106,7 +106,7 @@ async def test_failed_job_is_tried_again_with_all_its_attempts_and_from_its_chec
     assert raised.value.reason == "JOB_NOT_FAILED"
 
 
-async def test_retry_asked_for_by_several_puts_the_job_back_once(operated: Operated) -> None:
+async def test_retry_requested_by_several_puts_the_job_back_once(operated: Operated) -> None:
     job_id = await operated.bench.enqueue()
     await operated.end(*await operated.claim(), outcome="failed")
     responses = await asyncio.gather(
@@ -179,7 +179,7 @@ async def test_bulk_retry_keeps_idempotency_and_lock_keys(operated: Operated) ->
     assert sorted(seen) == [(job_id, 2, 1) for job_id in sorted(ids)]
 
 
-async def test_bulk_retry_that_breaks_off_tells_what_went_back(
+async def test_bulk_retry_that_breaks_off_reports_what_went_back(
     operated: Operated, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("classifeed_jobs.admin.admin._SLICE", 2)

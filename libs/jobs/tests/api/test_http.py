@@ -1,4 +1,4 @@
-"""The HTTP face: what it answers, what it refuses and how, and that its document tells the truth."""
+"""The HTTP API: its responses, what it refuses and how, and that its document is right."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assert_problem(response: httpx.Response, status: int, reason: str) -> dict[s
     return problem
 
 
-async def test_health_and_info_answer_without_the_database(services: ApiServices) -> None:
+async def test_health_and_info_respond_without_the_database(services: ApiServices) -> None:
     await services.bench.db.close()
     took_s = []
     for _ in range(40):
@@ -65,7 +65,7 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_its_limit(
     assert b"BODY_INCOMPLETE" in response
 
 
-async def test_a_new_job_is_queued_with_what_was_asked(services: ApiServices) -> None:
+async def test_a_new_job_is_queued_with_what_was_requested(services: ApiServices) -> None:
     message = await services.trigger(
         args={"n": 1, "deep": {"list": [1, "Ж", None, 2.5]}},
         idempotency_key="i",
@@ -100,7 +100,7 @@ async def test_a_new_job_is_queued_with_what_was_asked(services: ApiServices) ->
     )  # fmt: skip
 
 
-async def test_a_used_idempotency_key_answers_its_job_and_what_differs(services: ApiServices) -> None:
+async def test_a_used_idempotency_key_returns_its_job_and_what_differs(services: ApiServices) -> None:
     first = await services.trigger(idempotency_key="once", args={"a": 1})
     assert await services.trigger(idempotency_key="once", args={"a": 1}) == first
     other = await services.trigger(idempotency_key="once", queue="q2", task="t2", lock_key="k2", args={"a": 2})
@@ -187,9 +187,7 @@ async def test_unknown_paths_and_methods_are_problems_too(services: ApiServices)
     assert response.headers["allow"] == "POST"
 
 
-async def test_faults_of_ours_are_500_and_told_in_the_log(
-    services: ApiServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_faults_of_ours_are_500_and_in_the_log(services: ApiServices, monkeypatch: pytest.MonkeyPatch) -> None:
     async def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("secret cause")
 
@@ -437,7 +435,7 @@ async def test_a_caller_has_so_many_open_jobs_and_no_more(host: Host) -> None:
         await services.trigger()
 
 
-# What OpenAPI 3.1 asks of a document, as far as this one goes.
+# What OpenAPI 3.1 requires of a document, as far as this one goes.
 _OPENAPI: dict[str, Any] = {
     "type": "object",
     "required": ["openapi", "info", "paths", "components"],

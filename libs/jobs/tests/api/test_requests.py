@@ -1,4 +1,4 @@
-"""The rules of requests that both faces share."""
+"""The rules of requests that both APIs share."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(services: Ap
         await channel.close()
 
 
-async def test_a_job_is_told_in_full(services: ApiServices, stub: JobServiceStub) -> None:
+async def test_a_job_is_returned_in_full(services: ApiServices, stub: JobServiceStub) -> None:
     moment = Timestamp()
     moment.FromDatetime(datetime(2031, 1, 2, tzinfo=UTC))
     message = await stub.TriggerJob(
@@ -220,7 +220,7 @@ async def test_queues_are_listed_by_one_query(stub: JobServiceStub, monkeypatch:
         ("", False),
     ],
 )
-async def test_names_of_queues_are_the_same_over_both_faces(
+async def test_names_of_queues_are_the_same_over_both_apis(
     services: ApiServices, stub: JobServiceStub, name: str, is_one: bool
 ) -> None:
     response = await services.http.post("/api/v1/jobs/trigger", json=services.request | {"queue": name})
@@ -274,7 +274,7 @@ async def test_watching_sends_changes_but_no_heartbeats_and_ends_with_the_job(ho
         locks = (await stub.GetLocks(pb.GetLocksRequest())).locks
         assert [(lock.lock_key, lock.job_id, lock.worker_id) for lock in locks] == [("k", job_id, seen[1].worker_id)]
         beaten = (await services.status(job_id))["heartbeat_at"]
-        for _ in range(3):  # some heartbeats go by, and the looks of the watch
+        for _ in range(3):  # some heartbeats go by, and the polls of the watch
             await services.until(job_id, lambda message, beaten=beaten: message["heartbeat_at"] > beaten)
             beaten = (await services.status(job_id))["heartbeat_at"]
             await asyncio.sleep(0.2)
@@ -301,7 +301,7 @@ async def test_a_watch_holds_up_no_drain(host: Host, bench: Bench) -> None:
         assert time.monotonic() - started < 30, "long before the grace of 30 s is over"
 
 
-async def test_who_asked_is_kept(host: Host, keys: KeyStore) -> None:
+async def test_the_requester_is_kept(host: Host, keys: KeyStore) -> None:
     async with host(keys=keys) as services:
         channel = open_channel(services.grpc_address, caller="operator", audience="loader", keys=keys)
         stub: Any = JobServiceStub(channel)

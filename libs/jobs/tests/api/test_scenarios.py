@@ -198,7 +198,7 @@ async def test_delayed_it_starts_when_it_is_due(host: Host, bench: Bench) -> Non
         due_at = datetime.now(UTC) + timedelta(seconds=1)
         message = await services.trigger(task="quick", available_at=due_at.replace(tzinfo=None).isoformat())
         assert message["status"] == "queued"
-        ended = await services.ended(message["job_id"])  # when it is due, not at the next look after an hour
+        ended = await services.ended(message["job_id"])  # when it is due, not at the next poll after an hour
         assert datetime.fromisoformat(ended["started_at"]) >= due_at
 
 
@@ -232,7 +232,7 @@ async def test_a_queue_without_workers_waits_and_bad_args_fail_at_once(host: Hos
 
 
 @pytest.mark.slow
-async def test_asked_to_stop_what_runs_ends_and_the_rest_is_handed_back(host: Host, bench: Bench) -> None:
+async def test_at_a_stop_what_runs_ends_and_the_rest_is_handed_back(host: Host, bench: Bench) -> None:
     started: list[str] = []
     go_on = asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""Schedules over HTTP and gRPC: alike in what they take, what they refuse and what they answer."""
+"""Schedules over HTTP and gRPC: alike in what they take, what they refuse and what they respond."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def refused(call: Any) -> grpc.aio.AioRpcError:
     return raised.value
 
 
-async def test_what_is_put_is_told_in_full_and_run_by_a_scheduler(services: ApiServices) -> None:
+async def test_what_is_put_is_returned_in_full_and_run_by_a_scheduler(services: ApiServices) -> None:
     bench = services.bench
     message = await put(
         services,
@@ -85,7 +85,7 @@ async def test_what_is_left_out_is_as_the_engine_has_it(services: ApiServices, s
     assert (await services.http.get(f"{URL}/s")).json() == over_http
 
 
-async def test_both_faces_tell_the_same_of_a_schedule(services: ApiServices, stub: JobServiceStub) -> None:
+async def test_both_apis_return_the_same_of_a_schedule(services: ApiServices, stub: JobServiceStub) -> None:
     request = {
         **LEAP, "name": "s", "args": {"n": 3, "half": 0.5}, "partition_key": "p", "priority": 0, "max_attempts": 2,
         "lease_ttl_sec": 9, "missed": "MISSED_SLOTS_SKIP", "grace_sec": 0,

@@ -115,7 +115,7 @@ async def test_concurrent_claims_share_the_jobs_and_never_a_key(bench: Bench) ->
 
 
 async def test_free_of_a_key_waits_for_a_park_that_is_not_committed(bench: Bench) -> None:
-    """Otherwise the finisher would not see the parked job, and it would stay parked for ever."""
+    """Otherwise the finisher would not see the blocked job, and it would stay blocked for ever."""
     for _ in range(2):
         await bench.enqueue(lock_key="a")
     holder = await _claim(bench, 1)
@@ -137,7 +137,7 @@ async def test_free_of_a_key_waits_for_a_park_that_is_not_committed(bench: Bench
     assert len(await _claim(bench, 5)) == 1
 
 
-async def test_cancel_of_the_job_let_in_lets_the_next_one_in(bench: Bench) -> None:
+async def test_cancel_of_the_promoted_job_promotes_the_next_one(bench: Bench) -> None:
     ids = [await bench.enqueue(lock_key="a") for _ in range(3)]
     holder = await _claim(bench, 5)
     assert await _claim(bench, 5, "w2") == []

@@ -1,4 +1,4 @@
-"""Limits, rates, pauses of queues and turns of partition keys, over all processes."""
+"""Limits, rates, pauses of queues and rotation of partition keys, over all processes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_tenant_with_100_000_jobs_ahead_keeps_another_waiting_two_claims_a
     assert late in found
 
 
-async def test_turns_go_round_and_start_behind_the_last_one_served(bench: Bench) -> None:
+async def test_keys_rotate_and_start_behind_the_last_one_served(bench: Bench) -> None:
     await _fill(bench, a=20, b=20, c=20)
     claimant = Claimant(bench)
     served = [next(iter(await _tenants(bench, await claimant.claim(1)))) for _ in range(6)]
@@ -63,7 +63,7 @@ async def test_turns_go_round_and_start_behind_the_last_one_served(bench: Bench)
     assert await _tenants(bench, await claimant.claim(5)) == {"b": 2, "c": 2, "a": 1}
 
 
-async def test_short_lane_leaves_its_share_to_the_others_and_priority_goes_before_turns(bench: Bench) -> None:
+async def test_short_partition_leaves_its_share_to_the_others_and_priority_goes_before_rotation(bench: Bench) -> None:
     await _fill(bench, a=20, b=2)
     urgent = await bench.enqueue(partition_key="z", priority=1)
     plain = [await bench.enqueue() for _ in range(2)]
@@ -79,7 +79,7 @@ async def test_short_lane_leaves_its_share_to_the_others_and_priority_goes_befor
 
 @pytest.mark.parametrize("hot", [0, 40])
 async def test_later_priority_waits_until_the_one_before_has_nothing_more_to_give(bench: Bench, hot: int) -> None:
-    """However unequal its lanes are, and however much of it waits for a held key: less than a share is not the end."""
+    """However unequal its partitions are, and however much waits for a held key: less than a share is not the end."""
     async with bench.db.transaction() as tx:
         held = [JobRequest("q", "noop", partition_key="a", lock_key="hot", priority=1) for _ in range(hot)]
         await bench.store.enqueue_many(tx, held)
@@ -109,7 +109,7 @@ async def test_queue_without_partition_keys_goes_back_to_the_plain_claim(bench: 
     assert await bench.value("SELECT count(*) FROM dl_jobs WHERE status = 'running'") == len(plain) + 1
 
 
-async def test_hot_key_of_one_tenant_is_parked_and_others_go_on(bench: Bench) -> None:
+async def test_hot_key_of_one_tenant_is_blocked_and_others_go_on(bench: Bench) -> None:
     async with bench.db.transaction() as tx:
         hot = [JobRequest("q", "noop", partition_key="a", lock_key="hot") for _ in range(300)]
         await bench.store.enqueue_many(tx, hot)
@@ -183,7 +183,7 @@ async def test_rate_is_a_token_bucket_in_the_databases_time(bench: Bench) -> Non
     assert len((await claimant.claim_within(50)).claims) == 4
 
 
-async def test_rate_that_holds_nothing_back_asks_for_no_other_look(bench: Bench) -> None:
+async def test_rate_that_holds_nothing_back_needs_no_other_poll(bench: Bench) -> None:
     await _limit(bench, rate_per_s=0.1, rate_burst=5)
     for _ in range(3):
         await bench.enqueue()
@@ -191,7 +191,7 @@ async def test_rate_that_holds_nothing_back_asks_for_no_other_look(bench: Bench)
     assert (len(response.claims), response.retry_in_s) == (2, None)
 
 
-async def test_idle_queue_is_not_asked_again_at_the_pace_of_its_rate(bench: Bench) -> None:
+async def test_idle_queue_is_not_polled_at_the_interval_of_its_rate(bench: Bench) -> None:
     await _limit(bench, rate_per_s=1000.0, rate_burst=1)
     await bench.enqueue()
     response = await Claimant(bench).claim_within(50)
@@ -283,7 +283,7 @@ def test_limits_that_say_nothing_are_refused() -> None:
         QueueLimits(rate_burst=3)
 
 
-async def test_concurrent_claims_of_many_lanes_take_each_job_once(bench: Bench) -> None:
+async def test_concurrent_claims_of_many_partitions_take_each_job_once(bench: Bench) -> None:
     await _fill(bench, **{f"t{n}": 7 for n in range(30)})
     done: list[Any] = []
 

@@ -1,6 +1,6 @@
 """A transaction that somebody forgot: what is dead since it began cannot be removed, and no work may grow with it.
 
-What is walked over is counted by the server; that a walk took long is not left to the clock.
+What is scanned is counted by the server; that a scan took long is not left to the clock.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _ROUNDS = 20
 
 @pytest.fixture
 def scans_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every look is long, and counts 10 ms at most: a look of 1.5 s on a busy machine puts the next one off by 30 s."""
+    """Every scan is long, and counts 10 ms at most: a scan of 1.5 s on a busy machine puts the next one off by 30 s."""
     monkeypatch.setattr(pacing, "_LONG_S", -1.0)
     took = DutyCycle.took
     monkeypatch.setattr(DutyCycle, "took", lambda self, seconds: took(self, min(seconds, 0.01)))
 
 
 class Clock:
-    """When whole looks are due: not before `pass_time`."""
+    """When full scans are due: not before `pass_time`."""
 
     def __init__(self) -> None:
         self._ahead_s = 0.0
@@ -137,7 +137,7 @@ async def _walked(connection: Tx, index: str, do: Callable[[], Awaitable[Any]]) 
 
 
 @pytest.mark.parametrize("key", [None, "k"], ids=["plain", "with lock keys"])
-async def test_claims_do_not_walk_over_what_was_claimed_before(bench: Bench, clock: Clock, key: str | None) -> None:
+async def test_claims_do_not_scan_what_was_claimed_before(bench: Bench, clock: Clock, key: str | None) -> None:
     cursor = QueueCursor()
     async with _working(bench) as connection:
         for age_s in range(_ROUNDS, 0, -1):
@@ -152,7 +152,7 @@ async def test_claims_do_not_walk_over_what_was_claimed_before(bench: Bench, clo
     assert taken <= _BATCH
 
 
-async def test_jobs_of_other_priorities_do_not_wait_for_a_whole_look(bench: Bench, clock: Clock) -> None:
+async def test_jobs_of_other_priorities_do_not_wait_for_a_full_scan(bench: Bench, clock: Clock) -> None:
     cursor = QueueCursor()
     async with _working(bench) as connection:
         for _ in range(3):
@@ -169,7 +169,7 @@ async def test_jobs_of_other_priorities_do_not_wait_for_a_whole_look(bench: Benc
 
 
 @pytest.mark.parametrize("key", [None, "k"], ids=["plain", "with lock keys"])
-async def test_what_lies_behind_a_floor_is_found_by_the_next_whole_look(
+async def test_what_lies_behind_a_scan_cursor_is_found_by_the_next_full_scan(
     bench: Bench, clock: Clock, key: str | None
 ) -> None:
     cursor = QueueCursor()
@@ -190,7 +190,7 @@ async def test_what_lies_behind_a_floor_is_found_by_the_next_whole_look(
         assert {claim.job_id for claim in claims[:2]} < {claim.job_id for claim in whole.claims}
 
 
-async def test_partition_keys_are_met_by_the_next_whole_look(bench: Bench, clock: Clock) -> None:
+async def test_partition_keys_are_met_by_the_next_full_scan(bench: Bench, clock: Clock) -> None:
     cursor = QueueCursor()
     async with _working(bench) as connection:
         for _ in range(3):
@@ -204,13 +204,13 @@ async def test_partition_keys_are_met_by_the_next_whole_look(bench: Bench, clock
 
 @pytest.mark.parametrize(("look", "ticks"), [(5, 11), (6, 12)], ids=["as many as wanted", "to the end"])
 @pytest.mark.parametrize("statement", [claiming._CLAIM_PLAIN, claiming._CLAIM], ids=["plain", "with lock keys"])
-async def test_a_walk_is_measured_up_to_the_last_job_or_to_the_end(
+async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(
     bench: Bench, statement: str, look: int, ticks: int
 ) -> None:
     """Jobs that went back lie at the head: the long way is the one behind them."""
     await _fill(bench, 5)
     async with _working(bench) as connection:
-        # A clock by which each look at it takes a second.
+        # A clock by which each reading of it takes a second.
         await connection.execute("CREATE SEQUENCE ticks")
         await connection.execute(
             "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
@@ -221,7 +221,7 @@ async def test_a_walk_is_measured_up_to_the_last_job_or_to_the_end(
         row = await (await connection.execute(statement, request)).fetchone()
         assert row is not None
         scanned_s = row[0]
-    # A look at the clock for the lease row, two for each job, one at the end; none for what is written.
+    # A reading of the clock for the lease row, two for each job, one at the end; none for what is written.
     assert scanned_s == pytest.approx(ticks, abs=0.01)
 
 
@@ -275,7 +275,7 @@ async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, scans_are_long: No
         assert set(await bench.ended(*ids)) == {"succeeded"}
 
 
-async def test_what_a_worker_lets_in_itself_waits_for_no_whole_look(bench: Bench, clock: Clock) -> None:
+async def test_what_a_worker_promotes_itself_waits_for_no_full_scan(bench: Bench, clock: Clock) -> None:
     """The next job of a lock key, a retry, a delayed one: all are older than what was claimed last."""
     _register_tasks(bench)
     async with bench.db.transaction() as tx:
@@ -285,11 +285,11 @@ async def test_what_a_worker_lets_in_itself_waits_for_no_whole_look(bench: Bench
         responses = await bench.store.enqueue_many(tx, requests)
         await tx.execute("UPDATE dl_jobs SET created_at = created_at - interval '1 hour'")
     async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
-        # The first looks are whole ones, no other is to come.
+        # The first scans are full ones, no other is to come.
         assert set(await bench.ended(*(response.job_id for response in responses), within_s=30.0)) == {"succeeded"}
 
 
-async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, clock: Clock) -> None:
+async def test_delayed_jobs_promoted_before_are_not_scanned(bench: Bench, clock: Clock) -> None:
     looks = DelayedJobs(["q"])
 
     async def delay(count: int, until_s: float = -10.0) -> None:
@@ -311,7 +311,7 @@ async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, cloc
         naive = await _walked(connection, "dl_jobs_due", lambda: DelayedJobs(["q"]).promote(connection))
         assert naive >= 500
         assert taken <= 10
-        await delay(3)  # behind the floor
+        await delay(3)  # behind the scan cursor
         promoted, again_s = await looks.promote(connection)
         assert promoted == []
         assert again_s is not None
@@ -320,7 +320,7 @@ async def test_delayed_jobs_let_in_before_are_not_walked_over(bench: Bench, cloc
         assert len((await looks.promote(connection))[0]) == 3
 
 
-async def test_a_delayed_job_that_somebody_holds_is_let_in_when_it_is_free(bench: Bench, clock: Clock) -> None:
+async def test_a_delayed_job_that_somebody_holds_is_promoted_when_it_is_free(bench: Bench, clock: Clock) -> None:
     looks = DelayedJobs(["q"])
     async with _working(bench) as connection:
         await bench.execute(
@@ -390,7 +390,7 @@ async def test_the_reaper_is_in_time_without_knowing_the_next_expiry(bench: Benc
         await until(is_back, within_s=30.0)
 
 
-async def test_the_reaper_looks_less_often_when_that_takes_long_but_not_less_than_at_its_period(bench: Bench) -> None:
+async def test_the_reaper_polls_less_often_when_that_takes_long_but_not_less_than_at_its_period(bench: Bench) -> None:
     reaper = Reaper(bench.db, reaper_period_s=10.0)
     reaper._foreseeing.took(60.0)
     assert await reaper._wait_s() == pytest.approx(0.5)

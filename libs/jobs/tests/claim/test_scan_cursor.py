@@ -122,13 +122,13 @@ def test_full_scans_come_again_and_reset_the_cursor_when_they_are_short(monkeypa
     assert found.parameters() == {}
 
 
-def test_a_floor_goes_back_to_what_a_whole_look_found_behind_it() -> None:
+def test_a_cursor_goes_back_to_what_a_full_scan_found_behind_it() -> None:
     found = _after(_LONG, p100=5)
     _record(found, {"is_full_scan": True}, _LONG, p100=1)
     assert _ranges(found.parameters())[1][1] == _text(1)
 
 
-def test_a_look_that_saw_all_moves_all_floors_and_sets_one_where_nothing_was_met() -> None:
+def test_a_scan_that_saw_all_moves_all_cursors_and_sets_one_where_nothing_was_met() -> None:
     found = ScanCursor()
     _record(found, found.parameters(), _LONG, filled=False)
     assert _ranges(found.parameters())[1:] == [("100", _text(30), _BEYOND, _EVER)]

@@ -33,7 +33,7 @@ class Process:
         self.claims: list[Claim] = []
 
     async def claim(self, *, is_limited: bool = False) -> tuple[ClaimResult, Counter[Any]]:
-        """Claim for all free slots; return the answer, and the keys of what was claimed."""
+        """Claim for all free slots; return the result, and the keys of what was claimed."""
         free = self._slots - len(self.claims)
         async with self._bench.db.connection() as connection:
             await ProcessLease(self._worker_id, ["q"]).register(connection)
@@ -260,7 +260,7 @@ class _Nothing:
         await stop.wait()
 
 
-async def test_worker_with_one_slot_serves_keys_in_turns(bench: Bench) -> None:
+async def test_worker_with_one_slot_serves_keys_in_rotation(bench: Bench) -> None:
     order: list[str] = []
 
     @bench.registry.register("short")

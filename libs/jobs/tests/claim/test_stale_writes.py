@@ -168,7 +168,7 @@ class Crowd:
         return job_id in self._jobs and self._jobs[job_id].lock_key is not None
 
     async def _beat_late(self) -> None:
-        """Go on as a process that renews its row and asks for its claims: it prolongs and hears of those it holds."""
+        """Go on as a process that renews its row and reads its claims: it prolongs and hears of those it holds."""
         worker = self._rng.choice(_WORKERS)
         others = await (await self._connection.execute(_RENEWED, [worker])).fetchall()
         lease = ProcessLease(worker, ["q"])

@@ -102,7 +102,7 @@ class JobMachine(RuleBasedStateMachine):
             self.runner.close()
 
     def _nothing_stays_behind(self) -> None:
-        """Whatever happened before: claiming and ending until nothing comes ends every job."""
+        """Whatever happened before: claiming and completing until nothing comes ends every job."""
         for job_id in [job_id for job_id, model in self.jobs.items() if model.status == "running"]:
             self._end(job_id, self.jobs[job_id].claim_no, "succeeded")
         self.make_due()
@@ -222,7 +222,7 @@ class JobMachine(RuleBasedStateMachine):
         return found
 
     def _check_choice(self, taken: list[UUID], wanted: int) -> None:
-        """In order of age without partition keys; with them each key has its turn, behind priority and before age."""
+        """In order of age without partition keys; with them the keys rotate, behind priority and before age."""
         queued = [model for model in self.jobs.values() if model.status == "queued"]
         if all(model.partition_key is None for model in queued):
             assert taken == self._claimable(wanted)

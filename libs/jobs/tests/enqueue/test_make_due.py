@@ -46,7 +46,7 @@ async def _is(bench: Bench, job_id: Any, waits_for: str) -> bool:
 
 
 async def test_job_made_due_while_it_runs_does_not_sleep(bench: Bench) -> None:
-    """It has looked, found nothing, and is about to sleep; the event comes just then."""
+    """It has polled, found nothing, and is about to sleep; the event comes just then."""
     runs = 0
 
     @bench.registry.register("noop")

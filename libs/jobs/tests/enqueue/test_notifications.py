@@ -31,7 +31,7 @@ async def _heard(bench: Bench, listener: Any) -> list[str]:
 
 
 async def test_idle_worker_starts_a_job_promptly(bench: Bench) -> None:
-    """When it is told, not at its next poll, an hour later. How promptly is measured, not asserted."""
+    """When it is notified, not at its next poll, an hour later. How promptly is measured, not asserted."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
@@ -102,7 +102,7 @@ async def test_worker_hears_of_what_is_enqueued_under_a_notifier(bench: Bench) -
 
 
 async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None:
-    """A retry, and a freed key with a job behind it: the queues to wake are told to the caller."""
+    """A retry, and a released key with a job behind it: the caller receives the queues to wake."""
     for _ in range(2):
         await bench.enqueue(lock_key="k")
     await bench.enqueue()
@@ -119,7 +119,7 @@ async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None
         assert (woken, await _heard(bench, listener)) == ({"q"}, [])
 
 
-async def test_held_key_is_told_once_a_while(bench: Bench) -> None:
+async def test_held_key_is_logged_once_a_while(bench: Bench) -> None:
     release = asyncio.Event()
 
     @bench.registry.register("wait")
@@ -140,7 +140,7 @@ async def test_held_key_is_told_once_a_while(bench: Bench) -> None:
     assert sorted(reported) == [("q", "a"), ("q", "b")]
 
 
-async def test_refused_end_and_lost_job_are_told(bench: Bench) -> None:
+async def test_refused_end_and_lost_job_are_logged(bench: Bench) -> None:
     job_id = await bench.enqueue()
     (claim,) = await Claimant(bench).claim(1)
     await bench.execute("UPDATE dl_workers SET renewed_at = now() - interval '1 hour'")

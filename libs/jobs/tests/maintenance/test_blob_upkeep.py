@@ -109,7 +109,7 @@ async def test_a_service_that_is_handed_the_jobs_sweeps_audits_and_verifies_by_i
     assert free not in dict(await tables.execute("SELECT sha256, ref_count FROM blobs"))
 
 
-async def test_every_file_that_is_missing_or_corrupt_is_told_of_once_and_no_other(
+async def test_every_file_that_is_missing_or_corrupt_is_reported_once_and_no_other(
     tables: Any, store: BlobStore, s3: EmbeddedS3, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "_READ_AT_ONCE", 4)
@@ -177,7 +177,7 @@ async def test_a_store_that_is_away_is_no_damage_and_the_next_run_goes_on_from_w
     assert await reported(tables) == {}
 
 
-async def test_what_is_told_and_where_it_goes_on_commit_together(
+async def test_what_is_reported_and_where_it_goes_on_commit_together(
     tables: Any, store: BlobStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(upkeep, "_READ_AT_ONCE", 2)
@@ -197,7 +197,7 @@ async def test_what_is_told_and_where_it_goes_on_commit_together(
     assert await reported(tables) == dict.fromkeys(hashes, "missing")
 
 
-async def test_what_was_swept_while_it_was_read_is_told_of_by_nobody(tables: Any, store: BlobStore) -> None:
+async def test_what_was_swept_while_it_was_read_is_not_reported(tables: Any, store: BlobStore) -> None:
     sha256 = await put(tables, store, b"swept", "a")
 
     class SweptMeanwhile(FlickeringStore):

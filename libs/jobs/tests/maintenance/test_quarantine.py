@@ -201,7 +201,7 @@ async def test_job_that_one_more_death_would_quarantine_runs_alone(bench: Bench)
 
 
 async def test_after_a_suspect_of_one_queue_the_others_go_on(bench: Bench) -> None:
-    """However long a worker would wait for its next look unasked."""
+    """However long a worker would wait for its next poll otherwise."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None:

@@ -85,7 +85,7 @@ def test_next_slot_lies_ahead_and_nothing_lies_between(expression: str, zone: st
     cron = Cron.parse(expression)
     due = cron.next_after(moment, ZoneInfo(zone))
     assert due > moment
-    # Asked from any time in between, the answer is the same.
+    # From any time in between, the result is the same.
     assert cron.next_after(moment + (due - moment) / 2, ZoneInfo(zone)) == due
     assert cron.next_after(due - timedelta(microseconds=1), ZoneInfo(zone)) == due
 

@@ -141,7 +141,7 @@ async def test_resume_of_nothing_changes_nothing(bench: Bench, hour_s: int) -> N
     assert (await _state(bench)).next_slot == first
 
 
-async def test_years_of_missed_minutes_cost_no_walk(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_years_of_missed_minutes_cost_no_scan(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     await _put(bench, cron="* * * * *", time_zone="Europe/Moscow")
     await _stay_away(bench, 24 * 365 * 5)
     request = 0
@@ -235,7 +235,7 @@ async def test_running_schedulers_keep_the_beat(bench: Bench) -> None:
     async def three() -> bool:
         return bool(await bench.value("SELECT count(*) >= 3 FROM dl_jobs"))
 
-    # At each slot, not at the next look after an hour.
+    # At each slot, not at the next poll after an hour.
     schedulers = [Scheduler(bench.db, bench.store, period_s=3600.0) for _ in range(2)]
     async with running(schedulers[0]), running(schedulers[1]):
         await until(three)

@@ -61,7 +61,7 @@ _FILLED = 400
 _FILL = f"INSERT INTO dl_jobs (queue, task) SELECT 'q', 'noop' FROM generate_series(1, {_FILLED})"
 
 # A row a process, a row a limited queue: a scan of them is what is meant.
-# A person asks once; an index for it would cost every job.
+# A person reads it once; an index for it would cost every job.
 _MAY_SCAN = {("list_by_key", "dl_jobs")}
 _FILTERS = ("queue", "status", "task", "lock_key", "partition_key", "producer", "consumer_group")
 _SMALL = {"dl_workers", "dl_queues"}

@@ -96,7 +96,7 @@ async def test_jobs_run_in_it_and_are_joined_with_the_other_tables(placed: Bench
         await enqueue_and_fail()
     async with placed.working(claim_backoff_s=60), running(Reaper(placed.db)):
         assert await placed.ended(job.job_id) == ["succeeded"]
-        # Woken by the trigger of the moved table: the worker itself looks again after a minute only.
+        # Woken by the trigger of the moved table: the worker itself polls again after a minute only.
         assert await placed.ended(await placed.enqueue("note", {"number": 4})) == ["succeeded"]
     assert held == [("k",)]
     assert await placed.execute("SELECT number FROM orders ORDER BY 1") == [(1,), (2,), (4,)]

@@ -1,4 +1,4 @@
-"""How ends are written: on a connection of their own, in a transaction where a key is to be freed."""
+"""How ends are written: on a connection of their own, in a transaction where a key is to be released."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_nothing_more_is_claimed_while_too_many_ends_wait_to_be_written(
 
 
 async def _claimed_after_a_look(bench: Bench, ids: list[Any]) -> int:
-    """How many jobs have been claimed once the worker has looked: a look ends with letting due jobs in."""
+    """How many jobs have been claimed once the worker has polled: a poll ends with promoting due jobs."""
     insert = "INSERT INTO dl_jobs (queue, task, waits_for) VALUES ('q', 'noop', 'time') RETURNING job_id"
     due = await bench.value(insert)
     ids.append(due)

@@ -244,7 +244,7 @@ async def test_hook_that_fails_in_the_reaper_keeps_its_job_and_no_other(orders: 
     assert len(await Reaper(orders.bench.db, orders.bench.registry).reap()) == 1
 
 
-async def test_passing_fault_of_the_hook_is_waited_out(orders: Orders) -> None:
+async def test_passing_fault_of_the_hook_is_retried(orders: Orders) -> None:
     calls = 0
 
     async def on_failed(tx: Tx, args: OrderArgs, job: FailedJob) -> None:

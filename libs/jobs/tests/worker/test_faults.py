@@ -208,7 +208,7 @@ async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, proc
 
 @pytest.fixture
 async def durable_bench(bench: Bench) -> AsyncIterator[Bench]:
-    """Commit that outlive a killed server; the tests' server otherwise answers before it has written."""
+    """Commit that outlive a killed server; the tests' server otherwise responds before it has written."""
     dsn = make_conninfo(bench.db.dsn, options="-c synchronous_commit=on")
     database = Database(dsn, schema="test", application_name="durable")
     await database.open()

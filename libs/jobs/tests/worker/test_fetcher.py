@@ -1,4 +1,4 @@
-"""When the claimer looks."""
+"""When the fetcher polls."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from classifeed_jobs.worker.session import Session
 from ..conftest import Bench, until
 
 
-async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
-    """What it tells of may have come after the claim of that look."""
+async def test_wake_during_a_poll_is_not_lost(bench: Bench) -> None:
+    """What it reports may have come after the claim of that poll."""
     looks = 0
     started: list[Claim] = []
 
     def room(queue: str) -> int:
         nonlocal looks
         looks += 1
-        if looks == 2:  # the first look registers the lease row and looks again by itself
+        if looks == 2:  # the first poll registers the lease row and polls again by itself
             claimer.wake()
         return 1
 
@@ -49,8 +49,8 @@ async def test_wake_during_a_look_is_not_lost(bench: Bench) -> None:
     assert started == []
 
 
-async def test_fault_is_followed_by_a_look_at_everything(bench: Bench) -> None:
-    """A look that died must not be forgotten: the job that it was for is still there."""
+async def test_fault_is_followed_by_a_poll_of_everything(bench: Bench) -> None:
+    """A poll that died must not be forgotten: the job that it was for is still there."""
     started: list[Claim] = []
     lease = ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:

@@ -66,7 +66,7 @@ async def test_canceled_sync_generator_ends_at_its_next_yield_and_cleans_up(benc
     assert seen[-1] == "cleaned"
 
 
-async def test_thread_that_runs_too_long_is_told_to_stop_and_keeps_its_key_until_it_does(bench: Bench) -> None:
+async def test_thread_that_runs_too_long_is_signalled_to_stop_and_keeps_its_key_until_it_does(bench: Bench) -> None:
     stopped = threading.Event()
     overlaps: list[int] = []
     running = 0

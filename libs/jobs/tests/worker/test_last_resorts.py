@@ -126,7 +126,7 @@ async def test_what_is_claimed_when_the_drain_has_begun_goes_back_at_once(bench:
     assert (await bench.job(job_id)).attempt == 0
 
 
-async def test_drain_that_cannot_leave_is_told_and_ends(bench: Bench) -> None:
+async def test_drain_that_cannot_leave_is_logged_and_ends(bench: Bench) -> None:
     hasty = Database(make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty")
     await hasty.open()
     try:
@@ -247,7 +247,7 @@ async def test_memory_of_held_keys_is_bounded(
     assert [line["lock_key"] for line in logs if line["event"] == "worker.claim.backoff"][:3] == reported
 
 
-async def test_reaper_gives_back_more_than_one_slice_at_one_look(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_reaper_gives_back_more_than_one_slice_at_one_poll(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("classifeed_jobs.maintenance.reaper._BATCH", 3)
     monkeypatch.setattr("classifeed_jobs.maintenance.reaper._SHORTEST_WAIT_S", 3600.0)
     ids = [await bench.enqueue(lease_ttl_s=1, max_attempts=1) for _ in range(8)]

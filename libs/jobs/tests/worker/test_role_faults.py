@@ -44,8 +44,8 @@ async def _reported(logs: Logs, event: str, level: str) -> None:
 
 
 async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]]) -> Any:
-    """Return a fault that passes (the table is locked) and is told as a warning, then one that does not (the table is
-    away), told as an error."""
+    """Return a fault that passes (the table is locked) and is logged as a warning, then one that does not (the table is
+    away), logged as an error."""
     async with bench.db.dedicated_connection() as locking, locking.transaction():
         await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         begun = await begin()
@@ -206,8 +206,8 @@ async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hast
     assert waits[:2] == [0.05, 0.1][: len(waits)]
 
 
-async def test_end_refused_at_a_later_try_is_told_as_perhaps_written(bench: Bench, hasty: Database) -> None:
-    """A try whose answer never came may have been the one that ended it."""
+async def test_end_refused_at_a_later_try_is_logged_as_perhaps_written(bench: Bench, hasty: Database) -> None:
+    """A try whose response never came may have been the one that ended it."""
     job_id = await bench.enqueue()
     claim = await _claim(bench)
     with capture_logs() as logs:
@@ -240,7 +240,7 @@ async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench
     assert (reported["event"], reported["job_id"]) == ("worker.complete.failed", str(bad))
 
 
-async def test_wake_that_fails_is_told_and_the_next_one_leaves(bench: Bench, hasty: Database) -> None:
+async def test_wake_that_fails_is_logged_and_the_next_one_leaves(bench: Bench, hasty: Database) -> None:
     notifier = Notifier(hasty)
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")

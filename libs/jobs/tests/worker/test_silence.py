@@ -41,14 +41,14 @@ async def test_a_worker_hears_of_jobs_and_writes_their_ends_after_a_silence(
 
     # Of polls nothing is to be expected: an hour between two.
     async with proxied.working(claim_backoff_s=3600.0, heartbeat_s=5.0):
-        await bench.ended(await bench.enqueue("noop"))  # the connection that writes ends is there by now
+        await bench.ended(await bench.enqueue("noop"))  # the connection that writes ends is there
         under_way = await bench.enqueue("long", lease_ttl_s=60)
         await started.wait()
         assert postgres_proxy.silence_existing() >= 4  # claims, ends, LISTEN, and the pool's
         watch = Stopwatch("worker: a job that nobody polls for")
         later = await bench.enqueue("noop")
         assert await bench.ended(later, within_s=RECOVERY_LIMIT_S) == ["succeeded"]
-        # Claims may have met their dead connection by themselves; of this one only the listener can have told them.
+        # Claims may have met their dead connection by themselves; of this one only the listener can have reported it.
         assert await bench.ended(await bench.enqueue("noop"), within_s=RECOVERY_LIMIT_S) == ["succeeded"]
         watch.stop()
         watch = Stopwatch("worker: the end of a run that was under way")

@@ -18,7 +18,7 @@ _SEEN: ContextVar[str] = ContextVar("seen", default="nothing")
 
 
 async def run_all(handle: Callable[[str], Awaitable[None]], names: str, *, concurrency: int = 1) -> list[str]:
-    """Run a job for each letter; returns their order of ending."""
+    """Run a job for each letter; returns their order of completion."""
     ended: list[str] = []
     all_ended = asyncio.Event()
 
@@ -53,7 +53,7 @@ async def test_a_run_does_not_see_what_the_one_before_it_left_in_the_context() -
     assert seen == ["outside"] * 3
 
 
-async def test_jobs_that_never_wait_let_the_loop_have_its_turn() -> None:
+async def test_jobs_that_never_wait_yield_to_the_loop() -> None:
     turns = 0
     seen: list[int] = []
 

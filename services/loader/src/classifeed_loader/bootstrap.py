@@ -58,7 +58,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
     """Return the loader, nothing of it opened yet.
 
     Raises:
-        StartError: a module with pipelines cannot be loaded, or HTTP would want tickets that nobody can check.
+        StartError: a module with pipelines cannot be loaded, or no keys check the service tokens that HTTP requires.
     """
     host = settings.hosting
     try:

@@ -147,7 +147,7 @@ def test_the_schema_of_the_service_is_none_of_its_own_for_the_jobs(monkeypatch: 
     assert loaded(monkeypatch, PG_SCHEMA_QUEUE="loader").further_schemas == ()
 
 
-async def test_what_cannot_be_hosted_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_cannot_be_served_is_reported_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(StartError, match=r"^DL_PIPELINE_MODULES: module 'no\.such' cannot be loaded: .*$"):
         build(loaded(monkeypatch, DL_PIPELINE_MODULES="no.such"))
     monkeypatch.delenv("DL_PIPELINE_MODULES")

@@ -137,7 +137,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("consume-copies", copying.run, copying.backlog, copying.blocked),
             Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
             Role("relay", relay.run, unsent),
-            # Each process makes keys, or is asked by them.
+            # Each process makes keys, or is called with them.
             Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
             Role("watch", partial(watch, base, jobs.store)),
             *jobs.roles(

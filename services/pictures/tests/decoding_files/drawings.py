@@ -113,7 +113,7 @@ def logo(random: Random, width: int = 480, height: int = 360) -> Image.Image:
 
 
 def room_plan(random: Random, width: int = 480, height: int = 360) -> Image.Image:
-    """Draw rooms with walls, doors and names, on white."""
+    """Draw a plan: walls, openings and names, on white."""
     image = Image.new("RGB", (width, height), (255, 255, 255))
     draw = ImageDraw.Draw(image)
     margins = [int(margin) for margin in random.integers(8, height // 6, 4)]

@@ -31,7 +31,7 @@ from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
 
 SERVICE = "processor"
-# Three questions are asked within 3.5 minutes; the second one is enough where only a message was lost.
+# Three requests are sent within 3.5 minutes; the second one is enough where only a message was lost.
 _UNHEARD_REQUESTS: Final = 3
 # Threads that read files give way to the event loop after this time instead of after 5 ms: every step of another
 # seller's load waits for it, once for each file that is read (ADR 0035).

@@ -140,7 +140,7 @@ def _memory_mib(name: str) -> float:
 
 
 def signature(error: BaseException) -> str:
-    """Return what tells one fault from another: its type, and where in our code it came out."""
+    """Return what distinguishes one fault from another: its type, and where in our code it came out."""
     if isinstance(error, Broken):
         return f"Broken: {str(error).split(' of ')[0][:60]}"
     frames = traceback.extract_tb(_trace(error))

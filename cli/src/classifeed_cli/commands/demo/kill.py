@@ -64,7 +64,7 @@ def kill_amid_load(story: Story) -> dict[str, Any]:
 
 
 def _wait_for_share(story: Story, name: str) -> task_pb2.Task:
-    """Return the load, as soon as a good part of its offers is answered for."""
+    """Return the load, as soon as a good part of its offers has results."""
     ends_at = time.monotonic() + _TIMEOUT_S
     with LoadProgress(story.out) as progress:
         while time.monotonic() < ends_at:

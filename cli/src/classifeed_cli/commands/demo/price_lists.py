@@ -1,4 +1,4 @@
-"""The price lists that the demo loads: those of the package, one of them mended, and a big one made of its words."""
+"""The price lists that the demo loads: those of the package, one of them corrected, and a big one made of its words."""
 
 from __future__ import annotations
 

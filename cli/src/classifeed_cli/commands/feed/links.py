@@ -199,7 +199,7 @@ def _find_feed(client: Client, name: str) -> feed_pb2.Feed | None:
 
 
 def _question(client: Client, seller: str, namespace: str, disposition: Disposition) -> str:
-    """Return what the command asks, with how many offers it is about where that can be told."""
+    """Return the question of the command, with how many offers it is about where that is known."""
     becomes = (
         "are removed" if disposition is Disposition.DELETE else "are kept by hand, and no file changes them any more"
     )

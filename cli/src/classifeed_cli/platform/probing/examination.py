@@ -1,6 +1,6 @@
 """What is wrong with a running installation: each part and service is probed now, in at most 3 s for all of them.
 
-The supervisor asks every few seconds, so that there is a record of since when; `status` and `doctor` ask once more.
+The supervisor probes every few seconds, so that there is a record of since when; `status` and `doctor` probe once more.
 """
 
 from __future__ import annotations

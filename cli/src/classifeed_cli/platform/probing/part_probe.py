@@ -1,7 +1,7 @@
 """One small request to an embedded server in its own protocol: quick, and without a client library in memory.
 
 A server that is stopped refuses the connection, one that stands still accepts it and never responds, and one that
-starts or has no room left says so. Clients of these servers tell the three apart only after long limits of their own.
+starts or has no room left says so. Clients of these servers distinguish the three only after long limits of their own.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ async def _probe_postgres(streams: Streams, _: str) -> None:
     if kind == b"E":
         fields = (await reader.readexactly(length - 4)).split(b"\0")
         raise Refusal(next((each[1:].decode(errors="replace") for each in fields if each[:1] == b"M"), "an error"))
-    if kind != b"R":  # it asks for the password, or for none
+    if kind != b"R":  # it requests the password, or for none
         raise Refusal("what listens there is not PostgreSQL")
 
 

@@ -1,4 +1,4 @@
-"""One small HTTP GET over asyncio: what the supervisor asks services with, without a client library in its memory."""
+"""One small HTTP GET over asyncio, for the supervisor's probes of services, without a client library in its memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIMIT_BYTES = 4 * 1024 * 1024
 
 
 async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int, bytes] | None:
-    """Status and body of `http://address/path`; None when nobody answers in time."""
+    """Status and body of `http://address/path`; None without a response in time."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _get(address, path)
@@ -39,7 +39,7 @@ class Readiness:
 
 
 async def get_readiness(address: str) -> Readiness | None:
-    """Return what a service says of itself; None when it does not answer in time."""
+    """Return what a service says of itself; None when it does not respond in time."""
     response = await http_get(address, "/health/ready")
     try:
         readiness = json.loads(response[1]) if response is not None else None

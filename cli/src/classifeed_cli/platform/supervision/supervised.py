@@ -33,9 +33,9 @@ class Supervised:
         name: for logs and status.
         spawn: starts the process and returns at once; called in the event loop's thread, which must live as long as
             the supervisor does. May raise ServerError: counts as a death.
-        probe: whether the process serves, asked while others wait for it.
+        probe: whether the process serves, called while others wait for it.
         log: where its output goes.
-        stop_signal: what asks it to end.
+        stop_signal: what makes it stop.
         stop_timeout_s: when it is killed instead.
         on_change: called after each start and each death.
     """
@@ -126,7 +126,7 @@ class Supervised:
         try:
             while not await self.probe():  # noqa: ASYNC110 - another process sets no event of ours
                 await asyncio.sleep(_POLL_S / 2)
-        except ServerError as error:  # it answers, and will never be ready
+        except ServerError as error:  # it responds, and will never be ready
             self.refusal = str(error)
         else:
             self._ready.set()

@@ -59,7 +59,7 @@ async def server(response: bytes | Callable[[], bytes] | None) -> AsyncIterator[
 
 
 @pytest.mark.parametrize("part", PARTS)
-async def test_each_part_is_asked_in_its_own_protocol(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_each_part_is_probed_in_its_own_protocol(part: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async with server(GREETINGS[part]) as address:
         assert await part_probe.find_fault(part, address) is None
     async with server(REFUSALS[part][0]) as address:
@@ -165,7 +165,7 @@ async def test_what_ends_soon_after_the_start_is_waited_for(process: dict[str, A
     assert (status["healthy"], probes >= 4) == (True, True)
 
 
-async def test_processes_that_stand_still_or_have_ended_are_told_apart(process: dict[str, Any]) -> None:
+async def test_processes_that_stand_still_or_have_ended_are_distinguished(process: dict[str, Any]) -> None:
     async with server(GREETINGS["kafka"]) as kafka, server(ready(200, {})) as service:
         document = document_of(process, kafka=kafka, service=service)
         assert all(health.is_well for health in (await examine(document)).values())

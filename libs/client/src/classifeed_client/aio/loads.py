@@ -87,7 +87,7 @@ class LoadCalls(UploadCalls, TaskCalls):
             name: sellers/{seller}/feeds/{namespace}/tasks/{task}.
             timeout_s: how long to wait, in seconds.
             on_change: is given the task at each change, the first time at once.
-            on_silence: is called each time when the service does not answer.
+            on_silence: is called each time when the service does not respond.
 
         Raises:
             DeadlineExceeded: it has not ended in time; it goes on.

@@ -215,6 +215,6 @@ def _stamp_or_none(path: Path) -> tuple[int, int]:
 
 
 def _stamp(path: Path) -> tuple[int, int]:
-    """Tells two states of a file apart; files are replaced whole, so a change has another inode or another time."""
+    """Distinguishes two states of a file; files are replaced whole, so a change has another inode or another time."""
     status = path.stat()
     return status.st_mtime_ns, status.st_ino

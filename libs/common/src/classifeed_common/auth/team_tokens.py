@@ -147,7 +147,7 @@ def expand_methods(patterns: Iterable[str], policy: Policy) -> tuple[str, ...]:
 
 
 def _only_reads(method: MethodDescriptor) -> bool:
-    # A watch is a read that goes on; its level cannot be said any more, as contracts are not changed.
+    # A watch is a read that goes on; its level cannot be declared any more, as contracts are not changed.
     level = method.GetOptions().idempotency_level
     return level == MethodOptions.NO_SIDE_EFFECTS or (method.server_streaming and method.name.startswith("Watch"))
 

@@ -50,7 +50,7 @@ class S3Client:
         """Return what `work` returns; a cancelled call goes on in its thread.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         call = partial(copy_context().run, work, self._minio)
         try:

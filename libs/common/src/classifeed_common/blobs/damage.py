@@ -30,7 +30,7 @@ async def find_damaged(store: BlobStore, hashes: Sequence[str]) -> list[DamagedB
     It is read twice before that, as the bytes may have changed on the way.
 
     Raises:
-        Unavailable: the object store does not answer.
+        Unavailable: the object store does not respond.
     """
     found = []
     for sha256 in hashes:

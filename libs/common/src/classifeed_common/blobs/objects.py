@@ -41,7 +41,7 @@ class Objects:
     def put(self, client: Minio, path: Path, sha256: str) -> None:
         """Store a file unless it is there."""
         if not self._has(client, sha256, path.stat().st_size):
-            # One part after the other: rclone answers a part that came before its turn when all the others are there,
+            # One part after the other: rclone responds to a part that came out of order when all the others are there,
             # which is as good as silence.
             client.fput_object(self._bucket, self.own(sha256), str(path), num_parallel_uploads=1)
 

@@ -82,7 +82,7 @@ class BlobRefs:
         When cancelled it waits for the deletion under way, which is shorter than the server lets a transaction idle.
 
         Raises:
-            Unavailable: the object store does not answer; the file stays for the next sweep.
+            Unavailable: the object store does not respond; the file stays for the next sweep.
         """
         deleted = 0
         while deleted < limit:
@@ -103,7 +103,7 @@ class BlobRefs:
         grace time before a sweep takes them, and whoever refers to one meanwhile keeps it.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         noted = 0
         hashes = await store.list_own()

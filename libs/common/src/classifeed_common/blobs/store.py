@@ -44,12 +44,12 @@ class BlobStore:
         """Make the bucket unless it is there; idempotent.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         await self._transfers.run(self._objects.make_bucket)
 
     async def check(self) -> None:
-        """Return when the object store answers.
+        """Return when the object store responds.
 
         Raises:
             Unavailable: it does not.
@@ -65,7 +65,7 @@ class BlobStore:
         """Store a file under its hash, unless it is there; idempotent. The caller vouches for the hash.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
             OSError: the file cannot be read.
         """
         await self._transfers.run(lambda client: self._objects.put(client, path, sha256))
@@ -79,7 +79,7 @@ class BlobStore:
             is_new: nobody needed them until now (`BlobRefs.add_many`), so they are not looked for before.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         await self._transfers.run(lambda client: self._objects.put_bytes(client, content, sha256, is_new=is_new))
 
@@ -90,7 +90,7 @@ class BlobStore:
 
         Raises:
             BlobMissing: nobody has it.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         await self._transfers.run(lambda client: self._objects.keep(client, sha256))
 
@@ -98,7 +98,7 @@ class BlobStore:
         """Return the hashes of all own files.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         return await self._transfers.run(self._objects.list_own)
 
@@ -110,7 +110,7 @@ class BlobStore:
         Raises:
             BlobMissing: the store has no such file, whoever's.
             BlobCorrupt: its bytes have another hash; `target` is removed.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         return await self._transfers.run(lambda client: self._objects.read_to(client, sha256, target))
 
@@ -120,7 +120,7 @@ class BlobStore:
         Raises:
             BlobMissing: the store has no such bytes, whoever's.
             BlobCorrupt: they have another hash.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         content = bytearray()
         await self._transfers.run(lambda client: self._objects.read(client, sha256, content.extend))
@@ -132,7 +132,7 @@ class BlobStore:
         Raises:
             BlobMissing: the store has no such file, whoever's.
             BlobCorrupt: the piece is cut, or has another hash.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         return await self._transfers.run(lambda client: self._objects.read_piece(client, sha256, piece))
 
@@ -142,7 +142,7 @@ class BlobStore:
         Raises:
             BlobMissing: the store has no such file of ours.
             BlobCorrupt: its bytes have another hash.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         return await self._transfers.run(lambda client: self._objects.read(client, sha256, len, is_own=True))
 
@@ -150,7 +150,7 @@ class BlobStore:
         """Remove an own file; idempotent. Takes 13 s at the most, once fewer than two others are under way.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         # It runs under a row lock, which the database ends after 30 s: it is over before that.
         await self._short.run(lambda client: self._objects.remove(client, sha256))

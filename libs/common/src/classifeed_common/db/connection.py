@@ -109,7 +109,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     @property
     def statement(self) -> str | None:
-        """The statement under way, without its parameters; None where psycopg does not tell."""
+        """The statement under way, without its parameters; None where psycopg does not expose it."""
         return _statement_of(self._under_way)
 
     async def wait(self, gen: PQGen[T], interval: float = _POLL_S, timeout: float | None = None) -> T:
@@ -150,7 +150,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
 def after_commit(tx: Tx, call: Callable[[], object]) -> None:
     """Have `call` made, in the context of now, once the transaction has committed; never when it is rolled back.
 
-    For what only tells of an effect: lines of the log, counts. It must not raise. It is not made when the process dies
+    For what only reports an effect: lines of the log, counts. It must not raise. It is not made when the process dies
     in between, nor when the commit raises: then nobody knows whether there was one.
     """
     assert isinstance(tx, WatchedConnection)
@@ -167,7 +167,7 @@ def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:
 
 
 def _statement_of(gen: object) -> str | None:
-    """Look into the frames of psycopg's generators: they know, and nothing is to be noted for each statement."""
+    """Read the frames of psycopg's generators: they know, and nothing is to be noted for each statement."""
     while gen is not None:
         frame = getattr(gen, "gi_frame", None)
         found = (frame.f_locals.get("query") or frame.f_locals.get("command")) if frame is not None else None

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 _IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 UNANSWERED_S: Final = 90.0
-"""How long a statement waits while nobody can tell what the server does: longer than a stand-still of a minute, which
+"""How long a statement waits while it is unknown what the server does: longer than a stand-still of a minute, which
 it is to outlive (docs/reference/network-limits.md)."""
 
 # A response that was lost is found by the watch (ADR 0029); these are for what it does not see. The kernel's limit is

@@ -17,8 +17,8 @@ class Database:
     """Transactions on one PostgreSQL schema, through at most `max_size` connections.
 
     Nothing is sent before `open()`. After a restart of the server each pooled connection fails once and is then
-    replaced; `is_passing_fault` tells such errors from lasting ones. A transaction whose process stands still is
-    ended by the server after `idle_in_transaction_s`, so that a paused process cannot keep its row locks for ever.
+    replaced; `is_passing_fault` distinguishes such errors from lasting ones. A transaction whose process stands still
+    is ended by the server after `idle_in_transaction_s`, so that a paused process cannot keep its row locks for ever.
     A connection that is open and gives no response is found by a `ConnectionWatch`: its statement ends with a passing
     fault, and the connections that are idle are made anew.
 
@@ -33,7 +33,7 @@ class Database:
         further_schemas: where names are looked for that `schema` does not have.
         use_pool: otherwise each transaction has a new connection, and nothing stays on the server between two of them.
         recycle_s: a pooled connection that is older goes when it is given back, and another one takes its place.
-        unanswered_s: how long a statement may be silent while nobody can tell what the server does: without a pool,
+        unanswered_s: how long a statement may be silent while it is unknown what the server does: without a pool,
             behind a pooler, and while the server gives no response at all.
     """
 

@@ -1,4 +1,4 @@
-"""Probe: asks the server, over a connection of its own, what it does for other connections of ours."""
+"""Probe: queries the server, over a connection of its own, for what it does for other connections of ours."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class Asking:
             ages_s: by process id, how old the session must be at least: the number may have been given to another.
 
         Raises:
-            Pooled: the server cannot be asked about process ids.
+            Pooled: the server cannot be queried about process ids.
             psycopg.OperationalError: no response within 5 s.
         """
         rows = await self._fetch(_READ, {"pids": list(ages_s)})

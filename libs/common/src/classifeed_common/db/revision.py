@@ -1,6 +1,6 @@
 """Whether a database has what a package's code needs: its newest `pre` migration.
 
-Without Alembic, whose import takes longer than a service's whole look at its database: the names of the files tell
+Without Alembic, whose import takes longer than a service's whole check of its database: the names of the files show
 (`DATE_NUMBER_PHASE_WHAT.py`, kept by a test).
 """
 

@@ -47,7 +47,7 @@ class Unpooled:
         self._is_closed = False
         try:
             async with asyncio.timeout(timeout):
-                while wait and not await self._is_reachable():  # noqa: ASYNC110 the server tells nobody when it is there
+                while wait and not await self._is_reachable():  # noqa: ASYNC110 the server does not notify when it is there
                     await asyncio.sleep(_RETRY_S)
         except TimeoutError as error:
             raise PoolTimeout(f"the server could not be reached within {timeout:g} s") from error

@@ -36,18 +36,18 @@ class _Silence:
 class ConnectionWatch:
     """Looks after the statements of all connections that it adopts, for one event loop.
 
-    A statement that has been silent for 6 s has the server asked, over a new connection, what the session does. If
-    it works on the statement or waits for a lock, the wait goes on, however long, and the server is asked again. If it
-    waits for us, the connection is cut and the session is ended: its locks would be in the way of the next attempt.
-    Without a response the wait goes on for `unanswered_s`: a server that stands still for a while fails nothing. One
-    probe at most is under way.
+    A statement that has been silent for 6 s has the server queried, over a new connection, about what the session does.
+    If it works on the statement or waits for a lock, the wait goes on, however long, and the server is queried again.
+    If it waits for us, the connection is cut and the session is ended: its locks would be in the way of the next
+    attempt. Without a response the wait goes on for `unanswered_s`: a server that stands still for a while fails
+    nothing. One probe at most is under way.
 
-    After a dead connection those that have not answered since are suspect: they are probed after 2 s.
+    After a dead connection those that have not responded since are suspect: they are probed after 2 s.
 
     Args:
-        probe: asks the server; None: process ids are a pooler's, so only `unanswered_s` ends a wait.
+        probe: queries the server; None: process ids are a pooler's, so only `unanswered_s` ends a wait.
         schema: for logs and metrics.
-        unanswered_s: how long a statement may be silent while nobody can tell why.
+        unanswered_s: how long a statement may be silent for an unknown reason.
         on_dead: called after connections were cut; closes those that are idle.
     """
 

@@ -106,7 +106,7 @@ class EmbeddedKafka(EmbeddedServer):
             "log.cleaner.dedupe.buffer.size": 16777216,
             # With the default a restart after SIGKILL waits 15 s for the old registration.
             "broker.session.timeout.ms": 3000,
-            # A broker that stood still counts as gone until the next of these, and tells its clients so.
+            # A broker that stood still counts as gone until the next of these, and reports so to its clients.
             "broker.heartbeat.interval.ms": 500,
             # Empty records, twice a second, by which other controllers see that one leads: there are none.
             "metadata.max.idle.interval.ms": 0,
@@ -128,7 +128,7 @@ class EmbeddedKafka(EmbeddedServer):
         return spawn_bound(command, log=self.log, cwd=self.data_dir, death_signal=self.death_signal)
 
     def is_ready(self) -> bool:
-        """Probe: the broker answers and names itself as a live member of its cluster."""
+        """Probe: the broker responds and names itself as a live member of its cluster."""
         if not self._is_port_open():
             return False
         if self._admin is None:  # kept in a variable: a temporary client fails

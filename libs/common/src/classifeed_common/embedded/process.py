@@ -38,8 +38,8 @@ class ProcessIdentity:
         return _start_time(self.pid) == self.started
 
     def is_suspended(self) -> bool:
-        """Return true while this process is stopped by a signal (SIGSTOP) and not continued; False where nobody can
-        tell.
+        """Return true while this process is stopped by a signal (SIGSTOP) and not continued; False where it is
+        unknown.
         """
         return self.is_running() and _state(self.pid) == "T"
 
@@ -73,7 +73,7 @@ def _start_time(pid: int) -> str | None:
 
 
 def _state(pid: int) -> str:
-    """How the kernel names what a process does, one letter; empty where nobody can tell."""
+    """How the kernel names what a process does, one letter; empty where it is unknown."""
     fields = _read_stat(pid) if _HAS_PROC else []
     return fields[0] if fields else ""
 
@@ -88,7 +88,7 @@ def _read_stat(pid: int) -> list[str]:
 
 
 def children_of(pid: int) -> list[ProcessIdentity]:
-    """Return the direct children of a process; empty where the system does not tell."""
+    """Return the direct children of a process; empty where the system does not report them."""
     try:
         listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:

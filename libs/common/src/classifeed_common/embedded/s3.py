@@ -75,7 +75,7 @@ class EmbeddedS3(EmbeddedServer):
         return spawn_bound(command, log=self.log, env=environment, death_signal=self.death_signal)
 
     def is_ready(self) -> bool:
-        """Probe: an answer over HTTP, be it a refusal."""
+        """Probe: a response over HTTP, be it a refusal."""
         try:
             with urllib.request.urlopen(self.endpoint, timeout=2):  # noqa: S310 - our own address
                 return True

@@ -43,7 +43,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """One quick probe: does the server answer a real request?"""
+        """One quick probe: does the server respond to a real request?"""
 
     @property
     def address(self) -> str:
@@ -64,10 +64,10 @@ class EmbeddedServer(ABC):
             raise ServerError(f"{self.name}: {explain_os_error(error, self.log)}") from error
 
     def wait_ready(self, timeout_s: float = 60) -> None:
-        """Block until the server answers.
+        """Block until the server responds.
 
         Raises:
-            ServerError: it ended, or did not answer in time; with the end of its log.
+            ServerError: it ended, or did not respond in time; with the end of its log.
         """
         deadline = time.monotonic() + timeout_s
         while not self.is_ready():

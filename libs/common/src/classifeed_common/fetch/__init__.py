@@ -1,4 +1,4 @@
-"""Downloads from addresses that users name: checked, bounded, and told about in words.
+"""Downloads from addresses that users name: checked, bounded, and described in plain messages.
 
 `fetch.fetcher` downloads; it is imported by name, as a process that only checks addresses has no metrics of downloads.
 """

@@ -13,7 +13,7 @@ class FetchFailed(Exception):
         reason: What happened and where, in words, without the fix and without secrets.
         http_status: Of the last response; 0 when none came.
         bytes_received: Of the last response's body, as it travelled.
-        retry_after_s: How long the server asks to be left alone, 0 to 24 h in seconds; None when it does not ask.
+        retry_after_s: How long the server wants no requests, 0 to 24 h in seconds; None when it names no time.
     """
 
     def __init__(

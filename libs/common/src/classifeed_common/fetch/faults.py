@@ -152,7 +152,7 @@ FETCH_FAULTS: Final = _table(
         "The feed has a password or headers, which http would send without encryption.",
         "Let the redirect lead to an https:// address, or give the link to the file itself.",
     ),
-    # what the server answers
+    # what the server responds
     FetchFault(
         "HTTP_UNAUTHORIZED",
         "The server requires a password",

@@ -27,7 +27,7 @@ def _public_authorities() -> ssl.SSLContext:
 class Fetcher:
     """Downloads files from addresses that nobody vouches for. Safe to share between tasks.
 
-    Each address on the way is looked up once, refused unless all answers are public, and the one that was checked is
+    Each address on the way is looked up once, refused unless all results are public, and the one that was checked is
     the one that is dialled. No cookies, no environment (proxies, netrc). A connection is used again only for the same
     name at an address that the check of the next request allows, and never after a response that was not read whole.
 

@@ -79,7 +79,7 @@ class Fetched:
         http_status: Of the response.
         content_type: As the server wrote it; empty when it sent none. Servers lie.
         cache_control: As the server wrote it, several joined by commas; empty when it sent none.
-        robots_tag: What `X-Robots-Tag` said, a line for each; what a line says of one robot ends with it.
+        robots_tag: The values of `X-Robots-Tag`, a line for each; what a line says of one robot ends with it.
     """
 
     sha256: str
@@ -101,7 +101,7 @@ class NotModified:
         http_status: 304.
         etag: For the next request.
         last_modified: For the next request.
-        final_url: Which address said so after redirects.
+        final_url: Which address responded so after redirects.
         cache_control: As of `Fetched`.
         robots_tag: As of `Fetched`.
     """

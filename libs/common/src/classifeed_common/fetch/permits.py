@@ -63,7 +63,7 @@ class Permit(Protocol):
         """
 
     def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
-        """Take note of the outcome, and for how long the server asks to be left alone."""
+        """Take note of the outcome, and for how long the server wants no requests."""
 
     def now(self) -> datetime:
         """Return the time by the clock that pauses are kept by."""

@@ -1,4 +1,4 @@
-"""One round of a process with the table `fetch_hosts`: what it asks, and the replies."""
+"""One round of a process with the table `fetch_hosts`: what it requests, and the replies."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Sending:
 
 @dataclass(slots=True)
 class HostReport:
-    """What a process has to tell of a host.
+    """What a process has to report of a host.
 
     Attributes:
         released: Permits that are given back.
@@ -53,7 +53,7 @@ class HostReport:
     counts: dict[Outcome, int] = field(default_factory=dict)
 
     def is_empty(self) -> bool:
-        """Return whether there is nothing to tell."""
+        """Return whether there is nothing to report."""
         return not (self.released or self.added or self.counts)
 
     def add(self, other: HostReport) -> None:
@@ -133,7 +133,7 @@ class HostTable:
         }
 
     async def draw(self, requests: Mapping[str, DrawRequest]) -> dict[str, Reply]:
-        """Tell and ask of hosts in one statement, and return the replies by host.
+        """Report on and request permits of hosts in one statement, and return the replies by host.
 
         A host that another process made in the same moment is missing in them: nothing was done, ask again.
 

@@ -27,8 +27,8 @@ class HostLimits:
 
     Over all processes with the same policy: no more requests to a host are under way than `at_a_time`, none is sent
     within the host's `Retry-After`, and in no second more than its rate, which grows while it responds and falls when
-    it refuses. The database's clock decides. One statement at a time asks for all hosts that are due. For use in one
-    event loop.
+    it refuses. The database's clock decides. One statement at a time requests permits for all hosts that are due. For
+    use in one event loop.
 
     A process that stood still, or had no database, for longer than `hold_s` may have lost permits to others while its
     requests go on; it takes them again, so that more than `at_a_time` may be under way until these end.
@@ -55,7 +55,7 @@ class HostLimits:
         """Give a permit for a host, which is given back when the block ends; waits `max_wait_s` at most.
 
         It is renewed as long as the block runs; of a process that died it comes free after `hold_s`. Where the host
-        asked to be left alone (`report`), all processes know it once the block has ended.
+        wants no requests (`report`), all processes know it once the block has ended.
 
         Args:
             host: its name.
@@ -115,7 +115,7 @@ class HostLimits:
 
     async def _give_back(self, host: str, report: HostReport) -> None:
         if report.is_empty() or (self._is_closing and (self._rounds is None or self._rounds.done())):
-            return  # too late to tell: it expires
+            return  # too late to report: it expires
         loop = asyncio.get_running_loop()
         queue = self._queue(host)
         queue.give_back(report, loop.time())

@@ -49,7 +49,7 @@ class OwnerLimits:
         """Give a permit for a host, for an owner; "": for nobody in particular. See `HostLimits.permit`.
 
         Raises:
-            HostPaused: the host is paused, or this owner's turn or the host's would come too late.
+            HostPaused: the host is paused, or the permit of this owner or host would come too late.
             psycopg.Error: the table cannot be had; a passing fault.
         """
         if not owner:

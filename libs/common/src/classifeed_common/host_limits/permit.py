@@ -61,7 +61,7 @@ class HostPermit:
         self._is_used = True
 
     def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
-        """Take note of the outcome, and for how long the server asks to be left alone."""
+        """Take note of the outcome, and for how long the server wants no requests."""
         assert self._reply is not None
         loop_s = asyncio.get_running_loop().time()
         change = rate_change(self._reply.rate, outcome, self._policy)

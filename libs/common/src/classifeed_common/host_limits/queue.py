@@ -37,9 +37,9 @@ class HostQueue:
         host: Its name.
         policy: Its bounds.
         waiters: The callers.
-        report: What the next round tells.
+        report: What the next round reports.
         renewing: Permits that it renews.
-        reported: Done with the round that tells it.
+        reported: Done with the round that reports it.
         due_s: When it is worth while to ask again, by the loop's clock.
         is_busy: Whether that is a guess: all permits are given, and whoever gives one back does not say when.
         reply: The last one.
@@ -56,11 +56,11 @@ class HostQueue:
     reply: Reply | None = None
 
     def is_idle(self) -> bool:
-        """Return whether there is nothing to ask or to tell."""
+        """Return whether there is nothing to request or to report."""
         return not self.waiters and self.report.is_empty()
 
     def request(self, now_s: float, *, may_draw: bool) -> DrawRequest | None:
-        """Return what to ask now, or None. What it tells is taken out of `report`."""
+        """Return what to request now, or None. What it reports is taken out of `report`."""
         wants = may_draw and bool(self.waiters) and self.due_s <= now_s
         if not wants and self.report.is_empty():
             return None
@@ -105,7 +105,7 @@ class HostQueue:
             self.due_s = now_s
 
     def refuse(self, now_s: float) -> None:
-        """Tell those whose time will not suffice, as far as is known, when their turn would have been."""
+        """Notify those whose time will not suffice, as far as is known, when their permit would have come."""
         if self.reply is None:
             return
         at_s = max(self.due_s, now_s)
@@ -119,7 +119,7 @@ class HostQueue:
             at_s += spacing_s(self.reply.rate, self.policy)
 
     def fail(self, error: BaseException) -> None:
-        """Tell all who wait that there are no permits."""
+        """Notify all who wait that there are no permits."""
         while self.waiters:
             drawn = self.waiters.popleft().drawn
             if not drawn.done():

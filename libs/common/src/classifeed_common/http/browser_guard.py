@@ -1,9 +1,9 @@
 """Refusal of what web pages send: requests for a foreign host, from a foreign origin, or without a JSON body.
 
 A browser on the same machine, or in the same network, reaches every port that its user reaches, whatever page it shows.
-It tells the truth about the page, though: `Origin` and `Sec-Fetch-Site` cannot be set by scripts, a page whose name was
-pointed at our address (DNS rebinding) still sends that name as `Host`, and a cross-origin request with a JSON body asks
-for permission first, which no route gives (ADR 0045).
+It is truthful about the page, though: `Origin` and `Sec-Fetch-Site` cannot be set by scripts, a page whose name was
+pointed at our address (DNS rebinding) still sends that name as `Host`, and a cross-origin request with a JSON body
+requests for permission first, which no route gives (ADR 0045).
 """
 
 from __future__ import annotations

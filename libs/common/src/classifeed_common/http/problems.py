@@ -72,7 +72,7 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
 
 
 class Problems:
-    """Middleware that answers whatever a route raises with a problem, and logs a fault of ours once."""
+    """Middleware that responds to whatever a route raises with a problem, and logs a fault of ours once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -40,7 +40,7 @@ class Move:
     Attributes:
         stored: Where the group stands by its stored position.
         readable: The nearest position from which the log can be read.
-        skipped: Records that were removed unread, as far as the offsets tell: 0 where the log was made again.
+        skipped: Records that were removed unread, as far as the offsets show: 0 where the log was made again.
     """
 
     stored: Position

@@ -1,4 +1,4 @@
-"""Whether the brokers can be reached at all: asked through a client of its own, made for the question."""
+"""Whether the brokers can be reached at all: probed through a client of its own, made for that."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ class KafkaProducer:
                 raise Unavailable(
                     KAFKA_UNAVAILABLE, f"the client of Kafka at {self._bootstrap} was replaced; try again"
                 )
-            while not self._produce(message, batch):  # noqa: ASYNC110 - librdkafka tells nobody of room in its buffer
+            while not self._produce(message, batch):  # noqa: ASYNC110 - librdkafka does not notify of room in its buffer
                 await asyncio.sleep(_QUEUE_FULL_PAUSE_S)
 
     def _produce(self, message: Message, batch: _Batch) -> bool:

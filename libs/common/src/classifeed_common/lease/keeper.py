@@ -26,7 +26,7 @@ class LeaseKeeper:
 
     Each round is one transaction: renew everything held by one UPDATE, see who else is alive, take what is free up to
     the share. Above the share the surplus is given up: `on_loss` first, then the release. When the database does not
-    answer for `ttl_s` everything counts as lost. A callback is never called for a name before the previous one for
+    response for `ttl_s` everything counts as lost. A callback is never called for a name before the previous one for
     that name has returned.
 
     Args:
@@ -68,7 +68,7 @@ class LeaseKeeper:
         return dict(self._held)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep going until `stop`, then stop all work and release all leases. Database faults are waited out."""
+        """Keep going until `stop`, then stop all work and release all leases. Database faults are retried."""
         watch = asyncio.create_task(self._watch_expiry())
         try:
             while not stop.is_set():

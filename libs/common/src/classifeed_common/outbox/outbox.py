@@ -1,4 +1,4 @@
-"""Outbox: messages to Kafka, written in the transaction of what they tell, so that both hold or neither does."""
+"""Outbox: messages to Kafka, written in the transaction of what they report, so that both hold or neither does."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Outbox:
         )
 
     def wake(self, shard: int = 0) -> None:
-        """Tell a relay of this process that a transaction with messages has committed. Optional: relays also poll."""
+        """Notify a relay of this process that a transaction with messages has committed. Optional: relays also poll."""
         self.arrival(shard).set()
 
     def arrival(self, shard: int) -> asyncio.Event:

@@ -16,7 +16,7 @@ class DueCursor:
     While a transaction is open anywhere, each row that was due since it began leaves an entry in the index of due rows,
     and a read from the head scans all of them. Rows need no order, so a read may begin above the versions read
     last. What lies below by then (committed late, refused, made due again) is found by full scans, which take a
-    twentieth of the time: after one of 100 ms the next comes in 2 s. Where a full scan is short every read is one.
+    5 % of the time: after one of 100 ms the next comes in 2 s. Where a full scan is short every read is one.
 
     Args:
         slow_s: the time of a full scan from which on reads begin above, in seconds.

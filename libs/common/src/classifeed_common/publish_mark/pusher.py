@@ -43,7 +43,7 @@ class MarkPusher:
         advance: SQL that moves the mark, in one statement. For each column of `select_due` there is an array of the
             taken rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare:
             `AND published_version < d.version`, so that the mark never falls.
-        push: called outside any transaction with the rows; tells for each whether the other side has taken it.
+        push: called outside any transaction with the rows; returns for each whether the other side has taken it.
         leases: in the same database.
         row_type: a NamedTuple with the columns of `select_due` for fields; without it rows are named tuples.
         record: called in the transaction that moves the mark, after it, with what is to hold together with the push
@@ -109,7 +109,7 @@ class MarkPusher:
         """Return how many rows are due, refused ones among them; counted up to 100,000.
 
         The process that pushes counts from where it reads, as long as it finds some there: rows that were committed
-        late are missing for as long as its reads miss them. A full scan alone tells that nothing is due.
+        late are missing for as long as its reads miss them. Only a full scan shows that nothing is due.
         """
         async with self._database.connection() as connection:
             if (above := self._cursor.above) and (found := await self._count(connection, above)):

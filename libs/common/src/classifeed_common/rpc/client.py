@@ -66,7 +66,7 @@ def open_channel(
         caller: our own name, as in the tokens.
         audience: name of the service behind `target`.
         keys: signs the tokens; None: calls carry none.
-        default_timeout_s: deadline of unary calls that name none. Whoever answers a call himself never waits longer
+        default_timeout_s: deadline of unary calls that name none. Whoever serves a call himself never waits longer
             than his own caller does, streams included.
     """
     options: list[tuple[str, Any]] = [

@@ -16,7 +16,7 @@ KEEPALIVE: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.http2.ping_timeout_ms", PING_LIMIT_S * 1000),
     # Between calls too: the next call finds a connection that works.
     ("grpc.keepalive_permit_without_calls", 1),
-    # Otherwise a stream on which nothing is said is asked twice, and then hardly ever.
+    # Otherwise a stream on which nothing is sent is pinged twice, and then hardly ever.
     ("grpc.http2.max_pings_without_data", 0),
 )
 """Options of channels and of servers."""

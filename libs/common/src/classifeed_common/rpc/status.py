@@ -68,7 +68,7 @@ def to_status(error: DomainError) -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError:
-    """Return the error that another service answered with, whole with reason, fields and time.
+    """Return the error that another service responded with, whole with reason, fields and time.
 
     A status that is not one of ours (a broken connection, a proxy) gets the reason UPSTREAM_<CODE>.
     """

@@ -31,7 +31,7 @@ class Received:
 
 
 def receive_with(deserialize: Callable[[bytes], Message]) -> Callable[[bytes], Received]:
-    """Return a deserializer for gRPC that notes what the bytes alone can tell."""
+    """Return a deserializer for gRPC that notes what the bytes alone can show."""
 
     def receive(data: bytes) -> Received:
         return Received(deserialize(data), b"\0" in data)
@@ -40,9 +40,9 @@ def receive_with(deserialize: Callable[[bytes], Message]) -> Callable[[bytes], R
 
 
 def is_left_to_service(field: FieldDescriptor) -> bool:
-    """Tell whether the check of a field is left to its service: by its proto, or as it is JSON of any shape.
+    """Return whether the check of a field is left to its service: by its proto, or as it is JSON of any shape.
 
-    A Struct has to be walked through by whoever stores it as JSON; twice is too much for 1,000 jobs in a request.
+    A Struct has to be traversed by whoever stores it as JSON; twice is too much for 1,000 jobs in a request.
     """
     if field.message_type is not None and field.message_type.full_name == _STRUCT:
         return True

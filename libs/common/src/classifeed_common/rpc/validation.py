@@ -76,5 +76,5 @@ def _describe(violation: protovalidate.Violation) -> FieldViolation:
             key = subscript.value
             path += f"[{key!r}]" if isinstance(key, str) else f"[{key}]"
     if proto.rule_id == "string.pattern" and not violation.field_value:
-        return FieldViolation(path, "is not set")  # a pattern tells nobody that something is missing
+        return FieldViolation(path, "is not set")  # a pattern does not show that something is missing
     return FieldViolation(path, proto.message or proto.rule_id or "is not valid")

@@ -75,7 +75,7 @@ def main(
     parser.add_argument("--help-settings", action="store_true", help="list the environment variables and exit")
     arguments = parser.parse_args(argv)
     if arguments.help_settings:
-        print(describe_settings(settings_cls))  # noqa: T201 that is what was asked for
+        print(describe_settings(settings_cls))  # noqa: T201 that is what was requested
         sys.exit(0)
     settings = load_settings(settings_cls)
     configure_logging(
@@ -200,7 +200,7 @@ def _spare_collector() -> None:
 async def _check(runner: ServiceRunner) -> int:
     try:
         missing = await runner.check()
-    except Exception as error:  # noqa: BLE001 that something cannot be opened is what was asked for
+    except Exception as error:  # noqa: BLE001 that something cannot be opened is what was requested
         missing = {"start": name_fault(error)}
     for name, fault in missing.items():
         say(f"{name}: {fault}")

@@ -1,4 +1,4 @@
-"""Where a service listens: what it may listen on without keys, and the file that tells others the ports."""
+"""Where a service listens: what it may listen on without keys, and the file with the ports for others."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
 
 
 def http_keys(settings: ServiceSettings, *, required_by: str = "") -> KeyStore | None:
-    """Return what checks the tokens of HTTP callers; None: only this machine can call, and nobody asked for tokens.
+    """Return what checks the tokens of HTTP callers; None: only this machine can call, and no setting requires tokens.
 
     Args:
         required_by: the setting that wants tokens on the loopback too; empty: none does.

@@ -1,4 +1,4 @@
-"""Asks the dependencies again and again whether they are there."""
+"""Probes the dependencies again and again whether they are there."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Check = Callable[[], Awaitable[None]]
 
 
 class Since:
-    """Since when something has been so: the same moment however often it is asked, until it was otherwise between."""
+    """Since when something has been so: the same moment however often it is read, until it was otherwise between."""
 
     def __init__(self) -> None:
         self._began: dict[str, str] = {}
@@ -42,7 +42,7 @@ class Readiness:
     """State of each dependency; ready when all are there.
 
     Args:
-        checks: by name; each returns when its dependency answers and raises otherwise.
+        checks: by name; each returns when its dependency responds and raises otherwise.
         on_change: called with whether all are there, after each round.
     """
 
@@ -85,7 +85,7 @@ class Readiness:
                 asking.cancel()
 
     async def _ask(self, name: str) -> str | None:
-        # A check that takes too long is not cancelled at once, which may take as long again, but asked for its outcome
+        # A check that takes too long is not cancelled at once, which may take as long again, but polled for its outcome
         # next time: what is missing is known soon, and no more than one check holds a connection.
         now_s = asyncio.get_running_loop().time()
         if name not in self._asking:

@@ -65,7 +65,7 @@ class ServiceRunner:
         service: name of the service.
         version: what is running, shown on /health.
         roles: its loops; they start once `on_start` has returned and are all stopped together.
-        servicers: what it answers over gRPC; without `serve` only health and reflection are.
+        servicers: what it serves over gRPC; without `serve` only health and reflection are.
         schema: its database; nothing is opened before the migrate step has run. None: it has none.
         readiness: further dependencies that it cannot work without, by name; each check raises while it is missing.
         opens: what is opened before `on_start`, one after the other, by the names that readiness has for it. The
@@ -180,7 +180,7 @@ class ServiceRunner:
         Args:
             stop: ends the process in order: health says NOT_SERVING, then roles end what they have begun, then no
                 more calls are accepted, and those under way may end within the grace.
-            selected: roles to run, `serve` among them to answer calls; None: all. Those that run everywhere are added.
+            selected: roles to run, `serve` among them to serve calls; None: all. Those that run everywhere are added.
 
         Raises:
             ListenError: an address is in use, or would be open to anybody.

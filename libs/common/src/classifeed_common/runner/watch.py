@@ -19,7 +19,7 @@ class Watch:
 
     Args:
         look: reads the tables and returns what is blocked, and why, in words that name the fix. Passing faults are
-            waited out; what was found before stands as long as they last.
+            retried; what was found before stands as long as they last.
         period_s: from one look to the next, in seconds.
     """
 

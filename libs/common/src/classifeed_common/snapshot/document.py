@@ -64,7 +64,7 @@ def check_document(document: Any, validator: Draft202012Validator) -> None:
 
 
 def find_line(content: bytes, path: Path) -> int | None:
-    """Return the line of what stands at a path, or of what holds it; None: that cannot be said."""
+    """Return the line of what stands at a path, or of what holds it; None: it is unknown."""
     try:
         node = _Loader(content).get_single_node()
     except yaml.YAMLError:

@@ -97,7 +97,7 @@ class Snapshot(Generic[T]):
 
         Raises:
             SnapshotError: the file is wrong, is not there or cannot be read.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         try:
             stamp = await self._source.stamp()

@@ -25,7 +25,7 @@ class Source(Protocol):
         Raises:
             SourceMissing: there is no such file.
             OSError: it cannot be looked at.
-            Unavailable: likewise, as the object store does not answer.
+            Unavailable: likewise, as the object store does not respond.
         """
 
     async def read(self) -> bytes:
@@ -35,7 +35,7 @@ class Source(Protocol):
             DocumentFault: it is larger than 16 MiB.
             SourceMissing: there is no such file.
             OSError: it cannot be read.
-            Unavailable: likewise, as the object store does not answer.
+            Unavailable: likewise, as the object store does not respond.
         """
 
     def close(self) -> None:

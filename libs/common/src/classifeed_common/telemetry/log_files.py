@@ -24,7 +24,7 @@ class RotatedFile(logging.Handler):
     append to one file: a line is one write at its end, and only who rotates the file takes a lock, which nobody
     waits for. A process that stands still with it can thus keep no other one from writing.
 
-    A line that cannot be written is lost to the file; that is said once on stderr, until lines come through again.
+    A line that cannot be written is lost to the file; that is reported once on stderr, until lines come through again.
 
     Args:
         path: the file; its folder is there.

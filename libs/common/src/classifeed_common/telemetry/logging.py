@@ -20,7 +20,7 @@ from classifeed_common.telemetry.tracing import trace_ids
 
 RPC_AUDIT: Final = "classifeed_common.rpc.audit"
 _AUDIT: Final = ".audit"
-# Of libraries: httpcore tells the headers of responses, urllib3 each line.
+# Of libraries: httpcore logs the headers of responses, urllib3 each line.
 _NOISY: Final = ("uvicorn", "httpx", "httpcore", "urllib3")
 
 
@@ -37,7 +37,7 @@ def configure_logging(
     """Send the logs of structlog and of the standard library (libraries speak there) to one stream in one form.
 
     Call it once, at the start of the process, before the first gRPC server or channel: gRPC's core writes by itself and
-    is told to keep to errors); a second call replaces the first.
+    is set to errors only); a second call replaces the first.
 
     Args:
         service: name in each line.

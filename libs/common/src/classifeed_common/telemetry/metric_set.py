@@ -25,7 +25,7 @@ grow with the use: no seller, task or address.
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What is said of a metric.
+    """What describes a metric.
 
     Attributes:
         name: as it is scraped, a counter's with `_total`, a histogram's without `_bucket`.

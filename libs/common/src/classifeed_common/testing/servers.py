@@ -1,4 +1,4 @@
-"""Session fixtures: real PostgreSQL, Kafka and S3, started when the first test asks and stopped by process id."""
+"""Session fixtures: real PostgreSQL, Kafka and S3, started when the first test needs them and stopped by process id."""
 
 from __future__ import annotations
 

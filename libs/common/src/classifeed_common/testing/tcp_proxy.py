@@ -113,7 +113,7 @@ class TcpProxy:
         return self._call(lambda: self._silence(forwards_new=True))
 
     def silence_all(self) -> int:
-        """Forward nothing at all; new connections are accepted and get no answer."""
+        """Forward nothing at all; new connections are accepted and get no response."""
         return self._call(lambda: self._silence(forwards_new=False))
 
     def cut_existing(self) -> None:

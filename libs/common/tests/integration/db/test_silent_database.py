@@ -160,7 +160,7 @@ async def test_dead_connections_in_a_pool_are_found_once_and_not_one_after_the_o
         await persist(lambda: add(db))
     watch.stop()
     assert dead() == before + 1
-    # Nobody tells the server that they are gone: the sessions are ended all the same.
+    # The server is not notified that they are gone: the sessions are ended all the same.
     await until(lambda: sessions_are(things, "proxied", at_most=1 + db.pool_stats()["pool_size"]))
 
 
@@ -329,7 +329,7 @@ async def test_behind_a_pooler_the_limit_ends_a_silence(
     before = dead()
     with structlog.testing.capture_logs() as logs:
         async with db.transaction() as tx:
-            await tx.execute("SELECT pg_sleep(9)")  # would be cut by now if "gone" were believed
+            await tx.execute("SELECT pg_sleep(9)")  # would be cut if "gone" were believed
     assert [log["event"] for log in logs if log["event"].startswith("db.")] == ["db.probe.pooled"]
     assert dead() == before
     pooler.silence_existing()

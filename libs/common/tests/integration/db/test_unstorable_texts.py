@@ -1,4 +1,4 @@
-"""Texts that PostgreSQL keeps in no column are the sender's fault, and said so, whichever way they come in."""
+"""Texts that PostgreSQL keeps in no column are the sender's fault, and reported so, whichever way they come in."""
 
 from __future__ import annotations
 

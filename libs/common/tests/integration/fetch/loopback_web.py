@@ -25,7 +25,7 @@ class LoopbackRequest:
             await self.writer.drain()
 
     async def left_alone(self) -> None:
-        """Return when whoever asked has gone."""
+        """Return when the client has gone."""
         await self.reader.read(-1)
 
     async def respond(self, body: bytes = b"", status: int = 200, **headers: str) -> None:

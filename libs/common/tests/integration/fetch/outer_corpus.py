@@ -182,7 +182,7 @@ RESOLVES_TO = {
     "mixed-garbage": [OUTER, ""],
     "none": [],
 }
-"""First label of a host of `.example.com` → what its lookup answers."""
+"""First label of a host of `.example.com` → the result of its lookup."""
 
 LOOKUPS = [f"http://{label}.example.com:{{port}}/" for label in RESOLVES_TO]
 

@@ -349,7 +349,7 @@ async def test_a_write_under_way_is_waited_for(
 
 
 class OneAtATime:
-    """Permits that go round in turn."""
+    """Permits that are drawn in rotation."""
 
     def __init__(self) -> None:
         self.free = asyncio.Semaphore(1)

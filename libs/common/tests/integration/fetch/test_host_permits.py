@@ -285,7 +285,7 @@ async def test_a_slow_host_is_asked_whatever_it_takes_to_connect(
 
 
 async def test_a_redirect_within_a_host_keeps_its_place(process: StartFetcher, serve: Serve, tmp_path: Path) -> None:
-    """Whoever has been asked once is not asked for the same again because others came between."""
+    """Whoever has got a request once does not get the same again because others came between."""
 
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/moved":

@@ -285,7 +285,7 @@ async def test_a_request_that_met_a_closing_connection_is_repeated_once_on_a_new
 
 
 @pytest.mark.parametrize("begun", [b"H", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nfour"])
-async def test_a_response_that_had_begun_is_not_asked_for_again(begun: bytes, serve: Serve, tmp_path: Path) -> None:
+async def test_a_response_that_had_begun_is_not_requested_again(begun: bytes, serve: Serve, tmp_path: Path) -> None:
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/first":
             await request.respond(b"x")

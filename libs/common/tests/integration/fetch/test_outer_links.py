@@ -79,7 +79,7 @@ async def canaries() -> AsyncIterator[Canaries]:
 
 @dataclass
 class World:
-    """The outer world: a resolver that answers as its owner likes, and one server that is all of the internet."""
+    """The outer world: a resolver that responds as its owner likes, and one server that is all of the internet."""
 
     web: Web
     addresses: dict[str, list[list[str]]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class World:
     dialled: list[str] = field(default_factory=list)
 
     async def resolve(self, name: str) -> list[str]:
-        """Answers of a host come one after the other; hosts that nobody named are on this machine."""
+        """Results for a host come one after the other; hosts that nobody named are on this machine."""
         self.resolved.append(name)
         if name in self.addresses:
             return self.addresses[name].pop(0)
@@ -174,7 +174,7 @@ async def test_no_link_of_the_corpus_is_dialled(
 async def test_no_link_of_the_corpus_gets_a_connection_that_is_kept(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
 ) -> None:
-    """Names of the corpus that once led outside have open connections by now."""
+    """Names of the corpus that once led outside have open connections."""
     port = canaries.port
     harmless = {"good.example.com", *(f"{label}.example.com" for label in RESOLVES_TO)}
     world.addresses = {name: [[OUTER]] for name in harmless}

@@ -310,7 +310,7 @@ async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve: Serve
 
 
 class Tunnels:
-    """A proxy that makes connections to one server, whatever it is asked for."""
+    """A proxy that makes connections to one server, whatever is requested."""
 
     def __init__(self, port: int, response: bytes = b"HTTP/1.1 200 Fine\r\n\r\n") -> None:
         self.port, self.respond = port, response

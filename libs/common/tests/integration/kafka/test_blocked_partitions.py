@@ -111,7 +111,7 @@ async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Otherwise a database that takes ten seconds to say no would be asked by each of them, one after the other."""
+    """Otherwise a database that takes ten seconds to refuse would be tried by each of them, one after the other."""
     topic = await make_topic(partitions=4)
     sent = [value for partition in range(4) for value in await send(topic, 2, partition=partition)]
     attempts: list[set[int]] = []

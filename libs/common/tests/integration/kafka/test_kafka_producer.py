@@ -116,7 +116,7 @@ async def test_absent_broker_is_told_within_the_limit() -> None:
 async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As one that lost its brokers for good: here it never had any, and another client is said to reach them."""
+    """As one that lost its brokers for good: here it never had any, and another client is supposed to reach them."""
     monkeypatch.setattr(producer_module, "_STALLED_S", 0.3)
     monkeypatch.setattr(producer_module, "_PROBE_EVERY_S", 0.0)
     reachable = False

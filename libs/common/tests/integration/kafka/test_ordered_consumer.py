@@ -1,4 +1,4 @@
-"""OrderedConsumer against real Kafka and PostgreSQL: order, first start, rebalances, zombies, lost answers."""
+"""OrderedConsumer against real Kafka and PostgreSQL: order, first start, rebalances, zombies, lost responses."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ async def test_one_transaction_covers_all_polled_partitions(
         await ledger.write(tx, records)
 
     async def shared() -> bool:
-        """Answers of the broker may come for one partition at a time: sent to until two come together."""
+        """Responses of the broker may come for one partition at a time: sent to until two come together."""
         if any(len(partitions) > 1 for partitions in transactions.values()):
             return True
         await send(topic, 12, keys=12)

@@ -409,7 +409,7 @@ def _commit(kafka: EmbeddedKafka, topic: str, group: str, partition: int, offset
 
 
 class SendingCluster(Cluster):
-    """Sends a record when the n-th question for the ends has been answered: a producer that was not stopped."""
+    """Sends a record after the n-th response to a request for the ends: a producer that was not stopped."""
 
     send: Callable[[], Awaitable[None]]
     after = 0

@@ -24,7 +24,7 @@ NAMES = [f"shard/{number}" for number in range(64)]
 
 
 class Member:
-    """A keeper in this process, with a record of what its callbacks said."""
+    """A keeper in this process, with a record of calls of its callbacks."""
 
     def __init__(self, db: Database, holder: str, working: dict[str, str], ttl_s: float = 600) -> None:
         self.holder = holder

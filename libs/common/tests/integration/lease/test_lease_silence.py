@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 
 class Holder:
-    """A keeper of one name, and what it was told of its lease."""
+    """A keeper of one name, and what was reported to it of its lease."""
 
     def __init__(self, db: Database, name: str, ttl_s: float) -> None:
         self.works = False

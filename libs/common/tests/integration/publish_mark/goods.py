@@ -38,7 +38,7 @@ UPDATE goods g
 
 
 class Peer:
-    """The other service: takes what it is told unless it has something newer."""
+    """The other service: takes what it receives unless it has something newer."""
 
     def __init__(self) -> None:
         self.known: dict[str, tuple[int, int]] = {}  # id → (version, price)

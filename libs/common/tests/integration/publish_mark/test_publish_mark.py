@@ -1,4 +1,4 @@
-"""MarkPusher: what it does when the other side is away, refuses, or is told to forget; and versions that never fall."""
+"""MarkPusher: what it does when the other side is away, refuses, or is to forget; and versions that never fall."""
 
 from __future__ import annotations
 

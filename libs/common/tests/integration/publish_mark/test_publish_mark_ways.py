@@ -1,4 +1,4 @@
-"""Four ways to tell another service of a change, in the same three accidents: only the mark survives all."""
+"""Four ways to notify another service of a change, in the same three accidents: only the mark survives all."""
 
 from __future__ import annotations
 

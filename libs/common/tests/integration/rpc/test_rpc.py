@@ -152,7 +152,7 @@ async def test_each_message_of_a_stream_is_checked(rpc_server: StartServer, rpc_
     bad.documents.add()
     call = stub.PushStream(iter([good, bad, good]))
     responses = []
-    with pytest.raises(grpc.aio.AioRpcError) as refused:  # noqa: PT012 the answers before the refusal count
+    with pytest.raises(grpc.aio.AioRpcError) as refused:  # noqa: PT012 the responses before the refusal count
         async for response in call:
             responses.append(response)  # noqa: PERF401
     assert len(responses) == 1

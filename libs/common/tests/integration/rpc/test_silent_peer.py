@@ -38,7 +38,7 @@ OFFER = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers/1
 
 
 class Receiver(ReceiverServiceServicer):
-    """Answers each batch, and notes when it is told that a stream has ended."""
+    """Responds to each batch, and notes when a stream is reported as ended."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()

@@ -47,7 +47,7 @@ REQUEST = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers
 
 
 class Offers(OfferServiceServicer):
-    """Answers once it is let."""
+    """Responds once it may."""
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()

@@ -65,7 +65,7 @@ def test_the_bound_is_two_seconds(file: File) -> None:
     assert make_snapshot(file.path)._look_every_s == 1.0
 
 
-# Each with what is said of it after the name of the file.
+# Each with the message about it after the name of the file.
 WRONG: Mapping[str, tuple[str, str]] = {
     "no yaml": ("rules:\n  - {verdict: spam\nname: x\n", "line 3: is not YAML: "),
     "a field is missing": ("rules:\n  - verdict: spam\n", "line 2, rules[0]: 'allowed' is a required property"),

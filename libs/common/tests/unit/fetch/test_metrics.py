@@ -1,4 +1,4 @@
-"""Hosts that are told apart: so many at a time, whatever is downloaded for however long."""
+"""Hosts that are distinguished: so many at a time, whatever is downloaded for however long."""
 
 from __future__ import annotations
 

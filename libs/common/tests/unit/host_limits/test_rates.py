@@ -50,7 +50,7 @@ def test_a_second_at_full_use_adds_a_step_at_most(rate: float) -> None:
 
 
 @given(st.floats(min_value=0.5, max_value=40), rates)
-def test_a_host_is_asked_about_as_much_as_it_bears(bears: float, rate: float) -> None:
+def test_a_host_gets_about_as_many_requests_as_it_bears(bears: float, rate: float) -> None:
     """A server that refuses what is more than `bears` per second, over 600 s of a clock that is the test's."""
     now_s, last_s, served, refused = 0.0, float("-inf"), 0, 0
     while now_s < 600:

@@ -10,7 +10,7 @@ from classifeed_common.rpc.validation import check_request
 
 
 @pytest.mark.parametrize(("client", "words"), [("", "is not set"), ("Offers!", "pattern")])
-def test_what_is_missing_is_not_told_as_a_pattern(client: str, words: str) -> None:
+def test_what_is_missing_is_not_reported_as_a_pattern(client: str, words: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         check_request(PushBatchRequest(client=client))
     descriptions = {violation.field: violation.description for violation in caught.value.violations}

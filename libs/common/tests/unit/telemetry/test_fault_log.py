@@ -62,7 +62,7 @@ def log(stream: io.StringIO, error: Exception, **fields: object) -> dict[str, ob
         (FailedPrecondition("NO_SCHEMA", "no schema yet"), "FailedPrecondition: NO_SCHEMA: no schema yet"),
     ],
 )
-def test_what_passes_or_is_told_in_our_words_is_a_warning_without_traceback(
+def test_what_passes_or_has_a_message_of_ours_is_a_warning_without_traceback(
     stream: io.StringIO, error: Exception, words: str
 ) -> None:
     line = log(stream, error, retry_in_s=0.5, lease="a")

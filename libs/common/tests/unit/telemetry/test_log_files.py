@@ -1,4 +1,4 @@
-"""Files of lines: none is lost or torn, whoever writes and whoever turns the file over."""
+"""Files of lines: none is lost or torn, whoever writes and whoever rotates the file."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_file_is_not_put_aside_twice(opened: Open, tmp_path: Path, monkeypatch
 
     def lock_too_late(file: int, how: int) -> None:
         monkeypatch.undo()
-        write(other, "y" * 900)  # turns it over in the very moment
+        write(other, "y" * 900)  # rotates it in the very moment
         fcntl.flock(file, how)
 
     monkeypatch.setattr("classifeed_common.telemetry.log_files.fcntl.flock", lock_too_late)
@@ -129,7 +129,7 @@ def test_processes_that_share_a_file_lose_no_line(tmp_path: Path) -> None:
     assert all(line.endswith("x" * 50) for line in kept)
 
 
-def test_a_file_that_cannot_be_written_is_said_once_until_it_can_again(
+def test_a_file_that_cannot_be_written_is_reported_once_until_it_can_again(
     opened: Open, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = opened(name="folder")

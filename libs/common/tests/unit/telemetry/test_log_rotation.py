@@ -43,7 +43,7 @@ def test_other_spans_begin_on_the_hour_and_on_monday() -> None:
     assert is_due("1 day", "2026-10-25 01:30", "2026-10-26 00:30", zone=ZoneInfo("Europe/Berlin"))  # a day of 25 hours
 
 
-def test_a_clock_that_was_set_back_turns_nothing_over() -> None:
+def test_a_clock_that_was_set_back_rotates_nothing() -> None:
     assert not is_due("1 day", "2026-11-22 10:00", "2026-11-20 10:00")
 
 

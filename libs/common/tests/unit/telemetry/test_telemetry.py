@@ -106,7 +106,7 @@ class Failing(InMemorySpanExporter):
         return self.outcomes.pop(0)
 
 
-def test_a_fault_of_an_exporter_is_told_once_and_so_is_its_end() -> None:
+def test_a_fault_of_an_exporter_is_reported_once_and_so_is_its_end() -> None:
     exporter = ReportedExporter("otlp", Failing())
     with capture_logs() as lines:
         for _ in range(3):

@@ -1,4 +1,4 @@
-"""JobAdmin: what operators and public faces ask of the jobs, each in a transaction of its own, with an audit trail."""
+"""JobAdmin: what operators and public APIs do with the jobs, each in a transaction of its own, with an audit trail."""
 
 from __future__ import annotations
 
@@ -109,9 +109,9 @@ class JobAdmin:
         self._audit = audit
 
     async def trigger(self, requests: Sequence[JobRequest], *, by: str) -> list[EnqueuedJob]:
-        """Put jobs into their queues, all or none; the answers in order.
+        """Put jobs into their queues, all or none; the results in order.
 
-        An idempotency key that is taken gives the job that has it, its present status and what was asked otherwise.
+        An idempotency key that is taken gives the job that has it, its present status and what was requested otherwise.
 
         Raises:
             ResourceExhausted: JOBS_OPEN_LIMIT: the caller would have too many jobs that have not ended. Concurrent
@@ -142,7 +142,7 @@ class JobAdmin:
             return self._found(job_id, await self._store.get(tx, job_id))
 
     async def cancel(self, job_id: UUID, *, by: str, reason: str | None = None) -> Job:
-        """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
+        """Cancel a job: a queued one ends at once, a running one is signalled to stop, an ended one is left as it is.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -178,7 +178,7 @@ class JobAdmin:
 
         Args:
             which: which of them.
-            by: who asks; kept with the journal of each job.
+            by: who requests it; kept with the journal of each job.
             error: only those whose error has this text in it.
             since: only those that ended then or later, as after the begin of an outage.
 

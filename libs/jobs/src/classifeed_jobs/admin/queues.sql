@@ -24,7 +24,7 @@ WHERE q.queue = %(queue)s AND q.paused_at IS NULL
 
 -- name: queue_stats
 -- Of all queues that have live jobs, recent ends, settings or a worker, in order of their names; or of one, whatever it
--- has. Jobs whose time has come and that no worker has let in yet count as ready.
+-- has. Jobs whose time has come and that no worker has promoted yet count as ready.
 WITH live AS MATERIALIZED (
     SELECT j.queue,
            count(*) FILTER (WHERE j.status = 'queued' AND j.waits_for IS DISTINCT FROM 'key'

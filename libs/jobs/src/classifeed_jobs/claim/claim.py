@@ -100,7 +100,7 @@ class CompletedClaim(NamedTuple):
 
 
 class PlainCompletions(NamedTuple):
-    """What `complete_plain_claims` could not do, and whom to tell.
+    """What `complete_plain_claims` could not do, and whom to notify.
 
     Attributes:
         refused: ends of claims that were not held any more.

@@ -1,5 +1,5 @@
 -- name: promote_due
--- The rows are named by their primary key alone: with what they wait for, a plan could walk over all delayed jobs.
+-- The rows are named by their primary key alone: with what they wait for, a plan could scan all delayed jobs.
 UPDATE dl_jobs SET waits_for = NULL
 WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (

@@ -108,7 +108,7 @@ async def claim_jobs(
 async def _claim_without_partitions(
     connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
 ) -> None:
-    """Claim from a queue without partition keys; the cursor tells when there are some."""
+    """Claim from a queue without partition keys; the cursor shows when there are some."""
     if not (cursor.is_plain and await _claim_plain(connection, request, wanted, cursor, result)) and not cursor.is_fair:
         await _claim_in_order(connection, request, wanted, cursor, result)
 

@@ -73,7 +73,7 @@ async def claim_within_limits(
 
 
 async def _is_held_back(connection: Tx, queue: str, tokens: float) -> bool:
-    """Whether a job waits for nothing but the rate; an idle queue is not asked again at the pace of its rate."""
+    """Whether a job waits for nothing but the rate; an idle queue is not polled at the interval of its rate."""
     if tokens >= 1:
         return False
     row = await (await connection.execute(_IS_WAITING, {"queue": queue})).fetchone()

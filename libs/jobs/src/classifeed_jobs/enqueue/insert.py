@@ -30,7 +30,7 @@ async def insert_jobs(
     note: Jsonb | None,
     made_by: str | None,
 ) -> list[EnqueuedJob]:
-    """Make jobs in one statement; the answers in the order of the requests."""
+    """Make jobs in one statement; the results in the order of the requests."""
     hashes = [request_hash(request) if request.idempotency_key is not None else None for request in requests]
     trace = kept_trace()
     parameters: dict[str, Any] = {

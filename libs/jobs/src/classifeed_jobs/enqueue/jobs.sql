@@ -1,6 +1,6 @@
 -- name: enqueue_jobs
 -- One row for each job requested, in order. A job whose idempotency key is taken is not inserted: `created` is false and
--- find_key tells which job has it. An expired key is taken over.
+-- find_key returns which job has it. An expired key is taken over.
 WITH requested AS MATERIALIZED (
     SELECT a.*, dl_new_job_id() AS job_id, coalesce(a.wanted_at, clock_timestamp()) AS available_at
     FROM unnest(%(queues)s::text[], %(tasks)s::text[], %(args)s::jsonb[], %(lock_keys)s::text[], %(idempotency_keys)s::text[],
@@ -139,7 +139,7 @@ FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(lim
 
 -- name: retry_jobs
 -- Ended jobs go back to their queues with all their attempts, and no deaths or faults counted against them; the fence
--- (claim_no) and the checkpoint go on. In order of their ids, from `after` on, so that no slice walks over those before it;
+-- (claim_no) and the checkpoint go on. In order of their ids, from `after` on, so that no slice scans those before it;
 -- jobs that another retry has in hand are passed over.
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d

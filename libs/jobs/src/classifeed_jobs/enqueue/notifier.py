@@ -1,4 +1,4 @@
-"""Notifier: tells workers of ready jobs after the commit, at most one NOTIFY a queue in 5 ms (ADR 0022)."""
+"""Notifier: notifies workers of ready jobs after the commit, at most one NOTIFY a queue in 5 ms (ADR 0022)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Notifier:
 
     A NOTIFY takes a lock of the whole server until its transaction commits: producers that notify in theirs commit one
     after the other. Under this one the first wake of a queue leaves at once, those within 5 ms after it leave as one.
-    A process that dies between commit and wake leaves its jobs to the workers' next look (DL_CLAIM_BACKOFF_SEC).
+    A process that dies between commit and wake leaves its jobs to the workers' next poll (DL_CLAIM_BACKOFF_SEC).
 
     Args:
         database: the database of the jobs.
@@ -40,7 +40,7 @@ class Notifier:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
         """As `Database.transaction`, for enqueues by a `JobStore` with this notifier: its workers hear of them after
-        the commit. Jobs put in by SQL of one's own are found at the workers' next look.
+        the commit. Jobs put in by SQL of one's own are found at the workers' next poll.
         """
         async with self._db.transaction() as tx:
             await tx.execute("SET LOCAL dl_jobs.notify = off")

@@ -134,10 +134,10 @@ class JobStore:
         note: Mapping[str, Any] | None = None,
         made_by: str | None = None,
     ) -> list[EnqueuedJob]:
-        """Put many jobs into their queues in one statement; as `enqueue`, the answers in the order of the requests.
+        """Put many jobs into their queues in one statement; as `enqueue`, the results in the order of the requests.
 
         Args:
-            note: kept with the journal's first line: who asked, and the like.
+            note: kept with the journal's first line: who requested it, and the like.
             made_by: the caller whose open jobs `count_made_by` counts these among; None: nobody's.
 
         Raises:
@@ -182,7 +182,7 @@ class JobStore:
         return sum(counts.values())
 
     async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None, by: str | None = None) -> Job | None:
-        """Cancel a job: a queued one ends at once, a running one is asked to stop, an ended one is left as it is.
+        """Cancel a job: a queued one ends at once, a running one is signalled to stop, an ended one is left as it is.
 
         Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
         key wait for it. What a queued job stood for ends in the same transaction, by the hook of its task.
@@ -239,7 +239,7 @@ class JobStore:
         by: str | None = None,
     ) -> list[UUID]:
         """Put a slice of the failed jobs back into their queues, oldest first, in one statement; call it until its
-        answer is shorter than `limit`.
+        result is shorter than `limit`.
 
         Args:
             which: which of them.

@@ -68,7 +68,7 @@ class Housekeeping:
         self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
         self._chores = [
             _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
-            # These walk over dead rows too, which may be very many while nobody can vacuum.
+            # These scan dead rows too, which may be very many while nobody can vacuum.
             _Chore("forget", self.forget, _FORGET_PERIOD_S, duty_cycle=DutyCycle()),
             _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, duty_cycle=DutyCycle()),
         ]
@@ -85,7 +85,7 @@ class Housekeeping:
                     with chore.duty_cycle.timed():
                         await chore.do()
                     chore.next_s = time.monotonic() + max(chore.period_s, chore.duty_cycle.due_in_s)
-                except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+                except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                     wait_s = min(_FAULT_WAIT_S, chore.period_s)
                     log_fault(_log, "reaper.chore.failed", error, retry_in_s=wait_s, chore=chore.name)
                     chore.next_s = time.monotonic() + wait_s

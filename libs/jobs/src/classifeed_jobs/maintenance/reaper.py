@@ -31,7 +31,7 @@ _COUNT_LOST = _SQL["count_lost"]
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
 _BLIND_WAIT_S = 0.5
-# Between two looks of a reaper that was not held up.
+# Between two polls of a reaper that was not held up.
 _LATE_S = 5.0
 _VAIN_POLLS = 3
 _RETENTION = Retention()
@@ -51,7 +51,7 @@ class Reaper:
         database: the service's database.
         tasks: those of the service's workers, whose hooks hear of jobs that end here. A job that would end and whose
             task has a hook that is not known here stays lost for a reaper that knows it, for an hour.
-        reaper_period_s: the longest time between two looks (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
+        reaper_period_s: the longest time between two polls (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
         grace_s: how long nothing is taken after a standstill.
         forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
         retention: how long done jobs and the journal are kept; None: for ever.
@@ -163,7 +163,7 @@ class Reaper:
 
     async def _wait_s(self) -> float:
         wait_s = await self._next_expiry_s() if self._foreseeing.is_due else _BLIND_WAIT_S
-        # Looks at a silent process walk over all that it has ended; those at the others are short.
+        # Polls of a silent process scan all that it has ended; those at the others are short.
         return min(self._reaper_period_s, max(wait_s, self._reaping.due_in_s))
 
     async def _next_expiry_s(self) -> float:

@@ -14,12 +14,12 @@ TERMINAL = frozenset({"succeeded", "failed", "canceled"})
 
 @dataclass(frozen=True, slots=True)
 class EnqueuedJob:
-    """The answer to an enqueue.
+    """The result of an enqueue.
 
     Attributes:
         job_id: the job, new or the one that has the idempotency key already.
         created: false when the idempotency key was taken.
-        differs: what was asked otherwise than by the request that took the key: of queue, task, args, lock_key.
+        differs: what was requested otherwise than by the request that took the key: of queue, task, args, lock_key.
         status: of that job now; None: it has ended and was dropped from the archive.
     """
 

@@ -24,7 +24,7 @@ class FailedJob:
         task: its task.
         attempt: which try was the last one.
         outcome: failed, or canceled by an operator.
-        reason: QUARANTINED, UNKNOWN_FAULTS, or empty: its handler said so, its attempts are used up, it was canceled.
+        reason: QUARANTINED, UNKNOWN_FAULTS, or empty: by its handler, its attempts are used up, it was canceled.
         message: the same in words, as kept with the job.
         incident: what to look for in the logs; empty unless an exception that nobody foresaw was the last word.
     """
@@ -57,7 +57,7 @@ class Task:
         args_model: the pydantic model of its second parameter; None: it takes the mapping as it is.
         backoff: the wait before another attempt.
         max_run_s: a run that takes longer is cancelled and counts as a failed attempt; None: no bound. In a
-            thread it is told to stop, which it hears at its next yield or `raise_if_stopped`.
+            thread it is signalled to stop, which it notices at its next yield or `raise_if_stopped`.
         resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its checkpoint.
         max_unknown_faults: the job fails (UNKNOWN_FAULTS) after so many exceptions that do not pass by themselves
             (`classifeed_common.faults.passing`), whatever attempts it has left. Those that pass are not counted. None:

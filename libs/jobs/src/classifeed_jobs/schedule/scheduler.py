@@ -36,7 +36,7 @@ class Scheduler:
     Args:
         database: the service's database.
         store: where the jobs go.
-        period_s: the longest time between two looks; the next slot comes before it. A schedule put by another process
+        period_s: the longest time between two polls; the next slot comes before it. A schedule put by another process
             is found within it.
         own: schedules of the service itself, which are put when it begins to run.
         schedules: puts them.
@@ -152,7 +152,7 @@ def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], dat
 
 
 def _newest_slot(state: ScheduleState, now: datetime) -> datetime:
-    """Return the last slot that has come, found without a walk over all that have come since the schedule was last
+    """Return the last slot that has come, found without a scan of all that have come since the schedule was last
     seen to.
     """
     window = _FIRST_WINDOW

@@ -89,7 +89,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """A schedule as it stands; `last_slot` and `last_job_id` tell of the last job made for it."""
+    """A schedule as it stands; `last_slot` and `last_job_id` identify the last job made for it."""
 
     schedule: Schedule
     paused_at: datetime | None

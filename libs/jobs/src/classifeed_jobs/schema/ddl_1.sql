@@ -77,7 +77,7 @@ CREATE TABLE dl_job_keys (
 );
 CREATE INDEX dl_job_keys_expiry ON dl_job_keys (expires_at);
 
--- The journal, written in the transaction of the change it tells of.
+-- The journal, written in the transaction of the change it records.
 CREATE TABLE dl_job_events (
     event_id bigserial NOT NULL,
     job_id uuid NOT NULL,

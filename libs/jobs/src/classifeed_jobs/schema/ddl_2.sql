@@ -1,4 +1,4 @@
--- The job tables, version 2 (ADRs 0020 to 0022): limits, rates and pauses of queues, turns of partition keys, schedules,
+-- The job tables, version 2 (ADRs 0020 to 0022): limits, rates and pauses of queues, rotation of partition keys, schedules,
 -- and what the listings and bulk retries of done jobs need. Short locks only: the live tables are small.
 
 -- Queues that are not free for all: paused, limited or slowed down. A queue without a row has no limits.
@@ -18,7 +18,7 @@ CREATE TABLE dl_queues (
     CONSTRAINT dl_queues_rate_check CHECK (rate_per_s > 0 AND rate_burst > 0 OR rate_per_s IS NULL AND rate_burst IS NULL)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- Jobs of partition keys are claimed in turns, so they have an index of their own; the others keep theirs.
+-- Jobs of partition keys are claimed in rotation, so they have an index of their own; the others keep theirs.
 DROP INDEX dl_jobs_claim;
 CREATE INDEX dl_jobs_claim ON dl_jobs (queue, priority, created_at)
     WHERE status = 'queued' AND waits_for IS NULL AND partition_key IS NULL;
@@ -53,7 +53,7 @@ CREATE TABLE dl_schedules (
 );
 CREATE INDEX dl_schedules_due ON dl_schedules (next_slot) WHERE paused_at IS NULL;
 
--- Dead jobs are few among the done ones; jobs of one key are what an operator asks for.
+-- Dead jobs are few among the done ones; jobs of one key are what an operator lists.
 CREATE INDEX dl_jobs_done_dead ON dl_jobs_done (status, job_id) WHERE status <> 'succeeded';
 CREATE INDEX dl_jobs_done_lock_key ON dl_jobs_done (lock_key, job_id) WHERE lock_key IS NOT NULL;
 -- The journal grows in order of time: a few pages of summaries find what is old.

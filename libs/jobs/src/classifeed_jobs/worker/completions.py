@@ -28,14 +28,14 @@ _HOOK_WAIT_S = 60.0
 
 
 class Completions:
-    """A queue of endings and the task that writes them, on a connection of its own.
+    """A queue of completions and the task that writes them, on a connection of its own.
 
-    An ending is written until the database has answered; one that is refused (the claim was lost) is logged and
+    A completion is written until the database has responded; one that is refused (the claim was lost) is logged and
     dropped: its job belongs to somebody else.
 
     Args:
         database: the service's database.
-        notifier: tells the workers of what went back to its queue, or may run now.
+        notifier: notifies the workers of what went back to its queue, or may run now.
         tasks: those whose hooks are called.
         caught_up: called when `is_behind` is over.
         promoted: called with each job that may be claimed again, or now.
@@ -63,7 +63,7 @@ class Completions:
         self._empty.set()
 
     def put(self, completion: Completion) -> None:
-        """Have an ending written soon."""
+        """Have a completion written soon."""
         self._pending.append(completion)
         self._unwritten.add(completion.key)
         self._empty.clear()
@@ -111,7 +111,7 @@ class Completions:
                 refused, woken = await self._try(batch)
                 self._notifier.wake(woken)
                 break
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                 if not is_passing_fault(error):
                     await self._write_apart(batch, error)
                     return
@@ -121,7 +121,7 @@ class Completions:
         _report(refused, is_repeated=attempts > 1)
 
     async def _try(self, batch: list[Completion]) -> tuple[list[Completion], set[str]]:
-        """Write a batch; returns the ends that were refused, and the queues whose workers should look."""
+        """Write a batch; returns the ends that were refused, and the queues whose workers should poll."""
         woken: set[str] = set()
         ranks: list[Rank] = []
         told: dict[str, Any] = {"wake": woken.add, "promoted": ranks.append, "tasks": self._tasks}
@@ -140,14 +140,14 @@ class Completions:
         return [completion for completion in batch if (completion.job_id, completion.claim_no) not in held], woken
 
     async def _write_apart(self, batch: list[Completion], error: Exception) -> None:
-        """One ending spoils its batch: write each alone; the one that cannot be written fails its job."""
+        """One completion spoils its batch: write each alone; the one that cannot be written fails its job."""
         if len(batch) > 1:
             for completion in batch:
                 await self._write([completion])
             return
         spoiled = batch[0]
         if isinstance(error, HookFailed):
-            # The job stays until its hook does its part: a release that mends it, or an operator.
+            # The job stays until its hook does its part: a release that corrects it, or an operator.
             message = f"{error}; {spoiled.message or 'canceled'}"
             await self._write([spoiled._replace(outcome=KEPT, message=message, delay_s=_HOOK_WAIT_S)])
             return

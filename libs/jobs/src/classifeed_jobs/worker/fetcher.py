@@ -29,7 +29,7 @@ _SAMPLED_KEYS = 1000
 
 
 class Fetcher:
-    """Looks when it is woken, when a delayed job is due, when there is room again, and else every `claim_backoff_s`.
+    """Polls when it is woken, when a delayed job is due, when a slot is free again, and else every `claim_backoff_s`.
 
     Args:
         session: the worker's own connection.
@@ -39,7 +39,7 @@ class Fetcher:
         room: how many more jobs of a queue may start now.
         start: called with each claim.
         slots: of a queue, where partition keys may hold no more than their share of them; None: any number.
-        claim_backoff_s: the longest time between two looks.
+        claim_backoff_s: the longest time between two polls.
         fresh_s: how old the last heartbeat may be for a claim.
     """
 
@@ -77,12 +77,12 @@ class Fetcher:
         self._reported: dict[str, float] = {}
 
     def wake(self) -> None:
-        """Something may be ready: look now."""
+        """Something may be ready: poll now."""
         self._was_notified = True
         self._woken.set()
 
     def poll_first(self, queue: str) -> None:
-        """Look now, and into this queue before the others."""
+        """Poll now, and this queue before the others."""
         self._first = queue
         self.wake()
 
@@ -97,7 +97,7 @@ class Fetcher:
             cursor.scan_cursor.promoted(rank.priority, rank.created_at)
 
     def close(self) -> None:
-        """Claim nothing more; `run` returns after the look that is under way."""
+        """Claim nothing more; `run` returns after the poll that is under way."""
         self._is_closing = True
         self._woken.set()
 
@@ -109,7 +109,7 @@ class Fetcher:
             try:
                 await self._poll()
                 fault_wait_s = _FAULT_FIRST_S
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                 log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s)
                 self._next_poll_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
@@ -124,7 +124,7 @@ class Fetcher:
 
     async def _poll(self) -> None:
         is_wide = self._was_notified or time.monotonic() >= self._next_poll_s
-        self._was_notified = False  # told again from here on, there is another look
+        self._was_notified = False  # notified again from here on, there is another poll
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
             first, self._first = self._first, ""
@@ -181,7 +181,7 @@ class Fetcher:
         return await self._claim(connection, queue, wanted)
 
     def _take(self, queue: str, wanted: int, response: ClaimResult) -> float:
-        """Start what was claimed; returns how soon to look again."""
+        """Start what was claimed; returns how soon to poll again."""
         # Those that run alone go before the others of the same claim.
         if any(claim.runs_alone for claim in response.claims):
             response.claims.sort(key=lambda claim: not claim.runs_alone)

@@ -1,4 +1,4 @@
-"""Heartbeat: renews the process's lease, and tells its runs when they were canceled or taken away."""
+"""Heartbeat: renews the process's lease, and notifies its runs when they were canceled or taken away."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Heartbeat:
                 async with asyncio.timeout(_BEAT_TIMEOUT_S):
                     await self._beat()
                 wait_s = self._period_s()
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is waited out
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                 log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=min(_RETRY_S, self._period_s()))
                 wait_s = _RETRY_S
                 await asyncio.sleep(min(wait_s, self._period_s()))
@@ -118,13 +118,13 @@ class Heartbeat:
     async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_full_scan: bool) -> dict[ClaimKey, bool]:
         if not is_full_scan:
             return await self._lease.held_of(connection, [run.claim.job_id for run in runs.values()])
-        # Walks over all that this process has ended, as long as a transaction is open somewhere.
+        # Scans all that this process has ended, as long as a transaction is open somewhere.
         with self._listing.timed():
             return await self._lease.held(connection)
 
     def _hand_back_unknown(self, held: Mapping[ClaimKey, bool]) -> None:
-        # A claim whose answer was lost with its connection is ours by the database, is renewed with all the others, and
-        # nobody runs it. At one beat the answer may still be under way, at two in a row it is not.
+        # A claim whose response was lost with its connection is ours by the database, is renewed with all the others,
+        # and nobody runs it. At one beat the response may still be under way, at two in a row it is not.
         unknown = {key for key in held if key not in self._runs and not self._completions.is_pending(key)}
         for number, claim_no in unknown & self._unknown:
             job_id = UUID(int=number)

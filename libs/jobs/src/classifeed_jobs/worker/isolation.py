@@ -13,9 +13,9 @@ _LONGEST_S: Final = 600.0
 class Isolation:
     """Decides, for one worker process, which claims may start beside which (ADR 0032).
 
-    A process dies with all that it runs, and nobody can tell which of its jobs killed it: the death counts for each of
+    A process dies with all that it runs, and it is unknown which of its jobs killed it: the death counts for each of
     them. A job that would be quarantined by one more runs alone. A worker that meets such a job while others run gives
-    it back, claims nothing more until those have ended, and looks into its queue first then. After ten minutes alone it
+    it back, claims nothing more until those have ended, and polls its queue first then. After ten minutes alone it
     is not held to be what kills at once, and others start beside it.
     """
 
@@ -52,7 +52,7 @@ class Isolation:
         return min(room, 1) if self._is_wary else room
 
     def over(self) -> str | None:
-        """Take note that nothing runs any more; returns the queue to look into first, None: any."""
+        """Take note that nothing runs any more; returns the queue to poll first, None: any."""
         if self._alone_since is None and not self._waits:
             return None
         self._alone_since, self._waits = None, False

@@ -36,12 +36,12 @@ class ProcessLease:
         return cursor.rowcount == 1
 
     async def held(self, tx: Tx) -> dict[ClaimKey, bool]:
-        """Return the claims that this process holds by the database, each with whether it is asked to stop."""
+        """Return the claims that this process holds by the database, each with whether it is to stop."""
         rows = await (await tx.execute(_HELD, {"worker": self.worker_id})).fetchall()
         return _by_key(rows)
 
     async def held_of(self, tx: Tx, job_ids: Iterable[UUID]) -> dict[ClaimKey, bool]:
-        """Return the claims under which these jobs run now, whoever holds them, each with whether it is asked to
+        """Return the claims under which these jobs run now, whoever holds them, each with whether it is to
         stop.
         """
         request = {"job_ids": array(job_id.hex for job_id in job_ids)}

@@ -17,7 +17,7 @@ FROM dl_jobs j
 WHERE j.claimed_by = %(worker)s AND j.status = 'running'
 
 -- name: claims_held_of
--- The claims under which these jobs run now, by the primary key: named by whom, a plan could walk over all it has ended.
+-- The claims under which these jobs run now, by the primary key: named by whom, a plan could scan all it has ended.
 SELECT j.job_id, j.claim_no, j.cancel_requested
 FROM dl_jobs j
 WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])

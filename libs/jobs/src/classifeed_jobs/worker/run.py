@@ -30,8 +30,8 @@ _MESSAGE_LIMIT = 4000
 class Run:
     """Handles one claim.
 
-    `handle` never raises and answers how the claim is to end (None: it is lost, there is nothing to say). `stop` asks
-    it to end earlier: at the next yield, await or `raise_if_stopped`, according to the kind of the handler.
+    `handle` never raises and returns how the claim is to end (None: it is lost, there is nothing to write). `stop`
+    signals it to end earlier: at the next yield, await or `raise_if_stopped`, according to the kind of the handler.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Run:
         """Ask the run to end; the first reason stays, except that a lost claim overrides it.
 
         Args:
-            reason: what `handle` answers by.
+            reason: what `handle` returns by.
             now: do not wait for a generator's next yield.
         """
         if self.context.stop_reason is None or reason == "lost":

@@ -24,7 +24,7 @@ class ExecutionSlots:
     """What a process has claimed from one queue, and up to `concurrency` tasks that run it, one job after the other.
 
     A task for each job would cost short jobs a fifth of their time. Each run has a copy of the context variables of
-    its own, as a task has; the event loop gets its turn between jobs that never wait.
+    its own, as a task has; the event loop runs between jobs that never wait.
 
     While runs are short, jobs may be claimed ahead of a free runner, so that none waits for a claim. One that gets no
     runner within half a second goes back, and nothing more is claimed ahead until runs are short again.
@@ -101,7 +101,7 @@ class ExecutionSlots:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("worker.runner.fault", exc_info=error)
         if not self._is_closed:
-            self._start_one()  # a job may have come since it last looked
+            self._start_one()  # a job may have come since the last poll
 
     async def _work(self) -> None:
         self._is_starting = False

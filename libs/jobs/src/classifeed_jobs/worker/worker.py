@@ -56,8 +56,8 @@ class Worker:
             holds fewer than are free.
         resources: handed to every run as `ctx.resources`.
         heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
-        claim_backoff_s: the longest time between two looks at an idle queue (DL_CLAIM_BACKOFF_SEC).
-        drain_grace_s: how long runs may go on after stop, before they are told to stop and handed back.
+        claim_backoff_s: the longest time between two polls of an idle queue (DL_CLAIM_BACKOFF_SEC).
+        drain_grace_s: how long runs may go on after stop, before they are signalled to stop and handed back.
         prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
             while its runs are short (DL_PREFETCH). Partition keys have no shares of the slots then.
         logs_runs: writes a line of the log at the end of each run.
@@ -102,7 +102,7 @@ class Worker:
         }
         self._isolation = Isolation()
         self._held = {queue: HeldSlots() for queue in self._queues}
-        # Jobs that are claimed ahead are short by declaration: turns are enough for them.
+        # Jobs that are claimed ahead are short by declaration: rotation is enough for them.
         self._claims_ahead = prefetch > 0
         self._is_draining = False
         self._is_traced = False
@@ -132,7 +132,7 @@ class Worker:
         """Work until `stop` is set, then drain: runs get `drain_grace_s` to end, the others are stopped at their next
         safe point and go back to their queues without using up the attempt. Once per instance.
 
-        Faults of the database are waited out; nothing is lost by cancelling this, but its jobs come back only when
+        Faults of the database are retried; nothing is lost by cancelling this, but its jobs come back only when
         their leases run out.
         """
         self._is_traced = is_recorded()

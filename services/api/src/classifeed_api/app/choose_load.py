@@ -81,7 +81,7 @@ async def choose_load(
             return Choice(load, None if is_newest else newest.task, before, (number,))
     candidates = older[:_OLDER_LOOKS]
     if isinstance(offer, Offer) and all(task.task_id != offer.last_task_id for task in candidates):
-        # Patches change little and are many: the load that last said something of the offer lies far behind.
+        # Patches change little and are many: the load that last had the offer lies far behind.
         candidates += [task for task in older if task.task_id == offer.last_task_id]
     having, lacking = await _first_with_it(candidates, look, limit=len(candidates))
     if having is not None:

@@ -50,7 +50,7 @@ class ExplainOffer:
         offers: the owner of the offers.
         searcher: the search.
         timeout_s: the longest wait for one response that needs no file to be read, in seconds.
-        clock: tells whether something takes long.
+        clock: shows whether something takes long.
     """
 
     def __init__(

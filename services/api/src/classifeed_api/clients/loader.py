@@ -28,7 +28,7 @@ _SHARE_FOR_STATES: Final = 0.5
 
 
 class LoaderClient:
-    """Tells the loader what to fetch, and reads how that goes.
+    """Sends the loader what to fetch, and reads how that goes.
 
     Args:
         channel: to the loader.

@@ -10,7 +10,7 @@ from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.fetch import FetchFailed, FetchRequest, check_url
 from classifeed_common.fetch.exchanging.headers import check_secrets
 
-# What SourceRecord can carry, less what sealing adds.
+# What SourceRecord can carry, less what encryption adds.
 _MAX_BYTES: Final = 96 * 1024 - 64
 
 

@@ -18,8 +18,8 @@ NO_CREDENTIALS: Final = b""
 class Feed:
     """A feed as it is kept, or what stands for one where a namespace is filled by uploads alone.
 
-    `status` is a number of FeedStatus. `settings` are complete, without credentials; those are sealed for the loader,
-    NO_CREDENTIALS where there are none. Without a link they are empty.
+    `status` is a number of FeedStatus. `settings` are complete, without credentials; those are encrypted for the
+    loader, NO_CREDENTIALS where there are none. Without a link they are empty.
     """
 
     key: NamespaceKey

@@ -1,1 +1,1 @@
-"""What an offer's way is told by: facts go in, an explanation comes out; no input or output of its own."""
+"""What explains an offer's way: facts go in, an explanation comes out; no input or output of its own."""

@@ -125,7 +125,7 @@ def _checked_at(look: Look) -> Timestamp | None:
 
 
 def _words_of(task: Task) -> str:
-    """Return what is said of a failed load, without the lists below it."""
+    """Return the message about a failed load, without the lists below it."""
     return task.error_message.partition("\n")[0]
 
 

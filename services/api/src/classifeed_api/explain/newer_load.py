@@ -30,7 +30,7 @@ _NONE: Final = Note()
 
 
 def describe_newer(facts: Facts) -> Note:
-    """Return what is to be said of the newest load, where an older one is explained."""
+    """Return the message about the newest load, where an older one is explained."""
     task = facts.newer
     if task is None or task.mode == LOAD_MODE_PATCH:
         return _NONE

@@ -64,7 +64,7 @@ def describe_source(facts: Facts) -> ExplanationStep:
 
 
 def describe_failing(facts: Facts) -> str:
-    """Return what is to be said of a link that has failed since the newest load; empty where it has not."""
+    """Return the message about a link that has failed since the newest load; empty where it has not."""
     if facts.look is None or facts.link is UNKNOWN or facts.link is None or not facts.link.state.failures:
         return ""
     state = facts.link.state

@@ -26,7 +26,7 @@ WHERE ctid = ANY(ARRAY(SELECT ctid FROM feed_deletions
                        WHERE created_at < %(before)s AND version <= published_version LIMIT %(limit)s))
 
 -- name: find_removed_feed
--- While uploads from before the removal are kept, it is what tells that the namespace was removed.
+-- While uploads from before the removal are kept, it is what shows that the namespace was removed.
 SELECT seller_id, namespace FROM feed f
 WHERE status = %(removed)s AND updated_at < %(before)s AND (version <= published_version OR NOT has_link)
   AND NOT EXISTS (SELECT FROM uploads u

@@ -1,4 +1,4 @@
-"""Uploads and removals whose tasks the processor said it made."""
+"""Uploads and removals whose tasks the processor reported as made."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def list_newest(tx: Tx, after: NamespaceKey | None, *, limit: int) -> list
 async def forget_made(tx: Tx, newest: Made, known: int) -> int:
     """Make the uploads and removals due again whose tasks are above the newest known one; return how many.
 
-    None while something newer is in the line: its task may exist by now, with an id below those that would be made
+    None while something newer is in the line: its task may exist already, with an id below those that would be made
     for the older ones, which would then be loaded last.
     """
     key = newest.key._asdict()

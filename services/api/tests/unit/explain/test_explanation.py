@@ -168,7 +168,7 @@ def facts(
 
 @dataclass
 class Case:
-    """Facts, and what is to be said of them; `steps` are names of stages with their states, others do not matter."""
+    """Facts, and the messages about them; `steps` are names of stages with their states, others do not matter."""
 
     facts: Facts
     outcome: str
@@ -602,7 +602,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
-def test_each_fate_is_told(case: Case) -> None:
+def test_each_outcome_is_explained(case: Case) -> None:
     explanation = explain(case.facts)
     assert OfferFate.Name(explanation.fate).removeprefix("OFFER_FATE_") == case.outcome, explanation
     for words in case.summary:
@@ -684,7 +684,7 @@ def test_fetched_file_names_its_fetch() -> None:
         (UNKNOWN, "Whether the search has removed it is not known right now."),
     ],
 )
-def test_removal_is_told_to_its_end(document: Hit | Unknown | None, words: str) -> None:
+def test_removal_is_explained_to_its_end(document: Hit | Unknown | None, words: str) -> None:
     removed = kept("REMOVED", 9, "REMOVED")
     explanation = explain(facts(Look(task(9), located(), []), removed, document))
     applied = step_of(explanation, "APPLIED")
@@ -731,7 +731,7 @@ def test_failed_load_names_place_and_words_of_the_fault() -> None:
     assert step_of(explain(CASES["failed load"].facts), "OFFER").line == 5
 
 
-def test_all_errors_of_an_offer_are_told_at_once() -> None:
+def test_all_errors_of_an_offer_are_reported_at_once() -> None:
     issues = [issue(code) for code in ("PRICE_INVALID", "CURRENCY_UNKNOWN", "URL_INVALID")]
     explanation = explain(facts(Look(task(7), located(5), issues), None, None))
     checks = step_of(explanation, "CHECKS")
@@ -768,7 +768,7 @@ def test_broken_offer_may_have_a_duplicate() -> None:
         ),
     ],
 )
-def test_pictures_are_told_as_they_are_now(states: list[str], state: str, words: str) -> None:
+def test_pictures_are_shown_as_they_are_now(states: list[str], state: str, words: str) -> None:
     offer = kept(pictures=[picture(it) for it in states], content=OfferContent(picture_urls=["https://a/1.jpg"]))
     explanation = explain(facts(Look(task(7), located(5), []), offer, found()))
     assert_sound(explanation)
@@ -785,13 +785,13 @@ def test_failed_picture_has_code_and_line_of_the_load() -> None:
     assert (told.code, told.line, told.suggestion) == ("PICTURE_NOT_FOUND", 5, known.suggestion)
 
 
-def test_long_wait_is_said_to_be_one() -> None:
+def test_long_wait_is_reported_as_one() -> None:
     stuck = kept(version=NOW_MICROS - 600 * SECOND, published_version=NOW_MICROS - 600 * SECOND)
     explanation = explain(facts(Look(task(7), located(5), []), stuck, None))
     assert "inform the operator" in step_of(explanation, "SEARCHABLE").text
 
 
-# Everything that a source may answer, freely combined: also what should never come together.
+# Every response that a source may give, freely combined: also what should never come together.
 issues_ = st.lists(
     st.builds(
         issue,

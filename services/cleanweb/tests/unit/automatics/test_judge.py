@@ -60,7 +60,7 @@ def test_each_verdict(text: str, verdict: str) -> None:
     assert verdicts(text) == {verdict}
 
 
-def test_an_accent_tells_words_apart() -> None:
+def test_an_accent_distinguishes_words() -> None:
     """A rule that is `exact` finds the word in a Turkish spelling only."""
     entries = {"rule": "t.exact", "exact": True, "forms": ["çöp"]}
     judge = Automatics.load({"lists": {"t": {"kind": "words", "verdict": "text_auto_spam", "entries": [entries]}}})

@@ -50,7 +50,7 @@ FAULTS: Final = {
     )
 }
 
-# Codes of downloads that failed through no fault of the site: they are tried again without ending the fetch.
+# Codes of downloads that failed through no fault of the site: they are tried again and do not complete the fetch.
 OURS: Final = frozenset({"DISK_FULL", "STORE_FAILED", "PROXY_FAILED"})
 
 

@@ -62,7 +62,7 @@ class FetchState:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """The file of a fetch, safe in the object store. `is_as_before`: the site said so, and sent none."""
+    """The file of a fetch, safe in the object store. `is_as_before`: the site responded so, and sent none."""
 
     sha256: str
     size_bytes: int

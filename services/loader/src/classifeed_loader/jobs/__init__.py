@@ -1,1 +1,1 @@
-"""The doors of the job engine: handlers that translate and call."""
+"""The entry points of the job engine: handlers that translate and call."""

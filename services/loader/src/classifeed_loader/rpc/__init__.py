@@ -1,1 +1,1 @@
-"""The doors of gRPC: translate and call."""
+"""The entry points of gRPC: translate and call."""

@@ -48,7 +48,7 @@ WHERE f.seller_id = %(seller_id)s AND f.namespace = %(namespace)s AND f.feed_loa
   AND t.seller_id = f.seller_id AND t.namespace = f.namespace AND t.last_result_id < f.feed_loader_result_id
 
 -- name: note_failure
--- Never earlier than the site asks for: here the time is only ever stretched.
+-- Never earlier than the site allows: here the time is only ever stretched.
 UPDATE feed_loader_task
 SET failures = failures + 1,
     next_due_at = CASE WHEN next_due_at IS NOT NULL THEN clock_timestamp()

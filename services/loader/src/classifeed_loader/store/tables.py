@@ -48,7 +48,7 @@ feed_loader_task = Table(
     Column("disposition", SmallInteger, nullable=False),
     Column("format", Text, nullable=False),
     Column("default_currency", Text, nullable=False, server_default=""),
-    # What the site said of the file with the hash last_hash; empty: the next fetch is unconditional.
+    # What the site sent about the file with the hash last_hash; empty: the next fetch is unconditional.
     Column("etag", Text, nullable=False, server_default=""),
     Column("last_modified", Text, nullable=False, server_default=""),
     Column("last_hash", Text, nullable=False, server_default=""),

@@ -46,7 +46,7 @@ def test_some_may_wait_at_their_hosts_but_never_all() -> None:
         assert wait_s(slots, "http://b.test/") is None
 
 
-def test_a_link_that_is_none_has_its_turn() -> None:
+def test_a_link_that_is_none_has_its_fetch() -> None:
     slots = HostSlots(per_host=1, waiters=0)
     with slots.slot("http://[half", "shop"):
         assert wait_s(slots, "http://[half") is not None

@@ -15,7 +15,7 @@ from classifeed_loader.domain.fetches import FetchKey, shown_elsewhere
 KEY = FetchKey("shop", "default", 7)
 
 
-def test_codes_are_told_apart_and_known() -> None:
+def test_codes_are_distinct_and_known() -> None:
     assert not FAULTS.keys() & FETCH_FAULTS.keys()
     assert FETCH_FAULTS.keys() >= OURS
     for code, fault in FAULTS.items():
@@ -36,7 +36,7 @@ def test_a_dropped_fetch_says_why() -> None:
         (KEY._replace(fetch_id=6).name, False, feed_pb2.FETCH_OUTCOME_SAME_CONTENT),
     ],
 )
-def test_the_task_that_answers_decides_the_end(fetch: str, is_as_before: bool, outcome: feed_pb2.FetchOutcome) -> None:
+def test_the_task_named_decides_the_end(fetch: str, is_as_before: bool, outcome: feed_pb2.FetchOutcome) -> None:
     completion = handed_over(KEY, Task(name="t", fetch=fetch), is_as_before=is_as_before)
     assert (completion.outcome, completion.task) == (outcome, "t")
     assert completion.message

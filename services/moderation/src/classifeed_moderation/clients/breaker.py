@@ -54,7 +54,7 @@ class Breaker:
             self._probe_at_s = self._clock.monotonic_s() + self._probe_s
 
     def leave(self, *, succeeded: bool | None) -> None:
-        """Say how a request ended; None: it was given up, and tells nothing."""
+        """Say how a request ended; None: it was given up, and shows nothing."""
         self._running -= 1
         if succeeded:
             self._failures = 0

@@ -142,7 +142,7 @@ def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> by
 
 
 def read_responses(content: bytes, count: int) -> list[Response]:
-    """Return what came back about each of `count` texts; what cannot be read, or is missing, is a fault."""
+    """Return what was returned about each of `count` texts; what cannot be read, or is missing, is a fault."""
     try:
         found = json.loads(content)
     except (ValueError, RecursionError):

@@ -108,7 +108,7 @@ class RuleSet:
         cases: of each verdict by its name, the first that holds decides.
         unknown_verdict: what a verdict without a rule does.
         lane_phrases: phrases of which a description may consist without being judged.
-        lane_tags: event types for which clients offer lanes.
+        lane_tags: event types for which clients offer `lanes`.
     """
 
     cases: Mapping[str, tuple[Case, ...]]
@@ -139,7 +139,7 @@ class RuleSet:
         )
 
     def is_exempt(self, description: str, tags: Sequence[str]) -> bool:
-        """Return whether a description names nothing but lanes, of an event type for which clients offer them."""
+        """Return whether a description names nothing but `lanes`, of an event type for which clients offer them."""
         if not self.exempt_tags.intersection(tags):
             return False
         parts = [" ".join(part.casefold().split()) for part in description.split(",")]

@@ -61,7 +61,7 @@ class VerdictList:
         verdicts: those that are applied, by name, each once.
         has_end: whether the end verdict was among them: nothing more will come.
         ignored: how many were about something else than the text.
-        is_ended_by_people: whether people said that nothing more will come.
+        is_ended_by_people: whether people reported that nothing more will come.
     """
 
     verdicts: tuple[Verdict, ...] = ()

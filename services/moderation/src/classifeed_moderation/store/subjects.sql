@@ -76,7 +76,7 @@ FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS left_texts (s
 WHERE s.subject_key = left_texts.subject_key AND s.text_hash = left_texts.text_hash AND s.status = 'PENDING'
 
 -- name: release_same
--- Equal texts that wait: their verdicts are known by now.
+-- Equal texts that wait: their verdicts are known.
 UPDATE subjects SET next_retry = clock_timestamp()
 WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
   AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)

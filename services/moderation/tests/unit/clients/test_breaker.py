@@ -139,7 +139,7 @@ async def test_what_succeeds_or_is_given_up_opens_nothing(succeeded: bool | None
     assert breaker.is_open is (succeeded is None), "a success ends the row, what was given up does not"
 
 
-async def test_a_worker_that_is_stopped_gives_its_turn_to_the_next() -> None:
+async def test_a_worker_that_is_stopped_gives_its_permit_to_the_next() -> None:
     clock = FakeClock()
     breaker = Breaker(clock, failures=1, probe_s=1.0, most=2)
     await breaker.enter()
@@ -153,13 +153,13 @@ async def test_a_worker_that_is_stopped_gives_its_turn_to_the_next() -> None:
         await second
 
 
-async def test_a_worker_that_is_stopped_as_it_is_let_through_gives_its_turn_to_the_next() -> None:
+async def test_a_worker_that_is_stopped_as_it_is_let_through_gives_its_permit_to_the_next() -> None:
     clock = FakeClock()
     breaker = Breaker(clock, failures=5, probe_s=1.0, most=1)
     await breaker.enter()
     first, second = (asyncio.create_task(breaker.enter()) for _ in range(2))
     await settle()
-    breaker.leave(succeeded=True)  # the first one's turn, which it never takes
+    breaker.leave(succeeded=True)  # the first one's permit, which it never uses
     first.cancel()
     async with asyncio.timeout(10):
         await second

@@ -61,7 +61,7 @@ def test_the_example_of_tags() -> None:
 
 @pytest.mark.parametrize("kind", Kind)
 def test_a_light_threat_and_an_insult_of_two_contours_are_one_decision(kind: Kind) -> None:
-    """The example of verdicts that come together: one answer is enough to decide."""
+    """The example of verdicts that come together: one verdict is enough to decide."""
     judged = judge(packaged(), "text_auto_light_threat", INSULT, "police", kind=kind)
     assert (judged.status, judged.rule, judged.tags) == (Status.DISAPPROVED, "text_auto_light_threat", ("other",))
     assert (judged.unknown, judged.reason.message) == ((), "The text threatens somebody.")

@@ -74,7 +74,7 @@ class Guard(NamedTuple):
         return bool(self.price_factor) or self.holds_unavailable
 
     def sets_aside(self, shift: Shift, *, has_available: bool) -> bool:
-        """Tell whether a change waits for the end of its run: until then nobody knows whether the load is a mistake.
+        """Return whether a change waits for the end of its run: until then nobody knows whether the load is a mistake.
 
         Args:
             shift: what the change does.

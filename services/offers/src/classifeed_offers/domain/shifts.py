@@ -21,7 +21,7 @@ class Shift(NamedTuple):
     becomes_unavailable: bool
 
     def moves_price(self, factor: float) -> bool:
-        """Tell whether the price moves by `factor` or more, up or down; never where `factor` is 0."""
+        """Return whether the price moves by `factor` or more, up or down; never where `factor` is 0."""
         ratio = self.price_ratio
         return bool(factor) and ratio is not None and (ratio >= factor or ratio * factor <= 1)
 
@@ -43,7 +43,7 @@ class Changes(NamedTuple):
 
 
 def is_guarded(state: OfferState) -> bool:
-    """Tell whether an offer is one whose price and availability buyers see by the feed's word."""
+    """Return whether an offer is one whose price and availability buyers see by the feed's word."""
     return state.origin is Origin.FEED and (state.status is Status.ACTIVE or state.status is Status.PENDING)
 
 

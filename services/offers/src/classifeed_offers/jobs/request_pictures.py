@@ -69,7 +69,7 @@ async def enqueue_again(
 class PictureCatchUp:
     """Requests pictures of namespaces, each at a rate.
 
-    A job for each, whose partition key is the seller: sellers take turns, and a job lets others run after each slice.
+    A job for each, whose partition key is the seller: sellers are served in rotation, as a job yields after each slice.
 
     Attributes:
         outbox: takes the requests.

@@ -48,7 +48,7 @@ _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 
 class OfferService(OfferServiceServicer):
-    """Answers from the table of offers, and begins republications and requests of pictures.
+    """Serves reads from the table of offers, and begins republications and requests of pictures.
 
     Args:
         database: where the offers are.

@@ -73,7 +73,7 @@ class Plan(NamedTuple):
 
 
 async def has_at_most(tx: Tx, namespace: Namespace, offers: int) -> bool:
-    """Tell whether a namespace has so many offers or fewer, removed ones among them; reads no more than that."""
+    """Return whether a namespace has so many offers or fewer, removed ones among them; reads no more than that."""
     values = {"seller": namespace.seller_id, "namespace": namespace.namespace, "offers": offers}
     row = await (await tx.execute(_HAS_AT_MOST, values)).fetchone()
     return row is not None and bool(row[0])

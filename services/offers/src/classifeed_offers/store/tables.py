@@ -171,7 +171,7 @@ waiting_changes = Table(
     Column("offer_id", BigInteger, primary_key=True, autoincrement=False),
     Column("task_id", BigInteger, nullable=False),
     Column("run", Integer, nullable=False),
-    # What the offer said when its change was set aside: made is the change only if it still does.
+    # What the offer had when its change was set aside: made is the change only if it still does.
     Column("before_hash", LargeBinary, nullable=False),
     Column("content", LargeBinary, nullable=False),
     Column("content_hash", LargeBinary, nullable=False),

@@ -28,7 +28,7 @@ _TITLE_CHARS: Final = 200
 
 
 class WaitingChange(NamedTuple):
-    """A change that was set aside: what the offer said before, what it would become, and how that moves it.
+    """A change that was set aside: what the offer had before, what it would become, and how that moves it.
 
     `changes_pictures` says that it has other links of pictures.
     """

@@ -1,4 +1,4 @@
-"""What the door lets in, and what is poison."""
+"""What is decoded, and what is poison."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_what_breaks_the_protocol_is_poison(
         decode_request(record_of(spoiled))
 
 
-def test_a_batch_whose_answer_might_not_fit_is_poison(records: Records, new_load: type[Load]) -> None:
+def test_a_batch_whose_result_might_not_fit_is_poison(records: Records, new_load: type[Load]) -> None:
     many = new_load([records.good(str(number)) for number in range(101)], batch_size=101)
     large = new_load([records.good("a", "x" * 950_000)])
     for load in (many, large):

@@ -31,7 +31,7 @@ def test_each_failure_of_a_download_becomes_a_warning_with_link_reason_and_fix(c
     assert issue.suggestion.endswith(".")
 
 
-def test_the_link_is_said_once() -> None:
+def test_the_link_is_named_once() -> None:
     url = "https://a.example/x.jpg"
     issue = picture_issue("a", failed("HTTP_NOT_FOUND", f"{url} responded with status 404. Check the link.", url))
     assert issue.message == f"The picture {url} could not be loaded: it responded with status 404. Check the link."
@@ -50,7 +50,7 @@ def test_each_code_for_sellers_is_used() -> None:
     assert set(CODES.values()) | {FAILED} == set(WORDS)
 
 
-def test_long_links_are_cut_and_still_told_apart() -> None:
+def test_long_links_are_cut_and_still_distinct() -> None:
     one, other = (picture_issue("a", failed("TOO_LARGE", url="https://a.example/" + "x" * 5000 + end)) for end in "12")
     assert len(one.excerpt) == len(other.excerpt) == 200
     assert one.error_id != other.error_id

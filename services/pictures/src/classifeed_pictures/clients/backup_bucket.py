@@ -35,7 +35,7 @@ class BackupBucket:
         """Store a file of a backup.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         key = f"{_FILES}{backup}/{name}"
         # One part after the other, see classifeed_common.blobs.objects.
@@ -45,7 +45,7 @@ class BackupBucket:
         """Store the manifest of a backup, which completes it.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         data = manifest.to_json()
         await self._client.run(
@@ -56,7 +56,7 @@ class BackupBucket:
         """Return the names of complete backups, the oldest first.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         keys = await self._client.run(lambda client: self._list(client, _MANIFESTS))
         names = (key.removeprefix(_MANIFESTS).removesuffix(_END) for key in keys if key.endswith(_END))
@@ -66,7 +66,7 @@ class BackupBucket:
         """Return the names of backups that have files, the oldest first.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         keys = await self._client.run(lambda client: self._list(client, _FILES, is_deep=False))
         names = {key.removeprefix(_FILES).partition("/")[0] for key in keys}
@@ -77,7 +77,7 @@ class BackupBucket:
 
         Raises:
             BackupFault: it cannot be read.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         data = io.BytesIO()
         key = _manifest_key(backup)
@@ -90,7 +90,7 @@ class BackupBucket:
 
         Raises:
             BackupFault: it is not there.
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         with target.open("wb") as file:
             if await self._client.run(lambda client: self._read(client, f"{_FILES}{backup}/{name}", file)):
@@ -101,7 +101,7 @@ class BackupBucket:
         """Remove a backup, its manifest first: a part of it is no complete one. Idempotent.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         await self._client.run(partial(self._remove, key=_manifest_key(backup)))
         for key in await self._client.run(lambda client: self._list(client, f"{_FILES}{backup}/")):

@@ -37,7 +37,7 @@ class EventBucket:
         """Yield all files in the order of their names, a thousand at a time.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         found: Iterator[Object] = await self._client.run(
             lambda client: client.list_objects(self._bucket, prefix=self._prefix, recursive=True)
@@ -49,16 +49,16 @@ class EventBucket:
         """Write the bytes of a file to `target`.
 
         Raises:
-            EventFileReplaced: there are other bytes under this name by now, or none.
-            Unavailable: the object store does not answer.
+            EventFileReplaced: there are other bytes under this name, or none.
+            Unavailable: the object store does not respond.
         """
         await self._client.run(lambda client: self._fetch(client, name, etag, target))
 
     async def remove(self, name: str, etag: str) -> None:
-        """Remove a file, unless other bytes have its name by now; idempotent.
+        """Remove a file, unless other bytes have its name; idempotent.
 
         Raises:
-            Unavailable: the object store does not answer.
+            Unavailable: the object store does not respond.
         """
         await self._client.run(lambda client: self._remove(client, name, etag))
 

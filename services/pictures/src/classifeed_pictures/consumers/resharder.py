@@ -56,7 +56,7 @@ class _Made:
     Attributes:
         events: messages to the shards.
         refusals: results of requests that cannot be used, to those who sent them.
-        letters: records with items that nobody can be told of, with what is wrong.
+        letters: records with items that cannot be reported to anybody, with what is wrong.
         of_loads: how many of the events are of results.
     """
 
@@ -70,12 +70,12 @@ class Resharder:
     """Handles polls, for an OrderedConsumer over the positions of a table.
 
     A request that cannot be used gets its result from here: it has no key under which the processor could keep it, and
-    the others of its record go on. A notice that cannot be used has nobody to answer: a copy of its record goes to dead
-    letters, and the others go on.
+    the others of its record go on. A notice that cannot be used has no sender to respond to: a copy of its record goes
+    to dead letters, and the others go on.
 
     Args:
         producer: sends events and results; its acknowledgements are awaited.
-        dead_letters: takes copies of records with items that nobody can be told of.
+        dead_letters: takes copies of records with items that cannot be reported to anybody.
         current_rules: of canonical URLs; taken once for each poll.
         events_topic: where events go, to as many partitions as are declared.
         partitions: how many those are.

@@ -1,4 +1,4 @@
-"""Event files: what tells one from another, and what can be wrong with a whole one."""
+"""Event files: what distinguishes one from another, and what can be wrong with a whole one."""
 
 from __future__ import annotations
 

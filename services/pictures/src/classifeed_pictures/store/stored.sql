@@ -24,7 +24,7 @@ SET attempt = greatest(stored_pictures.attempt, EXCLUDED.attempt), info = EXCLUD
     similarity_key = EXCLUDED.similarity_key, stored_at = clock_timestamp()
 
 -- name: delete_stored
--- An alias belongs to another key by now.
+-- An alias belongs to another key.
 DELETE FROM stored_pictures
 WHERE namespace = %(namespace)s AND group_id = %(group_id)s AND name = %(name)s AND NOT is_alias
   AND attempt <= %(attempt)s

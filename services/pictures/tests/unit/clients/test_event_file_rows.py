@@ -83,7 +83,7 @@ def test_times_of_parquet(path: Path, values: pa.Array, time_us: int | None) -> 
     assert row.time_us == time_us
 
 
-def test_wrong_rows_are_told_one_by_one(path: Path) -> None:
+def test_wrong_rows_are_reported_one_by_one(path: Path) -> None:
     lines = [
         b",delete", b"%s,remove", b"%s", b"%s,delete,,,,yesterday", b"%s,delete,,,,9999-12-31T23:59:59-23:00",
         b"%s,delete,,,,,7", b"%s\xff,delete", b"%s,delete,\xff", b'"%s,delete' + b"x" * 131_072 + b'"', b"%s,delete",

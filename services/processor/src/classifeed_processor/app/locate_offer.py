@@ -42,7 +42,7 @@ class LocateOffer:
     async def __call__(self, task: Task, external_id: str, *, timeout_s: float | None) -> OfferLocation:
         """Return where the offer stands in the file of the task, its batch in the newest run, and when that began.
 
-        Waits for its turn and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
+        Waits in a queue and then takes as long as the file's first pass; cancelled, it stops reading at once. A file
         that could not be loaded gives the places before its fault, and one that is no feed gives none.
 
         Raises:
@@ -91,7 +91,7 @@ class LocateOffer:
             try:
                 return await asyncio.wrap_future(work)
             finally:
-                # The folder goes, and the next one has its turn, when the thread is done with the file.
+                # The folder goes, and the next one begins, when the thread is done with the file.
                 stop.set()
                 await ended.wait()
 

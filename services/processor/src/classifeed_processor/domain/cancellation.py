@@ -1,4 +1,4 @@
-"""Canceling a load: which tasks can be canceled, and what is said of those that were."""
+"""Canceling a load: which tasks can be canceled, and what is reported of those that were."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class FeedMarks(NamedTuple):
     removed_version: int
 
     def outdate(self, fetch: FetchOrder) -> bool:
-        """Says whether the file of this fetch must not be loaded any more. Uploads and DELETE are never asked about."""
+        """Return whether the file of this fetch must not be loaded any more. Uploads and DELETE are never checked."""
         if fetch.feed_version < self.removed_version:
             return True
         return self.newest_fetch is not None and fetch < self.newest_fetch

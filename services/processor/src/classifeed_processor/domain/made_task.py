@@ -1,4 +1,4 @@
-"""A task that was made, and whether a new request asks for the same again."""
+"""A task that was made, and whether a new request is for the same again."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MadeTask:
         return self.status == task_pb2.TASK_STATUS_IN_PROGRESS
 
     def matches(self, wanted: WantedTask) -> bool:
-        """Says whether a request with the identity of this task asks for what it does."""
+        """Says whether a request with the identity of this task is for what it does."""
         return (
             (self.key.seller_id, self.key.namespace) == (wanted.seller_id, wanted.namespace)
             and self.feed_version == wanted.feed_version

@@ -78,7 +78,7 @@ def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
 class TaskState:
     """A task as the job that runs it finds it; `window` is a value of `Window`.
 
-    `was_decided` tells a decision about a held task from one that was made before it began.
+    `was_decided` distinguishes a decision about a held task from one that was made before it began.
     """
 
     kind: task_pb2.TaskKind
@@ -104,9 +104,9 @@ class TaskState:
 
     @property
     def next_request_s(self) -> float:
-        """In how many seconds the owner is to be asked (again) for what is awaited; 0: now.
+        """In how many seconds to request (again) from the owner what is awaited; 0: now.
 
-        Whoever is asked replies even if nothing has changed, so a silence means that the question or the reply was
+        The owner replies even if nothing has changed, so a silence means that the request or the reply was
         lost, or that the owner does not work now.
         """
         if self.since_request_s is None:

@@ -40,8 +40,8 @@ def locate_offer(source: SourceFile, spool_dir: Path, external_id: str, limit: i
     """Return the places of the offers with this id, in the file's order.
 
     Ids are read as both passes of a load read them. A file that breaks off, or that could not be loaded, gives the
-    places before its fault. Deterministic. Blocks for as long as the file takes to read, at the pace of the first pass;
-    writes one file of positions into `spool_dir`.
+    places before its fault. Deterministic. Blocks for as long as the file takes to read, at the speed of the first
+    pass; writes one file of positions into `spool_dir`.
 
     Args:
         source: The file.

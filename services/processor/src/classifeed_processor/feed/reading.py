@@ -188,7 +188,7 @@ class ContentReader:
             if found is not None:
                 self.format_scan = found.scan(self._ids, self._positions, self._limits)
                 self.format_scan.attach(parser, self.root, attributes, frozenset(self._namespaces), self._bytes)
-            # Those of the root are known by now; there is no end to what a file could declare.
+            # Those of the root are known here; there is no end to what a file could declare.
             parser.StartNamespaceDeclHandler = self._notice_namespace
 
         def end(_: str) -> None:

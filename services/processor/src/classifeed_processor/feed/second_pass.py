@@ -63,7 +63,7 @@ def read_batches(
 
 
 class _Reader:
-    """Walks the offers of one file and fills one record for each."""
+    """Reads the offers of one file and fills one record for each."""
 
     def __init__(self, scan: FeedScan, options: MappingOptions) -> None:
         self._scan = scan
@@ -80,7 +80,7 @@ class _Reader:
         self._issues = IssueWriter(self._place, found.names)
 
     def offers(self) -> Iterator[tuple[FeedOffer, int]]:
-        """Yield each offer with its size in bytes; the offer before is freed when the next is requested."""
+        """Yield each offer with its size in bytes; the offer before is released when the next is requested."""
         scan = self._scan
         positions = read_positions(scan.positions)
         with open_content(scan.source, scan.opening) as stream:

@@ -89,7 +89,7 @@ async def count_held(tx: Tx) -> tuple[int, float]:
 
 
 async def count_unheard(tx: Tx, asks: int) -> tuple[int, float]:
-    """Return how many tasks have asked for replies so often in vain, and for how many seconds the first has waited."""
+    """Return how many tasks have requested replies so often in vain, and for how many seconds the first has waited."""
     row = await (await tx.execute(_COUNT_UNHEARD, {"asks": asks})).fetchone()
     assert row is not None
     return row[0], row[1]

@@ -87,12 +87,12 @@ tasks = Table(
     Column("job_id", Uuid),
     # A value of domain.tasks.Window.
     Column("window_state", SmallInteger, nullable=False, server_default=text("0")),
-    # How often the owner was asked for what is awaited, and when last; 0 and none once it has replied.
+    # How often what is awaited was requested from the owner, and when last; 0 and none once it has replied.
     Column("asks", Integer, nullable=False, server_default=text("0")),
     Column("asked_at", DateTime(timezone=True)),
     Column("created_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When its first run began, past the wait for its turn.
+    # When its first run began, past the wait in the queue.
     Column("begun_at", DateTime(timezone=True)),
     Column("ended_at", DateTime(timezone=True)),
     # The task of the namespace whose file it loads again, and what made the call for that idempotent.

@@ -250,7 +250,7 @@ async def stall(tx: Tx, key: TaskKey, run: int) -> None:
 
 
 async def note_request(tx: Tx, key: TaskKey) -> None:
-    """Note that the owner is asked for what is awaited. The task is locked."""
+    """Note that what is awaited is requested from the owner. The task is locked."""
     await tx.execute(_NOTE_REQUEST, _key(key))
 
 

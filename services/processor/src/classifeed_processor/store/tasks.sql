@@ -26,7 +26,7 @@ FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND feed_version = %(feed_version)s AND kind = 2
 
 -- name: find_newest
--- One that was canceled after it began has changed offers, so none before it tells what the namespace has.
+-- One that was canceled after it began has changed offers, so none before it shows what the namespace has.
 SELECT seller_id, namespace, task_id, kind, status, error_code, mode, disposition, feed_version, feed_loader_result_id,
        source_sha256, format_wanted, default_currency, parser_version
 FROM tasks
@@ -80,7 +80,7 @@ SELECT status, phase, run FROM tasks
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s
 
 -- name: has_earlier
--- Tasks before this one in its namespace whose turn it is first. A held one has had its turn.
+-- Tasks before this one in its namespace that run first. A held one has already run.
 SELECT EXISTS (
     SELECT FROM tasks
     WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id < %(task_id)s AND ended_at IS NULL

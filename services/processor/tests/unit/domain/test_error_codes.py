@@ -43,7 +43,7 @@ def test_every_code_has_all_its_words() -> None:
 
 
 @pytest.mark.parametrize("found", FORMATS, ids=lambda found: found.name)
-def test_every_code_can_be_said_in_the_names_of_every_format(found: Format) -> None:
+def test_every_code_has_a_message_in_the_names_of_every_format(found: Format) -> None:
     words = found.names.words()
     assert found.names.currency_fix.endswith(".")
     for issue in ISSUES.values():

@@ -1,4 +1,4 @@
-"""A file that cannot be loaded is told by what is wrong with it, at its place, with the fix for that very fault."""
+"""A file that cannot be loaded is reported with what is wrong, at its place, with the fix for that very fault."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_a_mismatched_tag_names_both_lines(scan: Scan) -> None:
     assert "<ofer>, which was opened on line 3" in fault.message
 
 
-def test_a_truncated_file_is_said_to_be_cut_off(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
+def test_a_truncated_file_is_reported_as_cut_off(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     feed = yml(*(offer(f"a{n}") for n in range(50)))
     for share in (0.3, 0.6, 0.99):
         fault = fault_of(scan, feed[: int(len(feed) * share)])
@@ -255,7 +255,7 @@ def test_of_many_tags_beside_the_offers_the_first_are_named(load: Load, yml: Wri
     assert warning.endswith("<z19> (1, first on line 26) and 3 more elements.")
 
 
-def test_an_offer_in_a_foreign_namespace_is_told_from_an_offer(scan: Scan, yml: WriteYml) -> None:
+def test_an_offer_in_a_foreign_namespace_is_distinguished_from_an_offer(scan: Scan, yml: WriteYml) -> None:
     assert '<offer xmlns="urn:x"> and no <offer>' in fault_of(scan, yml('<offer xmlns="urn:x" id="1"/>')).message
 
 

@@ -63,7 +63,7 @@ def test_an_outer_dtd_alone_costs_no_third_look(
 
 @pytest.mark.parametrize("before", [b"", codecs.BOM_UTF8, b"\n ", codecs.BOM_UTF16_LE])
 def test_a_file_that_turns_into_utf16_is_refused(scan: Scan, yml: WriteYml, offer: WriteOffer, before: bytes) -> None:
-    """expat takes a zero byte behind the first < for UTF-16 whatever encoding it is told; libxml2 does not."""
+    """expat takes a zero byte behind the first < for UTF-16 whatever encoding it is given; libxml2 does not."""
     content = yml(offer("a"), prolog="")
     wide = content.decode().encode("utf-16-le")
     if before == codecs.BOM_UTF16_LE:

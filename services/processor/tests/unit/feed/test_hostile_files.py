@@ -202,7 +202,7 @@ def test_what_costs_more_than_its_bytes_is_refused(tmp_path: Path, kind: str) ->
     assert measured.cpu_s <= 20, measured
 
 
-def test_a_head_is_freed_with_the_first_offer_behind_it(tmp_path: Path) -> None:
+def test_a_head_is_released_with_the_first_offer_behind_it(tmp_path: Path) -> None:
     """Otherwise each list of offers with a little before it would stay in memory to the end."""
     part = b"<a/>" * 900 + b'<offers><offer id="%d"/></offers>'
     (tmp_path / "feed").write_bytes(b"<yml_catalog><shop>" + numbered(part, 4000) + b"</shop></yml_catalog>")

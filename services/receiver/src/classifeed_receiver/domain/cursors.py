@@ -1,7 +1,7 @@
 """Cursors of readers: whether one belongs to the queue that it is read with, and the error of one that does not.
 
 A queue that was restored from a backup gives no index twice (ADR 0030), so a cursor of what it held before matches none
-of its elements, and is told apart from one that was trimmed.
+of its elements, and is distinguished from one that was trimmed.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class _Known:
 
 
 class KnownEpochs:
-    """Epochs by client, at most `refresh_s` old. A reader that finds them too old to be right asks for newer ones."""
+    """Epochs by client, at most `refresh_s` old. A reader that finds them too old to be right reads newer ones."""
 
     def __init__(self, database: Database, clock: Clock, *, refresh_s: float) -> None:
         self._database = database

@@ -142,7 +142,7 @@ def test_missing_required_field_is_named(build: Build, epochs: Epochs) -> None:
     assert "title: required in epoch 5 and missing" in verdict.violations[0].description
 
 
-def test_all_faults_of_a_document_are_told_at_once(build: Build, epochs: Epochs) -> None:
+def test_all_faults_of_a_document_are_reported_at_once(build: Build, epochs: Epochs) -> None:
     document = build.upsert("1", epoch=5)
     add("stock", {"bool_value": True})(document)
     add("colour", {"bool_value": True})(document)

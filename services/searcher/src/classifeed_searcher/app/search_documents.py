@@ -30,7 +30,7 @@ _POLL_S = 0.02
 # so many hits; to hand it to a thread costs as much again where others search beside it.
 _SHORT_POSTINGS = 100_000
 _SHORT_PAGE = 50
-# A range is looked into at what the words have, a block of documents at a time; in the worst case all are.
+# A range is checked at what the words have, a block of documents at a time; in the worst case all are.
 _SHORT_RANGE_DOCUMENTS = 500_000
 
 
@@ -46,7 +46,7 @@ class SearchDocuments:
 
         Raises:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
-            Unavailable: the index is not whole, or has not come as far as the request asks.
+            Unavailable: the index is not whole, or has not come as far as the request requires.
         """
         live = self.index_of(request.client)
         live.require()
@@ -121,7 +121,7 @@ def is_short(
 ) -> bool:
     """Return whether the engine takes about a millisecond, however many documents there are.
 
-    Filters of one term, and ranges of not too many documents, are only looked into at what the words have; others read
+    Filters of one term, and ranges of not too many documents, are only checked at what the words have; others read
     what they filter by.
     """
     terms = [each.terms for each in filters if each.WhichOneof("condition") == "terms"]

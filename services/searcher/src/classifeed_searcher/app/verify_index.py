@@ -33,7 +33,7 @@ class IndexVerifier:
     """Compare all shards every `interval_s`, and at once those that a reader of the backlog waits for.
 
     A difference that two comparisons find has the index made again, though not more often than every
-    `repair_interval_s`: what a rebuild does not mend, the next one would not either; it is named instead.
+    `repair_interval_s`: what a rebuild does not repair, the next one would not either; it is named instead.
     """
 
     def __init__(

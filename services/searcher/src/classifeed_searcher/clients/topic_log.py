@@ -35,7 +35,7 @@ class TopicLog:
         """Return where each partition ends.
 
         Raises:
-            Unavailable: the brokers did not answer, or there is no topic yet.
+            Unavailable: the brokers did not respond, or there is no topic yet.
         """
         states = await self._cluster.topics([self.name])
         if self.name not in states:

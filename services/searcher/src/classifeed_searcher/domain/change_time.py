@@ -17,7 +17,7 @@ _COMPOSED_WITHIN_S: Final = timedelta(hours=1).total_seconds()
 def changed_at_s(document: IndexDocument) -> float | None:
     """Return it in seconds of the epoch, to the microsecond; None where the document does not say, or is no news.
 
-    A document that was composed long after the change was pushed again for a repair, so it tells nothing of how fast
+    A document that was composed long after the change was pushed again for a repair, so it shows nothing of how fast
     changes come.
     """
     changed_s = _read_s(document)

@@ -8,7 +8,7 @@ Grammar, loosest first; words side by side are AND:
     value = word | word"*" | "phrase" | "[" bound "TO" bound "]" | "(" any ")"
 
 People type more than that: a quotation mark that is not closed, or that follows a word (19" for inches), means nothing,
-and a `-` that nothing follows is a word without letters, which asks for nothing.
+and a `-` that nothing follows is a word without letters, which matches nothing.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def parse_query(text: str, fields: frozenset[str]) -> Node:
 
 
 def split_query(text: str, fields: frozenset[str]) -> list[QueryPart]:
-    """Return the parts of a query all of which must match; none where it asks for one thing OR another.
+    """Return the parts of a query all of which must match; none where it is for one thing OR another.
 
     Raises:
         QueryError: as `parse_query`.

@@ -200,7 +200,7 @@ class TantivyIndex:
         """Return the engine's query for what matches and meets conditions.
 
         Raises:
-            QueryError: the query asks a field for what it does not have.
+            QueryError: the query uses what a field does not have.
         """
         if filters and isinstance(node, Everything):
             return _filtered(None, filters)
@@ -210,7 +210,7 @@ class TantivyIndex:
         """Return which documents are on a page. In the engine alone, which gives up the interpreter's lock meanwhile.
 
         Raises:
-            QueryError: the query asks for too much.
+            QueryError: the query is too large.
         """
         searcher = self._index.searcher()
         with _explained():
@@ -237,7 +237,7 @@ class TantivyIndex:
         return self.rank(query, sort_field=sort_field, descending=descending, offset=offset, limit=limit).read()
 
     def postings(self, node: Node) -> int | None:
-        """Return how many entries of words a search reads at most; None where that cannot be said."""
+        """Return how many entries of words a search reads at most; None where that is unknown."""
         return self._translator.postings(node)
 
     def count(self, node: Node, filters: list[tantivy.Query]) -> int:

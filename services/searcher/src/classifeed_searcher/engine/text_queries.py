@@ -37,7 +37,7 @@ class _Spelling(NamedTuple):
 class TextQueries:
     """Builds queries for one index; fields are searched as they were analyzed.
 
-    Of the many spellings of a word few are in an index, so queries are made of those alone: a look into the dictionary
+    Of the many spellings of a word few are in an index, so queries are made of those alone: a lookup in the dictionary
     costs a microsecond, a word that is not there makes the whole query slower.
 
     Args:

@@ -190,7 +190,7 @@ class Translator:
         return self._texts.beginning(field, node.text)
 
     def _whole(self, field: schema_pb2.FieldSchema, node: Word | Phrase) -> tantivy.Query:
-        """Return the query for a whole value; names are found however their letters are written, as asked first."""
+        """Return the query for a whole value; names are found however their letters are written, as requested first."""
         try:
             exact = self.term(field.name, read_bound(field, node.text))
         except WrongValue as error:

@@ -1,7 +1,7 @@
 """Nouns that the stemmer of Russian takes for verbs in some of their forms, and so cuts in two ways.
 
 `Диван` and `кровать` lose what would be a verb's ending and become `дива` and `крова`; `диванов` and `кровати` become
-`диван` and `кроват`. A query asks for both stems.
+`диван` and `кроват`. A query is for both stems.
 """
 
 from __future__ import annotations

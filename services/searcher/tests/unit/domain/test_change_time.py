@@ -1,4 +1,4 @@
-"""How long changes take to be found: which documents tell of it, and when it is counted."""
+"""How long changes take to be found: which documents show it, and when it is counted."""
 
 from __future__ import annotations
 

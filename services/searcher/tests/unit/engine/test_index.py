@@ -201,14 +201,14 @@ def test_nouns_that_look_like_verbs_are_found_in_all_forms(index: TantivyIndex, 
     assert sorted(find(index, text)) == pks
 
 
-def test_a_name_as_it_was_asked_for_comes_first(codes: TantivyIndex) -> None:
+def test_a_name_as_it_was_requested_comes_first(codes: TantivyIndex) -> None:
     assert [find(codes, f"vendor:{name}")[0] for name in ("NORD", "Nord", "НР", "HP")] == [
         "other", "tyre", "cyrillic", "latin",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize("text", ["&", "-", "/ +", '"', '""', "-&", "NOT &"])
-def test_a_query_without_a_word_asks_for_nothing(codes: TantivyIndex, text: str) -> None:
+def test_a_query_without_a_word_matches_nothing(codes: TantivyIndex, text: str) -> None:
     assert len(find(codes, text)) == codes.documents
 
 
@@ -230,7 +230,7 @@ def test_a_query_without_a_word_asks_for_nothing(codes: TantivyIndex, text: str)
         (" ".join(f"слово{n}" for n in range(13)), None),
     ],
 )
-def test_hint_tells_which_word_has_no_match(
+def test_hint_names_the_word_without_a_match(
     codes: TantivyIndex, text: str, hint: tuple[list[str], list[str], str, int] | None
 ) -> None:
     given = suggest_query(codes, text, [])

@@ -5,7 +5,7 @@ CREATE TABLE fetch_hosts (
     rate double precision NOT NULL CHECK (rate > 0),                -- requests per second, as of now
     sent_at timestamptz NOT NULL DEFAULT '-infinity',               -- when the last permit was given
     held bigint[] NOT NULL DEFAULT '{}',                            -- permits given: when each expires, µs since 1970
-    paused_until timestamptz NOT NULL DEFAULT '-infinity',          -- as the host's Retry-After asks
+    paused_until timestamptz NOT NULL DEFAULT '-infinity',          -- by the host's Retry-After
     ok_count bigint NOT NULL DEFAULT 0,
     slow_down_count bigint NOT NULL DEFAULT 0,
     failed_count bigint NOT NULL DEFAULT 0,

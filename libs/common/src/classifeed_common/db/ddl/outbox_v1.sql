@@ -1,4 +1,4 @@
--- Messages to Kafka, written in the transaction of what they tell, removed once acknowledged (ADR 0005). Rows live for
+-- Messages to Kafka, written in the transaction of what they report, removed once acknowledged (ADR 0005). Rows live for
 -- milliseconds, so the dead ones are cleared early: the relay reads from the front of the key.
 CREATE TABLE outbox (
     shard smallint NOT NULL,

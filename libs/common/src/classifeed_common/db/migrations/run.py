@@ -105,7 +105,7 @@ def check_drift(
         dsn: any libpq connection string.
         schema: the service's schema.
         metadata: its tables.
-        schema_translate_map: where the tables of logical schemas are; in the service's own unless it is said.
+        schema_translate_map: where the tables of logical schemas are; in the service's own unless given.
     """
     actual = {logical: name for logical, name in (schema_translate_map or {}).items() if name not in {None, schema}}
     found_in = {None, *actual.values()}

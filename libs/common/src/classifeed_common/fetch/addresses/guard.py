@@ -20,7 +20,7 @@ _PASSING: Final = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMOR
 class AddressGuard:
     """Says which addresses a link leads to, and refuses those that are not of the public internet.
 
-    Whoever dials must dial what `resolve` returned and never look the name up again: another answer may come.
+    Whoever dials must dial what `resolve` returned and never look the name up again: another result may come.
 
     Args:
         allow_loopback: for tests and a suite on one machine: 127.0.0.0/8 and ::1 pass, at any port. Nothing else does.
@@ -36,7 +36,7 @@ class AddressGuard:
         self._resolver = resolver
 
     def check_url(self, url: str) -> Link:
-        """Return the parts of a link; asks no resolver.
+        """Return the parts of a link; calls no resolver.
 
         Raises:
             FetchFailed: as `classifeed_common.fetch.check_url`.
@@ -44,7 +44,7 @@ class AddressGuard:
         return check_url(url, allow_loopback=self._allow_loopback)
 
     async def resolve(self, link: Link, *, owner: str = "") -> list[Address]:
-        """Return where to connect to for a link, best first. Asks the resolver once, in the owner's share of threads.
+        """Return where to connect to for a link, best first. Calls the resolver once, in the owner's share of threads.
 
         Raises:
             FetchFailed: ADDRESS_REFUSED if any of the addresses is refused, DNS_NOT_FOUND, DNS_FAILED, URL_PORT.

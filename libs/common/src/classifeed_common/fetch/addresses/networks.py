@@ -1,4 +1,4 @@
-"""Which addresses belong to the outer internet. `ipaddress.is_global` does not tell: it passes 64:ff9b::a9fe:a9fe
+"""Which addresses belong to the outer internet. `ipaddress.is_global` does not decide it: it passes 64:ff9b::a9fe:a9fe
 (169.254.169.254 behind NAT64), 2002:7f00:1:: (127.0.0.1 in 6to4), ::127.0.0.1 and 224.0.0.1 (ADR 0019)."""
 
 from __future__ import annotations

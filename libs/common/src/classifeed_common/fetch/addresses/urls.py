@@ -72,7 +72,7 @@ class Link:
 
 
 def check_url(url: str, *, allow_loopback: bool = False) -> Link:
-    """Return the parts of a link that may be looked up; asks no resolver, so that a form can check its field.
+    """Return the parts of a link that may be looked up; calls no resolver, so that a form can check its field.
 
     Args:
         url: as somebody typed it, or as a redirect named it, absolute.

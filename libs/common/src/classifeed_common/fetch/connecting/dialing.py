@@ -62,7 +62,7 @@ class Dialer:
     async def dial(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits
     ) -> tuple[httpcore.AsyncNetworkStream, Address]:
-        """Connect to the first of the addresses that answers, secured for the name in the link.
+        """Connect to the first of the addresses that responds, secured for the name in the link.
 
         Returns:
             The connection, which is the caller's to close, and the address that it leads to.

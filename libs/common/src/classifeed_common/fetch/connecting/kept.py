@@ -41,7 +41,7 @@ class _Kept:
 class KeptConnections:
     """Open connections by scheme, name, port and checked address. For use in one event loop.
 
-    One that got bytes nobody asked for, or that its peer has closed, is never given out, and is closed within a second.
+    One that got bytes nobody requested, or that its peer has closed, is never given out, and is closed within a second.
 
     Args:
         keep: for how long and how many; `idle_s` of 0 keeps none.

@@ -38,7 +38,7 @@ class Plain:
         yield raw
 
     def is_whole(self) -> bool:
-        """Return True: the length of the body alone tells its end."""
+        """Return True: the length of the body alone marks its end."""
         return True
 
 

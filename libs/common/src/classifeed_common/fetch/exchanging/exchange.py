@@ -27,7 +27,7 @@ _FRAMING_FROM_BYTES: Final = 1 << 20
 
 @dataclass(slots=True)
 class Progress:
-    """How far a download came, for whoever has to tell of its failure."""
+    """How far a download came, for whoever has to report its failure."""
 
     http_status: int = 0
     bytes_received: int = 0

@@ -67,7 +67,7 @@ def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secr
 
 
 def is_conditional(request: FetchRequest) -> bool:
-    """Return whether a request asks for a file only if it is another one."""
+    """Return whether a request is conditional: for a file only if it has changed."""
     return any(_validators(request).values())
 
 

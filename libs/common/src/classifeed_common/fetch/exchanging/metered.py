@@ -53,7 +53,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Send bytes. A peer that takes none may have answered all the same: httpcore looks.
+        """Send bytes. A peer that takes none may have responded all the same: httpcore looks.
 
         Raises:
             FetchFailed: READ_TIMEOUT.

@@ -1,4 +1,4 @@
-"""How long a server asks to be left alone (RFC 9110, section 10.2.3)."""
+"""How long a server wants no requests (RFC 9110, section 10.2.3)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MANY: Final = re.compile(r"\+?\d{19,}", re.ASCII)
 
 
 def parse_retry_after(value: str, now: datetime) -> float | None:
-    """Return the seconds that the header `Retry-After` asks for, 0 to 24 h; None where it says nothing sensible.
+    """Return the seconds of the header `Retry-After`, 0 to 24 h; None where it says nothing sensible.
 
     Args:
         value: a number of seconds, or a date.

@@ -49,7 +49,7 @@ class CallerCheck:
         audience: name of this service; tokens must be for it.
         header: where the token stands.
         limits: of requests, by caller.
-        takes_anonymous: whether a caller that sends no token is let in as well; a wrong token is refused all the same.
+        takes_anonymous: whether a caller that sends no token is accepted too; a wrong token is refused all the same.
     """
 
     def __init__(

@@ -57,7 +57,7 @@ class ApiMiddleware(Generic[ServicesT]):
         self._tracer = trace.get_tracer(package)
 
     async def response(self, operation: Operation[ServicesT], request: Request) -> Response:
-        """Answers a request, whatever becomes of it; an error is a problem document."""
+        """Responds to a request, whatever becomes of it; an error is a problem document."""
         started = time.perf_counter()
         labels = (operation.method, operation.path)
         request_id = request.headers.get(REQUEST_ID_KEY, "")[:64] or uuid4().hex

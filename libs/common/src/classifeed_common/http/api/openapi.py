@@ -58,7 +58,7 @@ class OpenApiDocument(RootModel[dict[str, Any]]):
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """What is said of an API beside its operations.
+    """What describes an API beside its operations.
 
     Attributes:
         path_schemas: JSON Schemas of the values in paths, by name.

@@ -86,10 +86,10 @@ class OrderedConsumer(Generic[T]):
             positions: where the group stands; its effect is what `handle` works in.
             handle: does the work of records, those of a partition in order. It may run again with the same records (its
                 effect was rolled back then), and several times within one effect. No long work: record it and enqueue
-                a job. `Poison` tells of a record's lasting fault; any other exception passes and is retried for ever.
+                a job. `Poison` reports a record's lasting fault; any other exception passes and is retried for ever.
             dead_letters: takes poison; without it poison blocks its partition as a passing fault does.
-            refuse: answers the sender of a dead letter, in the effect that passes it over, in its place in the order.
-            on_log_lost: mends what it means that the log no longer has the next record, and moves the positions to
+            refuse: responds to the sender of a dead letter, in the effect that passes it over, in the order of records.
+            on_log_lost: repairs what it means that the log no longer has the next record, and moves the positions to
                 where the log can be read (`LogLost.moves`); called until it returns. Without it the consumer ends.
             max_records: how many records one effect takes at most.
             gather_s: the longest pause after an effect in which the next one's records gather. For effects that are
@@ -194,7 +194,7 @@ class OrderedConsumer(Generic[T]):
         """Return how many records each topic has that the group (all its members) has not handled. No effect.
 
         Raises:
-            Unavailable: the brokers did not answer.
+            Unavailable: the brokers did not respond.
         """
         states = await self._takeover.states(self._topics)
         parts = [(topic, at) for topic, state in states.items() for at in range(state.partitions)]
@@ -236,7 +236,7 @@ class OrderedConsumer(Generic[T]):
     async def _compare(self) -> None:
         """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.
 
-        A restored table, or a topic made again and as long as the old one, tells of itself at a record only.
+        A restored table, or a topic made again and as long as the old one, is noticed at a record only.
 
         Raises:
             ZombieConsumer: the positions differ, although no effect is under way.

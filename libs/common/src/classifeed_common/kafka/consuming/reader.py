@@ -104,7 +104,7 @@ class PartitionReader:
         """Read every assigned partition from its offset on; whatever was fetched before is dropped.
 
         Without effect when the partitions have changed hands since `generation`: the offsets are those of partitions
-        that may have another owner by now.
+        that may have another owner.
 
         Args:
             generation: of the assignment that the offsets are of.

@@ -108,7 +108,7 @@ class Takeover:
         """Return the state of `topics`, all of which must exist.
 
         Raises:
-            Unavailable: the brokers did not answer, or one of the topics does not exist (yet).
+            Unavailable: the brokers did not respond, or one of the topics does not exist (yet).
         """
         states = await self._cluster.topics(topics)
         missing = sorted(set(topics) - set(states))

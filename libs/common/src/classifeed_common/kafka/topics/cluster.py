@@ -70,7 +70,7 @@ class Cluster:
         """Return the state of the topics that exist.
 
         Raises:
-            Unavailable: the brokers did not answer.
+            Unavailable: the brokers did not respond.
         """
         if not names:
             return {}
@@ -89,7 +89,7 @@ class Cluster:
         """Return the first offset that each partition's log still has.
 
         Raises:
-            Unavailable: the brokers did not answer for one of them.
+            Unavailable: the brokers did not respond for one of them.
         """
         return await self._offsets(partitions, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
@@ -97,7 +97,7 @@ class Cluster:
         """Return the offset after the last record of each partition.
 
         Raises:
-            Unavailable: the brokers did not answer for one of them.
+            Unavailable: the brokers did not respond for one of them.
         """
         return await self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
@@ -106,7 +106,7 @@ class Cluster:
 
         Raises:
             FailedPrecondition: a topic exists with other partitions than declared.
-            Unavailable: the brokers did not answer.
+            Unavailable: the brokers did not respond.
         """
         wanted = {topic.name: topic for topic in topics}
         if not wanted:
@@ -130,7 +130,7 @@ class Cluster:
         Keys move between partitions: `TopicGrowth` says when that does no harm.
 
         Raises:
-            Unavailable: the brokers did not answer, or refuse.
+            Unavailable: the brokers did not respond, or refuse.
         """
         states = await self.topics([name])
         if name not in states or states[name].partitions < partitions:
@@ -151,7 +151,7 @@ class Cluster:
         """Return what each group that commits to Kafka has committed of a topic, by partition.
 
         Raises:
-            Unavailable: the brokers did not answer.
+            Unavailable: the brokers did not respond.
         """
         listing = (await self._request(lambda admin: {"": admin.list_consumer_groups()}))[""]
         if isinstance(listing, KafkaException):
@@ -172,7 +172,7 @@ class Cluster:
         """Delete topics with all they hold. Idempotent.
 
         Raises:
-            Unavailable: the brokers did not answer.
+            Unavailable: the brokers did not respond.
         """
         if not names:
             return
@@ -251,7 +251,7 @@ async def ensure_topics(bootstrap: str, topics: Iterable[Topic]) -> None:
 
     Raises:
         FailedPrecondition: a topic exists with other partitions than declared.
-        Unavailable: the brokers did not answer.
+        Unavailable: the brokers did not respond.
     """
     wanted = list(topics)
     letters = [topic.dead_letters for topic in wanted]

@@ -30,7 +30,7 @@ class TopicGrowth:
     """Grows topics while nobody sends to them and every group has read all of them. Safe to repeat after any death.
 
     Args:
-        cluster: asks and changes the brokers.
+        cluster: queries and changes the brokers.
         database: of the service that reads the topics, with the positions of its groups.
         quiet_s: how long no record may come, before anything is changed, in seconds.
         settle_s: how long none may come after that: producers that were not stopped learn the new number, in seconds.
@@ -55,7 +55,7 @@ class TopicGrowth:
         Raises:
             FailedPrecondition: the topic is not there, has more partitions than declared, is still written to or not
                 yet read to its end; the message says by whom and how much. Or records came during the change.
-            Unavailable: the brokers did not answer; repeat the command.
+            Unavailable: the brokers did not respond; repeat the command.
         """
         state = await self._state(topic)
         stored = await self._positions.groups_of(topic.name)
@@ -107,7 +107,7 @@ class TopicGrowth:
                     )
 
     async def _check_read(self, topic: str, state: TopicState, groups: frozenset[str], ends: Ends) -> None:
-        """See that every group stands at the end: by its stored position, or, without one, by what it told Kafka."""
+        """See that every group stands at the end: by its stored position, or, without one, by its commit in Kafka."""
         stored = await self._positions.groups_of(topic)
         nexts = {group: {part: at.next for part, at in each.items()} for group, each in stored.items()}
         other_topic = [

@@ -23,7 +23,7 @@ _FIX: Final = "check the collector at OTEL_EXPORTER_OTLP_ENDPOINT; until it acce
 
 
 class TracingSettingsError(ValueError):
-    """An OTEL_* variable asks for what there is not; the text says what there is."""
+    """An OTEL_* variable requests what there is not; the text says what there is."""
 
 
 class FileSpanExporter(SpanExporter):
@@ -80,7 +80,7 @@ def make_exporters(environment: Mapping[str, str] = os.environ) -> list[SpanExpo
     """Return the exporters that OTEL_TRACES_EXPORTER names; they read their own OTEL_EXPORTER_* variables.
 
     Unset it means `otlp` where OTEL_EXPORTER_OTLP_ENDPOINT (or …_TRACES_ENDPOINT) is set, else none: a process that
-    nobody told of a collector looks for none.
+    without a configured collector none is looked for.
 
     Raises:
         TracingSettingsError: it names an exporter, or a protocol, that is not installed.

@@ -46,7 +46,7 @@ def configure_tracing(service: str, *, environment: str = "dev", file: Path | No
         file: gets the spans too, one JSON object a line.
 
     Raises:
-        TracingSettingsError: an OTEL_* variable asks for what there is not.
+        TracingSettingsError: an OTEL_* variable requests what there is not.
     """
     own = {"service.name": service, "service.namespace": "classifeed", "deployment.environment.name": environment}
     resource = Resource.create(own).merge(OTELResourceDetector().detect())

@@ -64,7 +64,7 @@ def test_a_link_is_read_as_a_browser_reads_it(url: str, read: str) -> None:
         ("http://10.0.0.1/", "ADDRESS_REFUSED"),
     ],
 )
-def test_what_is_no_proper_link_is_told_so(url: str, code: str) -> None:
+def test_what_is_no_proper_link_is_reported_so(url: str, code: str) -> None:
     with pytest.raises(FetchFailed) as failed:
         check_url(url)
     assert failed.value.code == code
@@ -96,6 +96,6 @@ def test_a_link_is_shown_without_what_may_be_secret() -> None:
     assert len(check_url("https://shop.example.com/" + "a" * 1000).shown) == 200
 
 
-def test_web_ports_are_asked_and_those_of_other_services_are_not() -> None:
+def test_web_ports_are_used_and_those_of_other_services_are_not() -> None:
     assert all(is_open_port(port) for port in (80, 443, 1024, 8000, 8080, 8443, 8888, 65535))
     assert not any(is_open_port(port) for port in (0, 21, 22, 25, 81, 1023, 2375, 3306, 5432, 6379, 9200, 10250, 11211))

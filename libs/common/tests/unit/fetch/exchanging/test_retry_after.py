@@ -32,5 +32,5 @@ NOW = datetime(2026, 11, 5, 12, 0, 0, tzinfo=UTC)
         ("Thu, 05 Nov 99999999999 12:01:30 GMT", None),
     ],
 )
-def test_the_wait_is_what_the_server_asks_for_within_a_day(value: str, wait_s: float | None) -> None:
+def test_the_wait_is_what_the_server_requests_within_a_day(value: str, wait_s: float | None) -> None:
     assert parse_retry_after(value, NOW) == wait_s

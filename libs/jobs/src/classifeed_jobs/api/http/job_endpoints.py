@@ -1,4 +1,4 @@
-"""What each route of the HTTP face does: translate and call."""
+"""What each route of the HTTP API does: translate and call."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def list_locks(services: ApiServices, _: ApiRequest) -> responses.LockList
 
 
 async def get_health(_: ApiServices, __: ApiRequest) -> responses.Health:
-    """Answers; asks nobody, the database least of all."""
+    """Responds; depends on nothing, the database least of all."""
     return responses.Health(status="healthy")
 
 

@@ -1,4 +1,4 @@
-"""The table of operations: every route of the HTTP face."""
+"""The table of operations: every route of the HTTP API."""
 
 from __future__ import annotations
 

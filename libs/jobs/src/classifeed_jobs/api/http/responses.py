@@ -1,4 +1,4 @@
-"""The answers of the HTTP face. Times are in UTC and end in Z."""
+"""The responses of the HTTP API. Times are in UTC and end in Z."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Time = Annotated[
 
 
 class ResponseModel(BaseModel):
-    """Base of all answers: read from objects with fields of the same names."""
+    """Base of all responses: read from objects with fields of the same names."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
@@ -223,7 +223,7 @@ class ScheduleList(ResponseModel):
 
 
 class Health(ResponseModel):
-    """The process answers."""
+    """The process responds."""
 
     status: Literal["healthy"] = "healthy"
 

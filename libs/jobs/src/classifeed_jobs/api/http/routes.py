@@ -32,7 +32,7 @@ def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, pol
 
     Args:
         admin: the service's jobs.
-        info: the answer of /info; its service is also whom tokens must be for.
+        info: the response of /info; its service is also whom tokens must be for.
         keys: verify the tokens of callers; None: whoever reaches the port may do everything.
         policy: who may do what.
     """

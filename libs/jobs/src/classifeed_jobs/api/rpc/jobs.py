@@ -53,7 +53,7 @@ class JobMethods:
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
-        """End the watches, so that nobody waits for them; whoever watched asks another replica."""
+        """End the watches, so that nobody waits for them; whoever watched calls another replica."""
         self._draining.set()
 
     async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:

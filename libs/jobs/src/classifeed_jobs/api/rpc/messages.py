@@ -41,7 +41,7 @@ def job_body_of(request: TriggerJobRequest) -> dict[str, Any]:
 
 
 def trigger_response(enqueued: EnqueuedJob) -> TriggerJobResponse:
-    """Return the answer for an enqueued job."""
+    """Return the response for an enqueued job."""
     return TriggerJobResponse(
         job_id=str(enqueued.job_id), status=status_number(enqueued.status), differs=enqueued.differs
     )

@@ -12,6 +12,6 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 def caller_name() -> str:
-    """Return who asks."""
+    """Return who calls."""
     call = current_call()
     return call.caller if call is not None else "-"

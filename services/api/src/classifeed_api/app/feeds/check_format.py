@@ -1,4 +1,4 @@
-"""Checks that the format that a feed asks for is one that can be loaded."""
+"""Checks that the format that a feed requests is one that can be loaded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Formats(Protocol):
 
 
 class CheckFormat:
-    """Checks with the processor, and takes any format while it is away: the load tells what is wrong then."""
+    """Checks with the processor, and takes any format while it is away: the load reports what is wrong then."""
 
     def __init__(self, formats: Formats) -> None:
         self._formats = formats

@@ -21,7 +21,7 @@ class Runner(Protocol):
 
 
 class RunFeed:
-    """Tells the loader the whole feed, so that one which was not pushed yet runs as well."""
+    """Sends the loader the whole feed, so that one which was not pushed yet runs as well."""
 
     def __init__(self, database: Database, loader: Runner) -> None:
         self._database = database

@@ -1,4 +1,4 @@
-"""Tells the loader of feeds that changed."""
+"""Sends the loader the feeds that changed."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class KnownSources(Protocol):
 class SourceVerifier:
     """Compares the loader's versions of all feeds with those that it acknowledged, again and again.
 
-    A loader whose database went back knows feeds in older versions, or not at all, and nothing would tell it of them
+    A loader whose database went back knows feeds in older versions, or not at all, and nothing would send it those
     before their next change. Such feeds become due again. Only reads, unless something is lost; safe beside others.
 
     Where it is our database that went back, the loader goes by newer versions of feeds, and fetches some that we do not

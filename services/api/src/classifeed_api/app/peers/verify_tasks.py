@@ -30,12 +30,12 @@ class KnownTasks(Protocol):
 
 
 class TaskVerifier:
-    """Compares the processor's tasks with those that it said it made, for what the last week brought.
+    """Compares the processor's tasks with those that it reported as made, for what the last week brought.
 
     A processor whose database went back knows nothing of the tasks made since, and nobody would load their files. What
-    tells such a task from one that was only cleaned up: ids grow with the clock, and the namespace's newest task is
-    older. All uploads and removals from the lost ones on are due again, in their order, unless a newer one is in the
-    line already: it is loaded after them.
+    distinguishes such a task from one that was only cleaned up: ids grow with the clock, and the namespace's newest
+    task is older. All uploads and removals from the lost ones on are due again, in their order, unless a newer one is
+    in the line already: it is loaded after them.
 
     A namespace with a feed by link is left alone: its next fetch brings what is newer than any upload.
 

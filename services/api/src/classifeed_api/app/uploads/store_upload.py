@@ -44,7 +44,7 @@ class StoreUpload:
 
         Raises:
             InvalidArgument: the request_id was used for another file or another namespace.
-            FailedPrecondition: the namespace has a feed by link by now, and the upload is not forced.
+            FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
             Unavailable: the object store cannot be reached.
         """
         upload_id = uuid4()

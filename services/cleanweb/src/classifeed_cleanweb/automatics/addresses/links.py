@@ -69,7 +69,7 @@ class Links:
                         yield start, found.end()
 
     def spelled(self, text: str, dots: Sequence[int]) -> Iterator[Span]:
-        """Yield hosts whose dot and zone are said in words.
+        """Yield hosts whose dot and zone are spelled in words.
 
         Args:
             text: the text.
@@ -90,7 +90,7 @@ class Links:
         Args:
             text: the text.
             place: where to look.
-            is_bracketed: whether its dot may be written; else it is said in words.
+            is_bracketed: whether its dot may be written; else it is spelled in words.
         """
         name = _WORD.match(text, place)
         if name is None or name[1].casefold() in self._stop_words:

@@ -44,7 +44,7 @@ class Arrived:
     """Verdicts about one key.
 
     Attributes:
-        sent_key: as it was sent, or came back.
+        sent_key: as it was sent, or returned.
         verdict_list: the verdicts.
         request_id: of the callback; empty for responses and for verdicts that were kept.
         keeps: whether equal texts may have these verdicts: not those that were kept themselves.

@@ -15,8 +15,8 @@ _SELLERS: Final = 50
 class ClaimTexts:
     """Claims texts of a kind, oldest first; of offers, half of them in equal shares of the next sellers.
 
-    The sellers take turns, beginning behind the last one of the claim before. What they leave of their half goes to
-    the oldest texts, whosever they are. Each process has turns of its own.
+    The sellers are served in rotation, beginning behind the last one of the claim before. What they leave of their half
+    goes to the oldest texts, whosever they are. Each process has a rotation of its own.
 
     Args:
         retry_s: how long other processes leave claimed texts alone.

@@ -9,6 +9,6 @@ PHASE = "pre"
 
 def upgrade() -> None:
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no index that answers.
+        # What an attempt that died may have left behind is no usable index.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS appeals_of_author")
         op.execute("CREATE INDEX CONCURRENTLY appeals_of_author ON appeals (author_id) WHERE ended_at IS NULL")

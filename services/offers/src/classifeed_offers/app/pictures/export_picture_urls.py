@@ -1,4 +1,4 @@
-"""Export the links of all pictures of offers, with what tells a whole export from one that was cut off."""
+"""Export the links of all pictures of offers, with what distinguishes a whole export from one that was cut off."""
 
 from __future__ import annotations
 

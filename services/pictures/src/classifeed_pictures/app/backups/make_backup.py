@@ -59,7 +59,7 @@ class BackupMaker:
         """Make a backup, and remove those that are too many; yields how many states it has so far.
 
         Raises:
-            Unavailable: the object store does not answer; the state is untouched, as is any other backup.
+            Unavailable: the object store does not respond; the state is untouched, as is any other backup.
         """
         async with self.database.transaction() as tx:
             name = name_at(await read_now(tx))

@@ -45,7 +45,7 @@ async def needed_grace_s(bucket: BackupBucket) -> float:
     """Return how long a file is kept after its last reference went: the oldest backup may have a reference to it.
 
     Raises:
-        Unavailable: the object store does not answer.
+        Unavailable: the object store does not respond.
     """
     names = await bucket.list_complete()
     if not names:

@@ -37,7 +37,7 @@ async def place_groups(cluster: Cluster, saved: Sequence[Stand], *, replayed: Re
     Partitions that came since the backup, and topics that were made again, are read from their start.
 
     Raises:
-        Unavailable: the brokers do not answer.
+        Unavailable: the brokers do not respond.
     """
     readers: defaultdict[Reader, dict[int, Stand]] = defaultdict(dict)
     readers[replayed] = {}

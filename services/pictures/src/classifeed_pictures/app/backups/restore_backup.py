@@ -62,7 +62,7 @@ class BackupRestorer:
 
         Raises:
             Fail: a file cannot be read, or is another one; nothing was changed.
-            Unavailable: the object store or Kafka does not answer; nothing was changed.
+            Unavailable: the object store or Kafka does not respond; nothing was changed.
             ClaimLost: another run has the job.
         """
         if ctx.checkpoint is None:

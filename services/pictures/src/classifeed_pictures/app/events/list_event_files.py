@@ -21,7 +21,7 @@ async def list_event_files(
     """Store new files, each with a job in the same transaction; a run that dies leaves the rest to the next one.
 
     Raises:
-        Unavailable: the object store does not answer.
+        Unavailable: the object store does not respond.
     """
     listed = 0
     async for page in bucket.list_pages():

@@ -56,7 +56,7 @@ class RobotsChecker:
         Raises:
             RulesPending: another process is fetching the rules.
             HostPaused: the host is not to be requested for a while.
-            Unavailable: the database does not answer.
+            Unavailable: the database does not respond.
         """
         parts = urlsplit(url)
         origin = f"{parts.scheme}://{parts.netloc}"

@@ -1,7 +1,7 @@
 """Remove stored pictures that no state holds.
 
 They come from a downloader that was killed between storing a picture and reporting it, and whose repeated download
-brought other bytes: nobody was ever told of the first ones.
+brought other bytes: the first ones were never reported to anybody.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ class PictureDownloader:
         Raises:
             RulesPending: the robots.txt of the host is being fetched; download it soon.
             HostPaused: the host is not to be requested for a while.
-            Unavailable: the object store or the database does not answer; download it again.
+            Unavailable: the object store or the database does not respond; download it again.
         """
         async with self._database.connection() as connection:
             namespace = await find_namespace(connection, order.namespace)

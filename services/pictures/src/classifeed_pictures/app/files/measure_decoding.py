@@ -6,7 +6,7 @@ from classifeed_pictures.metrics import DECODER_KILLS, DECODING
 
 
 class DecodeMeter:
-    """Counts what a `DecodePool` tells it."""
+    """Counts what a `DecodePool` reports to it."""
 
     def note_picture(self, outcome: str, took_s: float) -> None:
         """Count a picture with its time."""

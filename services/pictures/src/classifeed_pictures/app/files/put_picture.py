@@ -67,7 +67,7 @@ class PicturePutter:
             InvalidArgument: it is no picture, or none that is taken; the reason is the code.
             ResourceExhausted: PICTURE_QUOTA_EXCEEDED; PICTURES_BUSY, too many wait to be decoded.
             Aborted: PICTURE_CHANGED, its state was changed by others all the time.
-            Unavailable: the database or the object store does not answer.
+            Unavailable: the database or the object store does not respond.
         """
         async with self._database.transaction() as tx:
             namespace = await find_namespace(tx, namespace_name)

@@ -71,7 +71,7 @@ class PictureReader:
         """Return the original; it is not kept in memory.
 
         Raises:
-            Unavailable: PICTURE_DAMAGED, or the object store does not answer.
+            Unavailable: PICTURE_DAMAGED, or the object store does not respond.
         """
         try:
             return await self._blobs.get_bytes(picture.original)
@@ -82,7 +82,7 @@ class PictureReader:
         """Return a smaller version.
 
         Raises:
-            Unavailable: PICTURE_DAMAGED, or the object store does not answer.
+            Unavailable: PICTURE_DAMAGED, or the object store does not respond.
         """
         kept = self._content.get(piece.sha256)
         if kept is not None:

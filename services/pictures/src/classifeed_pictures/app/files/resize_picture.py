@@ -40,7 +40,7 @@ class PictureResizer:
             begin: begins the transaction that notes the copy; None: one of the database.
 
         Raises:
-            Unavailable: the object store or the database does not answer; try again.
+            Unavailable: the object store or the database does not respond; try again.
         """
         async with self._database.transaction() as tx:
             namespace = await find_namespace(tx, order.namespace)

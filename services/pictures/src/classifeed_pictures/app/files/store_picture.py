@@ -30,7 +30,7 @@ from classifeed_pictures.store.stored import (
 
 Begin: TypeAlias = Callable[[], AbstractAsyncContextManager[Tx]]
 """Begins a transaction. That of a job's claim does not begin once another run has the job: what a process noted after
-it had stood still for long, nobody would be told of, and nobody would delete."""
+it had stood still for long, nobody would be notified of, and nobody would delete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class PictureStorer:
 
         Raises:
             ResourceExhausted: PICTURE_QUOTA_EXCEEDED.
-            Unavailable: the object store does not answer; store it again.
+            Unavailable: the object store does not respond; store it again.
         """
         files: dict[str, bytes] = {}
         original = _add(files, decoded.original)

@@ -17,8 +17,8 @@ _log = structlog.get_logger(__name__)
 class EventGapCloser:
     """Has offers request again what it may show although nothing is known of it here.
 
-    What is known is answered as before; so a request too many changes nothing. Pictures that others requested are not
-    covered: they request again themselves.
+    What is known gets the same result as before, so a request too many changes nothing. Pictures of other clients are
+    not covered: they request again themselves.
 
     Attributes:
         database: with the gaps.

@@ -29,8 +29,8 @@ class DecodePool:
     """Processes that decode pictures, each one at a time.
 
     A picture harms itself alone: its process may die, and another one takes its place. Pictures are taken in the order
-    in which they came, and no more wait than `waiting`: whoever brings more is told at once, and keeps its bytes. Where
-    no picture comes, there are no processes: most roles decode nothing.
+    in which they came, and no more wait than `waiting`: whoever brings more is refused at once, and keeps its bytes.
+    Where no picture comes, there are no processes: most roles decode nothing.
 
     Args:
         processes: how many; by default as many as there are cores for this process.
@@ -192,13 +192,13 @@ class DecodePool:
         try:
             fresh = await self._replace(process)
         except ProcessFailed as error:
-            # The next picture tries again, and its caller is told.
+            # The next picture tries again, and its caller gets the error.
             _log.warning("pictures.decode_process.start_failed", error=str(error))
         finally:
             self._idle.put_nowait(fresh)
 
     async def _kill_all(self) -> None:
         await asyncio.gather(*(process.kill() for process in self._all))
-        # The sockets are closed in the next turn of the event loop.
+        # The sockets are closed in the next iteration of the event loop.
         await asyncio.sleep(0)
         self._all.clear()

@@ -29,7 +29,7 @@ from classifeed_pictures.decoding.processes.wire import (
 _START_S: Final = 60.0
 _END_S: Final = 1.0
 _CLOCK_TIMES: Final = 6
-# An answer is the original and its versions; more than this comes only from a process that was taken over.
+# A response is the original and its versions; more than this comes only from a process that was taken over.
 _ANSWER_BYTES: Final = 256 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
 # No variable of the service reaches a library that reads hostile files. Threads would take address space.
@@ -185,7 +185,7 @@ class DecodeProcess:
         return broken("The picture brings the program down that decodes it.")
 
     def _write(self, pieces: Sequence[bytes]) -> None:
-        """Hand over a frame; the event loop writes it while the answer is awaited, also when nobody reads it."""
+        """Hand over a frame; the event loop writes it while the response is awaited, also when nobody reads it."""
         assert self._writer is not None
         self._writer.writelines(pieces)
 

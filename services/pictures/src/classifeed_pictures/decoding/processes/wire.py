@@ -52,7 +52,7 @@ def unpack(head: bytes, body: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def pack_request(data: bytes, sizes: Sequence[SizeSpec], formats: Sequence[str]) -> list[bytes]:
-    """Return the frame that asks for a picture."""
+    """Return the frame that requests a picture."""
     return pack({"sizes": [asdict(size) for size in sizes], "formats": list(formats)}, data)
 
 
@@ -62,7 +62,7 @@ def unpack_request(fields: Mapping[str, Any], blobs: Sequence[bytes]) -> tuple[b
 
 
 def pack_result(result: Decoded | DecodeFailed, data: bytes) -> list[bytes]:
-    """Return the frame that answers; an original that stayed as it came is not sent back."""
+    """Return the frame of the response; an original that stayed as it came is not sent back."""
     if isinstance(result, DecodeFailed):
         return pack({"code": result.code, "message": result.message})
     is_same = result.original == data
@@ -85,7 +85,7 @@ def unpack_result(fields: Mapping[str, Any], blobs: Sequence[bytes], data: bytes
 
     Raises:
         DecodeFailed: what the other side raised.
-        BadFrame: the answer makes no sense.
+        BadFrame: the response makes no sense.
     """
     try:
         if "code" in fields:

@@ -192,7 +192,7 @@ class Effects:
             `remembered` is stored.
         adoptions: What other keys are to adopt, by these.
         repeated: Requests that are made again, under the key that the rules make now.
-        moved_to: Hash of the key that has all by now; empty: nothing has moved. Stored requests that wait are made
+        moved_to: Hash of the key that has all; empty: nothing has moved. Stored requests that wait are made
             again, before `remembered` is stored; settled ones, also those of `settled`, become those of that key.
         changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
             whose stored requests were settled with that one. Read before `forgotten` takes them.

@@ -215,7 +215,7 @@ class Lifecycle:
         self._ordering.schedule(state)
 
     def _withdraw(self, state: State, failure: LoadFailure, attempt: int) -> None:
-        """Delete what is held, and tell those who show it: its host forbids that now."""
+        """Delete what is held, and notify those who show it: its host forbids that now."""
         for namespace, holding in state.holdings.items():
             if holding.info is None:
                 continue

@@ -110,7 +110,7 @@ CODES: Final = {
             NOINDEX,
             # An operator has to act, who may call for another attempt then; each attempt downloads all of the picture.
             *OF_THE_NAMESPACE,
-            # The same bytes bring it about again until there is another version of us: whoever waits is told at once.
+            # The same bytes bring it about again until there is another version of us: whoever waits gets it at once.
             INTERNAL_ERROR,
         }
     ),
@@ -160,7 +160,7 @@ def is_lasting(failure: LoadFailure, failed_attempts: int) -> bool:
 def earliest_attempt(failure: LoadFailure, failed_attempts: int, at: datetime) -> datetime:
     """Return when a request may cause the next attempt: after the pause of the class, and not before the host allows.
 
-    What the host itself asks for is kept to, up to a week.
+    What the host itself requests is kept to, up to a week.
     """
     paused = at + RULES[class_of(failure)].pause(failed_attempts)
     if not failure.HasField("retry_time"):

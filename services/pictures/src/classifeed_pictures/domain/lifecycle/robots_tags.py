@@ -15,7 +15,7 @@ _OURS: Final = frozenset({"*", "classifeed"})
 def forbids_showing(robots_tag: str) -> bool:
     """Return whether a response forbids that its picture is shown in a search.
 
-    `none` is `noindex, nofollow`, and `noindex` is of media, too. What is said to another robot is not for us.
+    `none` is `noindex, nofollow`, and `noindex` is of media, too. What is addressed to another robot is not for us.
 
     Args:
         robots_tag: the values of all headers `X-Robots-Tag`, a line for each.

@@ -1,7 +1,7 @@
 """Canonical URLs: one spelling for all those that name the same picture, and the key that it is kept under.
 
 What browsers decide (WHATWG URL) is read as they do; where they leave spellings apart that mean the same by RFC 3986,
-one is chosen. The rest is said by rules (ADR 0062).
+one is chosen. The rest is given by rules (ADR 0062).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Hosts: since when each has refused what it was asked."""
+"""Hosts: since when each has refused all requests."""
 
 from alembic import op
 

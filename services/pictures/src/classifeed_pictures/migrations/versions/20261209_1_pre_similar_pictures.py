@@ -15,7 +15,7 @@ _SHIFTS = (48, 32, 16, 0)
 def upgrade() -> None:
     op.execute("ALTER TABLE stored_pictures ADD COLUMN IF NOT EXISTS similarity_key bigint")
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no index that answers.
+        # What an attempt that died may have left behind is no usable index.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS stored_pictures_without_key")
         op.execute(
             "CREATE INDEX CONCURRENTLY stored_pictures_without_key ON stored_pictures (namespace, group_id, name) "

@@ -162,7 +162,7 @@ def test_an_event_of_the_future_is_one_of_now(life: Life) -> None:
     assert [type(order) for order in life.happen(life.deletion()).orders] == [Delete]
 
 
-def test_what_a_host_asks_for_is_kept_to(life: Life) -> None:
+def test_what_a_host_requests_is_kept_to(life: Life) -> None:
     life.happen(life.request())
     failure = LoadFailure(code="HTTP_TOO_MANY_REQUESTS", http_status=429)
     failure.retry_time.FromDatetime(START + timedelta(hours=5))

@@ -41,8 +41,8 @@ async def process_feed(ctx: JobContext, parts: RunParts, key: TaskKey) -> None:
     it is sent. A DELETE is a run without batches: its end alone has the owner deal with all that the feed has.
 
     May be killed and started again at any point: the task's phase says where to go on. In PARSING the file is sent
-    again as a new run, which replaces the unfinished one at the owner; in SENT only the end is said again. While it
-    waits for replies it holds no slot; what brings them makes the job due, and what does not come is asked for again.
+    again as a new run, which replaces the unfinished one at the owner; in SENT only the end is sent again. While it
+    waits for replies it holds no slot; what brings them makes the job due, and what does not come is requested again.
 
     Raises:
         Snooze: an earlier task of the namespace has not ended, or replies are awaited.
@@ -85,7 +85,7 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
         for held in await tasks.supersede_held(tx, key):
             await report_end(tx, held)
         if await tasks.has_earlier(tx, key):
-            raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and has its turn first
+            raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and runs first
         if ctx.claim_no > 1:
             await FurthestBatch(ctx).note_earlier_run(tx, await tasks.find_last_batch(tx, key, state.run))
         statistics = FeedStatistics(bytes=state.source_bytes)
@@ -133,7 +133,7 @@ async def _await_next_request(tx: Tx, key: TaskKey, state: TaskState) -> None:
 
 
 async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int) -> None:
-    """Asks the owner to reply once it has replied to all that was sent: what has no reply by then is lost."""
+    """Have the owner reply once it has replied to all that was sent: what has no reply by then is lost."""
     check = RunCheck(
         seller_id=key.seller_id, namespace=key.namespace, task_id=key.task_id, run=run, last_batch_id=last_batch_id
     )
@@ -143,7 +143,7 @@ async def _check_run(parts: RunParts, key: TaskKey, run: int, last_batch_id: int
 async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskState) -> None:
     """Says the end of the run and gives the owner's reply a moment to move the task.
 
-    Reached only after every batch of the run was acknowledged. The end may be said any number of times; the owner
+    Reached only after every batch of the run was acknowledged. The end may be sent any number of times; the owner
     replies to the second one what it replied to the first, unless that was HELD and the second one has a decision.
     """
     end = TaskEnd(
@@ -155,7 +155,7 @@ async def _end_run(ctx: JobContext, parts: RunParts, key: TaskKey, state: TaskSt
         digest=state.digest or b"",
         mode=state.mode,
         disposition=state.disposition,
-        # Whoever removes a feed, or has allowed beforehand what it does, is not asked again.
+        # Whoever removes a feed, or has allowed beforehand what it does, is not held again.
         decision=HOLD_DECISION_CONFIRM if state.kind == task_pb2.TASK_KIND_DELETE else state.decision,
     )
     await parts.sender.send([message_of(parts.topic, key.seller_id.encode(), end)])

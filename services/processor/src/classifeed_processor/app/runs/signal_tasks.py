@@ -9,7 +9,7 @@ from classifeed_processor.domain.tasks import TaskKey
 
 
 class TaskSignals:
-    """An event for each task that somebody waits for. Only a hint: who waits looks into the database anyway."""
+    """An event for each task that somebody waits for. Only a hint: who waits polls the database anyway."""
 
     def __init__(self) -> None:
         self._events: dict[TaskKey, asyncio.Event] = {}

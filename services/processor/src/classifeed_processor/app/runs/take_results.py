@@ -96,7 +96,7 @@ def key_of(reply: Reply) -> TaskKey:
 
 
 class _Taking:
-    """Answers of one poll on their way into the tasks, which are locked.
+    """Results of one poll on their way into the tasks, which are locked.
 
     Args:
         found: the tasks as they stand; brought up to date here.
@@ -127,13 +127,13 @@ class _Taking:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
         self.moved |= by_task.keys()
         for reply in filter(_is_refused, current):
-            # Asked at each one: the first refusal of a run ends the run.
+            # Checked at each one: the first refusal of a run ends the run.
             if (task := self._of_run(reply, {_IN_PROGRESS})) is not None:
                 await self._run_again(key_of(reply), task, f"batch {reply.batch_id} was refused: {reply.reason}")
 
     async def take_end(self, reply: TaskEndResult) -> None:
         task = self._of_run(reply, {_IN_PROGRESS, _HELD})
-        # Not the second reply to an end that was said twice: the first one has moved the phase.
+        # Not the second reply to an end that was sent twice: the first one has moved the phase.
         if task is None or task.phase != task_pb2.TASK_PHASE_SENT:
             return
         key = key_of(reply)
@@ -144,14 +144,14 @@ class _Taking:
                 await self._complete(key, task, reply)
             case offer_results_pb2.TASK_END_OUTCOME_INCOMPLETE:
                 if task.status == _HELD:
-                    return  # no job would run it again; whoever decides has its end said again
+                    return  # no job would run it again; whoever decides has its end sent again
                 missing = ", ".join(map(str, reply.missing_batches[:5])) or "none that is known"
                 await self._run_again(key, task, f"it missed batches; last: {missing}")
             case offer_results_pb2.TASK_END_OUTCOME_STALE:
                 await self._finish(key, task_pb2.TASK_STATUS_SUPERSEDED)
             case offer_results_pb2.TASK_END_OUTCOME_HELD:
                 if task.status == _HELD or task.decision in _DECIDED:
-                    return  # the reply to an end that was said before the decision
+                    return  # the reply to an end that was sent before the decision
                 report_held(self._tx, key, reply.hold)
                 await self._add_reply_time(key, task, reply.run)
                 await tasks.hold_task(self._tx, key, reply.hold)

@@ -17,7 +17,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def cancel_task(database: Database, key: TaskKey, *, timeout_s: float | None) -> None:
-    """End a task CANCELED that waits for its turn or still sends its offers, with its job; the next one may begin.
+    """End a task CANCELED that is queued or still sends its offers, with its job; the next one may begin.
 
     Idempotent. What is on its way to the owner of the offers is applied; as the end of the run is never sent, nothing
     is removed. A run that is under way stops at its next step, and holds the namespace until then.

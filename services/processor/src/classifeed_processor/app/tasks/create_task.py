@@ -94,7 +94,7 @@ async def enqueue_run(tx: Tx, jobs: JobStore, key: TaskKey) -> UUID:
 async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
     """Have the file of a task that was made as a file of our own.
 
-    Before the caller learns of the task: until then it keeps its own file, and asks again if we did not come this far.
+    Before the caller learns of the task: until then it keeps its own file, and calls again if we did not come this far.
 
     Raises:
         Unavailable: the object store does not respond.
@@ -104,15 +104,15 @@ async def keep_source(blobs: BlobStore, request: CreateTaskRequest) -> None:
     try:
         await blobs.keep(request.source_sha256)
     except BlobMissing:
-        # The task says so to the seller when its turn comes.
+        # The task says so to the seller when it begins.
         _log.warning("task.source.missing", seller_id=request.seller_id, sha256=request.source_sha256)
 
 
 async def _find_loaded(tx: Tx, wanted: WantedTask) -> TaskKey | None:
     """Return the newest task of the namespace where it makes a load of this fetched file needless.
 
-    A file whose bytes wait for a decision is not loaded anew, whoever asks and by whatever settings: that would take
-    the place of what is to be decided about.
+    A file whose bytes wait for a decision is not loaded anew, whoever requests it and by whatever settings: that would
+    take the place of what is to be decided about.
     """
     if wanted.feed_loader_result_id is None:
         return None

@@ -1,4 +1,4 @@
-"""Ending the task of a job that ends unfinished, in the same transaction."""
+"""Failing the task of a job that ends unfinished, in the same transaction."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the log and the metrics tell of each load: that it began, that it went on, and how it ended.
+"""What the log and the metrics report of each load: that it began, that it went on, and how it ended.
 
-Each tells of what has committed, and of it once. A process that is killed in the moment after a commit takes the line
+Each reports what has committed, and of it once. A process that is killed in the moment after a commit takes the line
 with it; the task has it all.
 """
 
@@ -25,7 +25,7 @@ _log = structlog.get_logger(__name__)
 
 
 async def report_begin(tx: Tx, key: TaskKey, run: int, *, is_first: bool) -> None:
-    """Tell that a run of a load begins, in the transaction that begins it.
+    """Report that a run of a load begins, in the transaction that begins it.
 
     Args:
         tx: transaction.
@@ -37,12 +37,12 @@ async def report_begin(tx: Tx, key: TaskKey, run: int, *, is_first: bool) -> Non
 
 
 def report_resumption(tx: Tx, key: TaskKey, run: int) -> None:
-    """Tell that a run goes on that had stalled."""
+    """Report that a run goes on that had stalled."""
     after_commit(tx, partial(_log.info, "feeds.load.resumed", **_names(key), run=run, begins_anew=False))
 
 
 def report_held(tx: Tx, key: TaskKey, hold: LoadHold) -> None:
-    """Tell that a load waits for a decision, in the transaction that holds it."""
+    """Report that a load waits for a decision, in the transaction that holds it."""
     counts = {"removals": hold.removals, "offers": hold.offers, "changes": hold.changes}
     reasons = [name_of(HoldReason, reason) for reason in hold.reasons]
     after_commit(tx, partial(_log.warning, "feeds.load.held", **_names(key), reasons=reasons, **counts))
@@ -55,7 +55,7 @@ def report_offers(tx: Tx, counts: OfferCounts) -> None:
 
 
 async def report_end(tx: Tx, key: TaskKey) -> None:
-    """Tell and count how a load has ended, in the transaction that ends it."""
+    """Report and count how a load has ended, in the transaction that ends it."""
     after_commit(tx, partial(_log_end, key, await read_load(tx, key)))
 
 

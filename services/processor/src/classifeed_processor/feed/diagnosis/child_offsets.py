@@ -1,4 +1,4 @@
-"""Where in the source of one offer its elements stand. libxml2 tells lines, and none of elements on the same line."""
+"""Where in the source of one offer its elements stand. libxml2 reports lines, and none of elements on the same line."""
 
 from __future__ import annotations
 

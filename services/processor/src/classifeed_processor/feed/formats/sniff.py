@@ -67,7 +67,7 @@ def sniff(prefix: bytes) -> Opening:
     if not stripped.startswith(b"<"):
         raise unknown_format(stripped)
     if stripped[1:2] == b"\0":
-        # expat takes it for UTF-16, whatever it is told, and libxml2 does not.
+        # expat takes it for UTF-16, whatever encoding is given, and libxml2 does not.
         raise FeedFault("ENCODING_WRONG", "The file begins in one encoding and continues in another one", line=1)
     name = _declared_encoding(stripped)
     # A mark says more than a name: it is not written by hand.

@@ -48,7 +48,7 @@ def unknown_xml(root: str, start: bytes) -> FeedFault:
 
     Args:
         root: Name of its root, without its namespace.
-        start: The content's first bytes; some thousand are enough to tell formats with one root apart.
+        start: The content's first bytes; some thousand are enough to distinguish formats with one root.
     """
     known = name_xml(root, start)
     what = f"{known} (XML with the root <{shown(root)}>)" if known else f"XML with the root <{shown(root)}>"

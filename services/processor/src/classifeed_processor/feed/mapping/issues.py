@@ -173,7 +173,7 @@ class IssueWriter:
         encoding = place.window.encoding
         elements = _find_elements({found.element for found in issues if found.element is not None}, self._offer)
         begins = child_places(source, encoding) if elements else []
-        # An element that cannot be found is told by where the offer begins.
+        # An element that cannot be found is reported where the offer begins.
         offsets = {each: begins[index] if index < len(begins) else 0 for each, (index, _) in elements.items()}
         begin = LineColumn(place.line, place.window.column(place.start))
         at = places_in(source, encoding, begin, {0, *offsets.values()})

@@ -38,7 +38,7 @@ class OfferSchema:
 
     @cached_property
     def known_tags(self) -> frozenset[str]:
-        """The elements that an offer may have without a word being said."""
+        """The elements that an offer may have without an issue."""
         return frozenset(str(element.get("name")) for element in _choice(self._parse()).iterfind(f"{_XS}element"))
 
     def unknown_tags(self, child_tags: Iterable[str]) -> list[str]:

@@ -317,7 +317,7 @@ class TableMapping:
 
 
 def _is_one_link(text: str) -> bool:
-    """Says at little cost whether a text is one whole link; of others more has to be asked."""
+    """Says at little cost whether a text is one whole link; others need another check."""
     # Of blanks only the space is printable.
     return (
         text.startswith("https://") and " " not in text and "|" not in text and "," not in text and text.isprintable()

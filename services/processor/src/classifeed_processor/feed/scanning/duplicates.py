@@ -27,7 +27,7 @@ class IdHashes:
         self._hashes.append(hash(external_id))
 
     def finish(self) -> DuplicateIds:
-        """Return what the second pass asks. The collection is spent after it."""
+        """Return what the second pass reads. The collection is spent after it."""
         hashes = np.frombuffer(self._hashes, dtype="i8")
         hashes.sort()
         is_repeated = hashes[1:] == hashes[:-1]
@@ -48,7 +48,7 @@ class FirstPlace:
 
 
 class DuplicateIds:
-    """Tells, for each offer in the file's order, whether its id stood before. For one second pass."""
+    """Returns, for each offer in the file's order, whether its id stood before. For one second pass."""
 
     def __init__(self, candidates: array[int]) -> None:
         # Drawn anew for each file, so that nobody can aim at collisions.

@@ -96,7 +96,7 @@ def disagreement(first: int, second: int) -> FeedFault:
 
 
 def syntax_fault(error: etree.XMLSyntaxError, skipped_lines: int) -> FeedFault:
-    """Return what libxml2 said as a fault of the file."""
+    """Return what libxml2 reported as a fault of the file."""
     line, column = error.position
     words, fix = str(error.msg).partition(", line ")[0], ""
     if entity := entity_of_libxml2(words):

@@ -68,7 +68,7 @@ class FeedScan:
         offer_count: Offers in the file.
         child_tags: How often each element occurs straight under an offer.
         stock_only: Whether it has prices and stock and nothing that describes an offer.
-        duplicates: Tells which ids stood before.
+        duplicates: Which ids stood before.
         positions: File with the byte range of each offer.
         content_bytes: Size after unpacking.
         has_entities: Whether an offer may be longer than its source, by texts that the file declares once.

@@ -29,7 +29,7 @@ class StrayTags:
         self._others = 0
 
     def add(self, name: str, find_line: Callable[[], int]) -> None:
-        """Count an element. Asks for its line where it is the first one with its name."""
+        """Count an element. Reads its line where it is the first one with its name."""
         tag = self._tags.get(name)
         if tag is None:
             if len(self._tags) == _SHOWN_TAGS:

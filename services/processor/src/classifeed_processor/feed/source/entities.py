@@ -11,7 +11,7 @@ _NAMED = re.compile(r"Entity '([^']{1,80})' not defined")
 
 
 def undefined_entity(name: str) -> tuple[str, str]:
-    """Return what is wrong with an entity of this name, and how to mend it."""
+    """Return what is wrong with an entity of this name, and how to fix it."""
     name = shown(name)
     reason = f"&{name}; is not known in XML, which has &amp;, &lt;, &gt;, &quot; and &apos; only"
     code = name2codepoint.get(name)

@@ -1,4 +1,4 @@
-"""The source bytes that the parser is at, so that the end of a tag is known: expat tells where a tag begins only."""
+"""The source bytes that the parser is at, so that the end of a tag is known: expat reports only where a tag begins."""
 
 from __future__ import annotations
 

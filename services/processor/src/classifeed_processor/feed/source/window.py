@@ -32,7 +32,7 @@ class SourceWindow:
         self._column_offset = 0
 
     def read(self, size: int, /) -> bytes:
-        """Return the next bytes of the stream, as the parser asks for them."""
+        """Return the next bytes of the stream, as the parser reads them."""
         data = self._stream.read(size)
         cut = min(max(self._kept_from - self._base, 0), len(self._bytes))
         if cut:
@@ -47,17 +47,17 @@ class SourceWindow:
             pass
 
     def forget_before(self, offset: int) -> None:
-        """Says that nothing before this byte offset will be asked for."""
+        """Says that nothing before this byte offset will be requested."""
         self._kept_from = offset
 
     def line(self, offset: int) -> int:
-        """Return the line, from 1, of a byte offset inside the window. Offsets asked for may only grow."""
+        """Return the line, from 1, of a byte offset inside the window. Requested offsets may only grow."""
         self._line += self._bytes.count(b"\n", self._line_offset - self._base, offset - self._base)
         self._line_offset = offset
         return self._line
 
     def column(self, offset: int) -> int:
-        """Return the column, in characters from 1, of a byte offset inside the window. Offsets asked for may only
+        """Return the column, in characters from 1, of a byte offset inside the window. Requested offsets may only
         grow.
         """
         start, index = self._column_offset - self._base, offset - self._base

@@ -10,7 +10,7 @@ PHASE = "pre"
 def upgrade() -> None:
     # The table is the largest one and is written to all the time.
     with op.get_context().autocommit_block():
-        # What an attempt that died may have left behind is no index that answers.
+        # What an attempt that died may have left behind is no usable index.
         op.execute("DROP INDEX CONCURRENTLY IF EXISTS offer_errors_by_line")
         op.execute(
             "CREATE INDEX CONCURRENTLY offer_errors_by_line"

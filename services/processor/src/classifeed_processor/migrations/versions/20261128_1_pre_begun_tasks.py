@@ -1,4 +1,4 @@
-"""Tasks know since when they are loaded: the wait for their turn is no part of it."""
+"""Tasks know since when they are loaded: the wait in the queue is no part of it."""
 
 from alembic import op
 

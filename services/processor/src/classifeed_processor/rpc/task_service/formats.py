@@ -26,7 +26,7 @@ class FormatMethods:
     """What can be loaded; read from the package itself."""
 
     async def ListFormats(self, request: ListFormatsRequest, context: Context) -> ListFormatsResponse:
-        """Return every format, in the order in which they are told to people."""
+        """Return every format, in the order in which they are listed to people."""
         return ListFormatsResponse(formats=[_to_proto(each) for each in FORMATS])
 
     async def GetFormatFile(self, request: GetFormatFileRequest, context: Context) -> FormatFile:

@@ -141,7 +141,7 @@ class TaskMethods:
         return ListTasksResponse(tasks=tasks[:limit], next_page_token=token)
 
     async def FindTasks(self, request: FindTasksRequest, context: Context) -> FindTasksResponse:
-        """Return those of the tasks that there are, and how they stand where that is asked for."""
+        """Return those of the tasks that there are, and how they stand where that is requested."""
         keys = [task_key("names", name) for name in request.names]
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             if request.with_tasks:

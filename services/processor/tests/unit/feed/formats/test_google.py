@@ -213,7 +213,7 @@ def test_an_issue_lies_on_its_element_and_not_on_one_inside_another(load: Load) 
     assert issue.excerpt.startswith("<g:price>x</g:price>")
 
 
-def test_ids_are_told_from_those_of_atom_and_missing_ones_named(load: Load) -> None:
+def test_ids_are_distinguished_from_those_of_atom_and_missing_ones_named(load: Load) -> None:
     loaded = load(
         atom(
             f"<entry><id>tag:shop.test,1</id>{fields()}</entry>",
@@ -388,7 +388,7 @@ def test_a_file_without_the_channel_lacks_its_structure(scan: Scan) -> None:
     assert "<channel> inside <rss>" in caught.value.message
 
 
-def test_what_is_said_of_the_shop_is_no_stray_tag(load: Load, scan: Scan) -> None:
+def test_what_describes_the_shop_is_no_stray_tag(load: Load, scan: Scan) -> None:
     about = '<lastBuildDate>x</lastBuildDate><ttl>60</ttl><i:owner xmlns:i="urn:i"/><a:link xmlns:a="http://www.w3.org/2005/Atom"/>'
     assert load(rss(about, product())).scan.warnings == ()
     assert scan(rss(about)).warnings == ("The file has no offers.",)

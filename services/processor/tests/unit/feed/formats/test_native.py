@@ -96,7 +96,7 @@ def test_each_wrong_value_has_its_code_and_its_line(
     assert not loaded.records[1].errors
 
 
-def test_an_old_price_that_is_not_above_the_price_is_left_out_and_said(load: Load) -> None:
+def test_an_old_price_that_is_not_above_the_price_is_left_out_and_reported(load: Load) -> None:
     (record,) = load(feed(f'<offer id="a">{GOOD}<old_price>4.50</old_price></offer>')).records
     (issue,) = record.errors
     assert issue.message == "The old price 4.50 is not above the price 5; the old price was left out."

@@ -321,7 +321,7 @@ def test_a_flood_of_issues_is_counted_and_cut(load: Load) -> None:
     )
 
 
-def test_a_patch_names_what_the_file_states_and_asks_for_nothing_else(load: Load) -> None:
+def test_a_patch_names_what_the_file_states_and_requests_nothing_else(load: Load) -> None:
     offers = '<offer id="1"><price>5</price><outlets><outlet instock="2"/><outlet instock="3"/></outlets></offer>'
     offers += '<offer id="2" available="false"/>'
     loaded = load(f"<yml_catalog><shop><offers>{offers}</offers></shop></yml_catalog>".encode(), patch=True)
@@ -496,7 +496,7 @@ def test_a_price_of_zero_leaves_no_old_price_alone(load: Load, yml: WriteYml, of
     assert not loaded.records[0].content.HasField("old_price")
 
 
-def test_texts_that_were_escaped_twice_are_told(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
+def test_texts_that_were_escaped_twice_are_reported(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
     name = "Шкаф &amp;quot;Дуб&amp;quot; &amp;amp; полка &amp;nbsp;&amp;laquo;М&amp;raquo; &amp;foo;"
     (record,) = load(yml(offer("a", name=name, vendor="A&amp;amp;B", model="M&amp;M"))).records
     content = record.content

@@ -27,7 +27,7 @@ def test_every_repetition_is_found_with_its_first_place(external_ids: list[str])
         duplicates.rewind()
 
 
-def test_different_ids_with_the_same_hash_are_told_apart() -> None:
+def test_different_ids_with_the_same_hash_are_distinguished() -> None:
     class Colliding(str):
         __slots__ = ()
 

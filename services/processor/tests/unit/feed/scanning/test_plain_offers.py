@@ -34,7 +34,7 @@ def content_of(offer: FeedOffer, names: tuple[str, ...]) -> list[tuple[str, str,
     return [(str(child.tag), child.text or "", tuple(child.get(name) for name in names)) for child in offer]
 
 
-# Pieces of which sources of elements are made: sound ones, odd ones, and what only a parser understands.
+# Pieces of which sources of elements are made: sound ones, unusual ones, and what only a parser understands.
 TEXTS = st.lists(
     st.sampled_from(
         ["a", "Ж", "12", " ", "\n", "\r\n", "\r", "\t", ">", '"', "'", "&amp;", "&lt;", "&gt;", "&quot;", "&apos;",

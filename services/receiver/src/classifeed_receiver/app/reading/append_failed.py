@@ -16,7 +16,7 @@ _log = structlog.get_logger(__name__)
 async def append_failed(database: Database, client: str, failures: Sequence[Failure]) -> None:
     """Note the failures and append the elements to the queue `failed`. Idempotent by their positions.
 
-    An element that is trimmed by now, or stands for another key, is left out: its reader is out of date.
+    An element that is trimmed, or stands for another key, is left out: its reader is out of date.
     """
     async with database.transaction() as tx:
         count = await queues.append_failed(tx, client, failures)

@@ -27,7 +27,7 @@ async def refill_shard(
 
     Args:
         database: where registry and queues are.
-        signal: tells waiting readers of this process.
+        signal: notifies waiting readers of this process.
         client: whose shard.
         shard: which.
         after: where the step before ended; None: this is the first.

@@ -1,5 +1,5 @@
 "use strict";
-// Keys of the review pages. Keys are told by their place, so that they work with a Cyrillic layout too.
+// Keys of the review pages. Keys are identified by their position, so that they work with a Cyrillic layout too.
 
 const statusLine = document.getElementById("status");
 const review = document.getElementById("review");

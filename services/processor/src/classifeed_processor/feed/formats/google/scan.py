@@ -43,7 +43,7 @@ class _ProductScan(TreeScan):
         self._declared = not namespaces.isdisjoint(GOOGLE)
 
     def is_stray(self, name: str, /) -> bool:
-        """Says whether an element is neither what is said of the shop nor an extension, which may stand anywhere."""
+        """Says whether an element is neither what describes the shop nor an extension, which may stand anywhere."""
         return name.rpartition(" ")[0] in _OURS and name not in _OF_THE_SHOP
 
     def finish(self, skipped_lines: int) -> list[str]:

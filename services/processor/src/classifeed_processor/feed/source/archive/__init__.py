@@ -1,6 +1,6 @@
 """Reading packed files, gzip and zip, in bounded memory and time whatever their headers claim.
 
-The standard library's readers trust the file: `zipfile` reads the whole directory before it can be asked for its size,
+The standard library's readers trust the file: `zipfile` reads the whole directory before it can report its size,
 `gzip` reads names of any length a byte at a time, and both unpack methods whose tables take gigabytes.
 """
 
