@@ -6,7 +6,7 @@ import pytest
 from tools.furniture.__main__ import find, main
 from tools.furniture.areas import Module
 from tools.furniture.folders import check_folders, check_mirrors
-from tools.furniture.words import check_comments
+from tools.furniture.words import check_comments, check_prose
 
 _SERVICER = "from x_pb2_grpc import OfferServiceServicer\n"
 _RPC = "services/offers/src/classifeed_offers/rpc"
@@ -100,7 +100,7 @@ def test_names_of_tests_and_stored_names_may_have_any_word() -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        (f"{_API}/app/run_feed.py", '"""It goes on."""\ndef f():\n  """Nobody asked."""'),
+        (f"{_API}/app/run_feed.py", '"""It goes on."""\ndef f():\n  """It goes on."""'),
         (f"{_API}/app/run_feed.py", 'class A:\n  x: int\n  """How it goes on."""'),
         ("cli/src/classifeed_cli/commands/run.py", 'def _show():\n  """Print what became of it."""'),
         (f"{_API}/app/run_feed.py", 'KEY = "asked"'),
@@ -162,9 +162,23 @@ def test_every_area_keeps_the_rules_that_it_has_reached(capsys: pytest.CaptureFi
 
 
 def test_comments_of_sql_have_the_terms_of_the_field() -> None:
-    text = (
-        "SELECT 'asked' AS told -- The parker is asked; `said` is a column.\n-- It walks over all that looked good.\n"
-    )
+    text = "SELECT 'asked' AS told -- The parker is asked; `said` is a column.\n-- It turns to all that looked good.\n"
     found = [(finding.line, finding.fix.split(":")[0]) for finding in check_comments("x.parts", text)]
     assert found == [(1, "instead of parker"), (1, "instead of asked")]
     assert list(check_comments("x.sql", f"-- Made from x.parts by a tool\n{text}")) == []
+
+
+def test_comments_and_docstrings_have_the_terms_of_the_field() -> None:
+    text = (
+        '"""A claim walks over `told`."""\n'
+        "class Counts:\n"
+        '    """Counts.\n\n    Attributes:\n        parked: Jobs that were freed.\n    """\n\n'
+        "    asked: int\n"
+        '    """How often it answers."""\n\n'
+        "TEXT = 'It said # so.'  # as the host said, in turn\n"
+    )
+    found = [(finding.line, finding.fix.split(":")[0]) for finding in check_prose(Module.parse("tools/x.py", text))]
+    assert sorted(found) == [
+        (1, "instead of walks"), (6, "instead of freed"), (10, "instead of answers"), (12, "instead of said")
+    ]  # fmt: skip
+    assert list(check_prose(Module.parse("services/api/tests/integration/a/test_x.py", text))) == []

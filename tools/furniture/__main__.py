@@ -9,12 +9,12 @@ from tools.furniture.areas import Finding, Module, modules, statements
 from tools.furniture.folders import check_folders, check_mirrors
 from tools.furniture.messages import check_messages
 from tools.furniture.rules import RULES
-from tools.furniture.words import check_comments, check_words
+from tools.furniture.words import check_comments, check_prose, check_words
 
 
 def find(checked: Iterable[Module]) -> list[Finding]:
     """Return what breaks a rule, in the order of the tree."""
-    checks = [*RULES.values(), check_words, check_messages]
+    checks = [*RULES.values(), check_words, check_prose, check_messages]
     return [finding for module in checked for check in checks for finding in check(module)]
 
 

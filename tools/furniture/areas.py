@@ -15,15 +15,16 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the tree: its path from the root, and its syntax."""
+    """A module of the tree: its path from the root, its syntax and its text."""
 
     path: PurePosixPath
     tree: ast.Module = field(repr=False)
+    text: str = field(repr=False)
 
     @classmethod
     def parse(cls, path: str, text: str) -> Module:
         """Return the module of a source text."""
-        return cls(PurePosixPath(path), ast.parse(text, path))
+        return cls(PurePosixPath(path), ast.parse(text, path), text)
 
     @property
     def area(self) -> str:
