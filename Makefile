@@ -9,9 +9,8 @@ TYPED := libs/common/src libs/domain/src libs/jobs/src libs/client/src cli/src $
 MEMBERS := $(wildcard libs/*/pyproject.toml) $(wildcard services/*/pyproject.toml) cli/pyproject.toml
 STAMP := $(VENV)/.ready
 UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
-# Four processes, a file of tests in one of them: many tests wait, and each process has servers of its own, which
-# cost two cores more than they gain from a fifth. conftest.py says in which order.
-PYTEST_WORKERS ?= -n 4 --dist loadfile --no-loadscope-reorder
+# A file of tests in one process; how many processes, in which order: conftest.py.
+PYTEST_WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Byte code is kept: compiled anew in each of their processes it would be a fifth of what the tests cost.
 unexport PYTHONDONTWRITEBYTECODE
