@@ -40,8 +40,6 @@ _QUOTED: Final = re.compile(r"`[^`]*`|'[^']*'")
 # What a docstring describes: arguments and fields, whose names are checked where they are declared.
 _DESCRIBED: Final = re.compile(r"^\s*\w+:(?=\s|$)")
 _IN_BACKTICKS: Final = re.compile(r"`[^`]*`")
-# Tests of services with servers: their sentences are not yet in these terms.
-_NOT_YET: Final = frozenset({"services", "tests", "integration"})
 _SPLIT: Final = re.compile(r"_|\.|(?<=[a-z0-9])(?=[A-Z])")
 
 
@@ -69,8 +67,6 @@ def check_comments(path: str, text: str) -> Iterator[Finding]:
 
 def check_prose(module: Module) -> Iterator[Finding]:
     """Yield comments and docstrings of a module that have such a word; names in backticks may be any."""
-    if _NOT_YET.issubset(module.path.parts):
-        return
     for line, written in [*_comments(module.text), *_docstrings(module)]:
         for word in _IN_PROSE.findall(_IN_BACKTICKS.sub("", written)):
             yield Finding("prose", module, line, f"instead of {word}: {BANNED[word.lower()]}")

@@ -1,4 +1,4 @@
-"""The api as it runs, between a processor and a loader that do as they are told."""
+"""The api as it runs, between a processor and a loader that do as tests say."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ Made = tuple[str, int]
 
 
 class Processor(TaskServiceServicer):
-    """Another service: knows uploads by their id and removals by their version, and refuses while it is told to."""
+    """Another service: knows uploads by their id and removals by their version, and refuses while a test says so."""
 
     def __init__(self) -> None:
         self.refuses: Callable[[task_service_pb2.CreateTaskRequest], bool] = lambda _: False
         self.requests: list[task_service_pb2.CreateTaskRequest] = []
         self.tasks: dict[tuple[str, str], list[Made]] = {}
         self.listed: list[task_pb2.Task] | None = []
-        """The newest tasks, as asked of any namespace; None: not now."""
+        """The newest tasks, as requested of any namespace; None: not now."""
         self.passed_on: list[task_service_pb2.CancelTaskRequest | task_service_pb2.RerunTaskRequest] = []
         self.looks = 0
         self.formats_away = False
@@ -69,7 +69,7 @@ class Processor(TaskServiceServicer):
         self.away = False
         self.finds: list[list[str]] = []
         self.hangs: asyncio.Event | None = None
-        """Once there, GetTask sets it and is never answered."""
+        """Once there, GetTask sets it and gets no response."""
 
     async def CreateTask(self, request: task_service_pb2.CreateTaskRequest, context: Any) -> task_pb2.Task:
         if self.refuses(request):

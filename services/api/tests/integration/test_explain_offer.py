@@ -54,7 +54,7 @@ VERSION = 4_102_444_800_000_000
 
 @dataclass
 class World(TaskServiceServicer, FeedSourceServiceServicer, OfferServiceServicer, SearchServiceServicer):
-    """All other services: what they know, who of them is away, and what was asked."""
+    """All other services: what they know, who of them is away, and what was requested."""
 
     tasks: list[task_pb2.Task] = field(default_factory=list)
     files: dict[int, dict[str, list[int]]] = field(default_factory=dict)

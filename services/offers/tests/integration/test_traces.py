@@ -31,7 +31,7 @@ def sent(seller: str, request: Any) -> Record:
 
 
 class Sweeps:
-    """Notes in which trace it is asked for a sweep."""
+    """Notes in which trace a sweep is requested of it."""
 
     def __init__(self) -> None:
         self.traces: list[str] = []

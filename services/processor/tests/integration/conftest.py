@@ -105,7 +105,7 @@ class ScriptedOwner:
                         self.ignored.append(request)
                         continue
                     if (reply := self.take(request)) is not None:
-                        # At least once: everything is said twice.
+                        # At least once: everything is sent twice.
                         await producer.send([message_of(self.results, message.key(), reply)] * 2)
         finally:
             consumer.close()

@@ -1,4 +1,4 @@
-"""Credentials go sealed to the loader, and nowhere else: not into a column, a log or an answer."""
+"""Credentials go encrypted to the loader, and nowhere else: not into a column, a log or a response."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Processor:
 
 @dataclass
 class Acknowledged:
-    """A call that was answered, and when it began and ended, by a count that everybody shares."""
+    """A call that got its response, and when it began and ended, by a count that everybody shares."""
 
     made_for: UUID | int
     began: int
@@ -151,7 +151,7 @@ async def test_order_of_tasks_is_the_order_of_answers_whatever_fails(
 
     async def work() -> None:
         while True:
-            was_over = over.is_set()  # before the look, which may come just before the last call is answered
+            was_over = over.is_set()  # before the look, which may come just before the last response
             if not await take(db, push, rng) and was_over:
                 return
             await asyncio.sleep(0)

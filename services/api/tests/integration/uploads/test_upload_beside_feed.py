@@ -45,7 +45,7 @@ async def parts(sent: list[bytes] | None = None, **fields: Any) -> AsyncIterator
 
 
 class AnyFormat(CheckFormat):
-    """Takes every format, as while the processor cannot be asked."""
+    """Takes every format, as while the processor is away."""
 
     def __init__(self) -> None:
         """Need no processor."""

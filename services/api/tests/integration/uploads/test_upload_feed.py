@@ -1,4 +1,4 @@
-"""UploadFeed over real gRPC: pieces in order, whole files only, tasks asked of the processor."""
+"""UploadFeed over real gRPC: pieces in order, whole files only, tasks requested of the processor."""
 
 from __future__ import annotations
 

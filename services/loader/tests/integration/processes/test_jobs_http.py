@@ -72,7 +72,7 @@ async def database(migrated_database: MigratedDatabase) -> Database:
 
 @pytest.fixture
 async def start(database: Database, s3: EmbeddedS3, keys: KeyStore, tmp_path: Path) -> AsyncIterator[Start]:
-    """Start a loader with a verb; return once it answers."""
+    """Start a loader with a verb; return once it responds."""
     running: list[Running] = []
 
     async def begin(*verb: str, **settings: str) -> Running:

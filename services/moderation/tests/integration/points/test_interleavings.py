@@ -30,7 +30,7 @@ def hash_of(text: str) -> bytes:
 
 @dataclass
 class Offer:
-    """What an offer must be: its present text, the verdicts about it, and what was said about each text."""
+    """What an offer must be: its present text, the verdicts about it, and what was decided about each text."""
 
     text: str = ""
     version: int = 0

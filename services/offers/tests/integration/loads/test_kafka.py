@@ -1,4 +1,4 @@
-"""The whole owner on real Kafka, killed in the middle: no batch is applied twice, none is lost, answers come in order.
+"""The whole owner on real Kafka, killed in the middle: no batch is applied twice, none is lost, replies come in order.
 
 This file is also the process that the test kills: `python <this file> <json>`.
 """
@@ -106,7 +106,7 @@ Key = tuple[str, int, int, int | str | None]
 
 
 class Results:
-    """Reads the answers, by the way that the processor does."""
+    """Reads the replies, by the way that the processor does."""
 
     def __init__(self) -> None:
         self.by_batch: dict[Key, set[bytes]] = defaultdict(set)
@@ -315,7 +315,7 @@ async def test_poison_stops_nobody_and_its_run_has_to_come_again(
 async def test_a_window_of_refused_batches_is_answered_to_the_last(
     world: World, records: Records, new_load: type[Load]
 ) -> None:
-    """The sender waits for 96 replies before it sends on: were they only buried, it would wait for ever."""
+    """The sender waits for 96 replies before it sends on: were they only dead letters, it would wait for ever."""
     await world.start()
     load = new_load([records.good(str(number)) for number in range(96)], seller="skewed", batch_size=1)
     for batch in load.batches:

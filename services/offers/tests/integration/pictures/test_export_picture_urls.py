@@ -1,4 +1,4 @@
-"""The export of picture links: whole, told from one that was cut off, and stable under what happens meanwhile."""
+"""The export of picture links: whole, distinct from one that was cut off, and stable under what happens meanwhile."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ Context = grpc.aio.ServicerContext[Any, Any]
 
 
 class FakeReceiver(ReceiverServiceServicer, SchemaServiceServicer):
-    """Answers as it is told; what it acknowledges it keeps."""
+    """Responds as a test says; what it acknowledges it keeps."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, PushOutcome] = {}

@@ -180,7 +180,7 @@ async def test_one_loss_is_one_republication(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """Two processes push; both are told, one begins, and what is pushed meanwhile is accepted."""
+    """Two processes push; both are notified, one begins, and what is pushed meanwhile is accepted."""
     first, second = new_publishing(receiver), new_publishing(receiver)
     await owner.load(new_load([records.good(f"{n}") for n in range(50)], batch_size=100))
     await settle(first)
@@ -353,7 +353,7 @@ async def test_offers_that_a_load_holds_are_marked_when_it_lets_go(
     registry: Registry,
     receiver: ReceiverClient,
 ) -> None:
-    """Skipped and never asked again, they would stay as the receiver lost them: the load rolls back."""
+    """Skipped and never requested again, they would stay as the receiver lost them: the load rolls back."""
     publishing = new_publishing(receiver, slice_offers=20)
     await owner.load(new_load([records.good(f"{n:03}") for n in range(100)], batch_size=100))
     await settle(publishing)

@@ -1,4 +1,4 @@
-"""Hostile files against the pool: each is answered, in bounded time and memory, and harms nothing else."""
+"""Hostile files against the pool: each has its result, in bounded time and memory, and harms nothing else."""
 
 from __future__ import annotations
 

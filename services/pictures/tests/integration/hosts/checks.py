@@ -1,4 +1,4 @@
-"""What hosts may be asked, compared with what they have seen, and with what the table of hosts said when."""
+"""Which requests hosts may get, compared with those that they have seen, and with the table of hosts at each time."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ON_THE_WAY_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """A host asked to be left alone.
+    """A host requested a pause.
 
     Attributes:
         known_s: From when on all processes knew; who had drawn a permit before may send within the time that it lasts.
@@ -98,7 +98,7 @@ def requests_in_pauses(seen: Iterable[Seen], pauses: Mapping[str, Sequence[Pause
 
 
 def unheard(seen: Iterable[Seen], pauses: Mapping[str, Sequence[Pause]]) -> list[str]:
-    """Return responses that asked to be left alone and made no pause, in words."""
+    """Return responses that requested a pause and got none, in words."""
     return [
         f"{each.host}: asked to be left alone for {each.until_s - each.at_s:.3f} s"
         for each in seen

@@ -1,5 +1,5 @@
-"""Many hosts, a tenth of them hostile, and two processes that download: each host is asked as it may be, and the
-healthy ones get on.
+"""Many hosts, a tenth of them hostile, and two processes that download: each host gets the requests that it may, and
+the healthy ones get on.
 
 40 hosts and some seconds; 1,000 hosts in rounds with and without the hostile ones, with CLASSIFEED_CAMPAIGN=long: then
 the speed of the healthy ones is printed.

@@ -40,7 +40,7 @@ class Seen:
         host: Address.
         at_s: When it came.
         under_way: How many of the host were under way then, this one included.
-        until_s: Until when the response asked to be left alone; 0: it did not.
+        until_s: Until when the response requested a pause; 0: it did not.
     """
 
     host: str

@@ -149,7 +149,7 @@ def check_results(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> Non
 def check_downloads(campaign: Campaign, host: PictureHost, urls: list[str]) -> None:
     """Check that each URL was downloaded once, and once more for each time that its downloader was struck meanwhile.
 
-    Nobody can know whether bytes arrived of which a process has said nothing before it died: so the next one must ask.
+    Nobody can know whether bytes arrived of which a process that died has reported nothing: so the next one must ask.
     """
     path: Callable[[str], str] = lambda url: "/" + url.rsplit("/", 1)[1]  # noqa: E731
     counts = {url: host.count(path(url)) for url in urls}

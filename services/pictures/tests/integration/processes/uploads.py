@@ -23,14 +23,14 @@ _LIMIT_S: Final = 5.0
 
 @dataclass
 class Uploader:
-    """A client that tries each of its calls until one of those that serve answers it.
+    """A client that tries each of its calls until one of those that serve responds.
 
     Attributes:
         fleet: whose processes serve.
         client: of their HTTP.
         rng: chooses one.
-        written: what was said of each picture that was put, by its key.
-        refused: calls that nobody answered, or with an error of the server's.
+        written: the response for each picture that was put, by its key.
+        refused: calls without a response, or with an error of the server's.
     """
 
     fleet: Fleet

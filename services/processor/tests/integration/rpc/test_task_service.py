@@ -1,4 +1,4 @@
-"""TaskService over real gRPC, with tickets and validation."""
+"""TaskService over real gRPC, with service tokens and validation."""
 
 from __future__ import annotations
 

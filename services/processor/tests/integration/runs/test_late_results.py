@@ -125,7 +125,7 @@ async def test_a_task_that_is_gone_drops_and_counts(make_processor: MakeProcesso
 async def test_pictures_without_number_are_counted_and_few_are_kept(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """What moves a count is noted all the same: twice said, it moves once."""
+    """What moves a count is noted all the same: sent twice, it moves once."""
     processor = await make_processor()
     processor.start()
     key = await processor.create(await processor.put(yml(offer("a1", price="5")), tmp_path))

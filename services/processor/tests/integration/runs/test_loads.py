@@ -203,7 +203,7 @@ async def test_the_window_bounds_what_waits_for_answers(
     async with asyncio.timeout(120):
         while await sent() < 5:
             await asyncio.sleep(0.05)
-    # Nothing is answered, so nothing more may leave; two polls of the waiting run are time enough to do wrong.
+    # Nothing has a reply, so nothing more may leave; two polls of the waiting run are time enough to do wrong.
     for _ in range(25):
         assert await sent() == 5
         await asyncio.sleep(0.1)

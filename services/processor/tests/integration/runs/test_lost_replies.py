@@ -172,7 +172,7 @@ async def test_refused_batches_end_the_run_and_at_last_the_task_in_words(
 async def test_replies_that_are_lost_each_time_do_not_keep_the_namespace(
     make_processor: MakeProcessor, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
-    """The load has arrived, so it is no failure; that the counts are too low is said."""
+    """The load has arrived, so it is no failure; that the counts are too low is reported."""
     processor = await make_processor()
     take = processor.owner.take
 

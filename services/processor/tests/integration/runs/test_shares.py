@@ -26,7 +26,7 @@ async def test_files_of_one_seller_leave_slots_to_another(
     monkeypatch: pytest.MonkeyPatch,
     is_shared: bool,
 ) -> None:
-    """The owner answers none of the flood's batches, so its runs keep what they have got."""
+    """The owner replies to none of the flood's batches, so its runs keep what they have got."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     processor = await make_processor(window_batches=24, stall_s=3600)

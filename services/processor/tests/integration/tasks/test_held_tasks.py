@@ -165,7 +165,7 @@ async def test_late_replies_do_not_hold_a_decided_task_again(runner: Runner, hel
 async def test_killed_between_decision_and_its_end_the_job_goes_on(
     runner: Runner, held: TaskKey, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And a reply that is lost is asked for again."""
+    """And a reply that is lost is requested again."""
     await decide(runner, held, REJECT)
     runner.owner.loses_ends = True
     monkeypatch.setattr("classifeed_processor.app.runs.process_feed._LONGEST_WAIT_S", 0.0)

@@ -160,7 +160,7 @@ async def test_killed_beside_the_copy_of_its_file_the_next_request_makes_it_good
     await run_until_killed(__file__, settings | {"is_file_there": is_file_there})
     assert await BlobRefs().sweep(database, own, grace_s=NO_GRACE_S) == 0
     assert await own.list_own() == ([sha256] if is_file_there else [])
-    # Nobody was told of the task, so its caller has the file still, and the task reads that one until then.
+    # Nobody was notified of the task, so its caller has the file still, and the task reads that one until then.
     assert await own.fetch(sha256, tmp_path / "early") == 16
     task = await stub.CreateTask(request(sha256))
     async with database.transaction() as tx:

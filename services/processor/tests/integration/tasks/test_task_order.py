@@ -1,4 +1,4 @@
-"""What runs and what is superseded, over any order of uploads, fetches and removals; the owner answers at once."""
+"""What runs and what is superseded, over any order of uploads, fetches and removals; the owner replies at once."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ class Document:
 
     @property
     def violations(self) -> list[Violation]:
-        """What is said of it by the schema alone; the words are the same in all forms, as far as they can be."""
+        """What is wrong with it by the schema alone; the words are the same in all forms, as far as they can be."""
         is_body = self.form != FIELDS
         match self.fault:
             case "unknown field":
@@ -116,7 +116,7 @@ class Row:
 
 
 class Outcome(NamedTuple):
-    """What became of a document: ACK, STALE, INVALID, CONFLICT, EPOCH_TOO_OLD or RETRY, and what is said with it."""
+    """What became of a document: ACK, STALE, INVALID, CONFLICT, EPOCH_TOO_OLD or RETRY, and the message with it."""
 
     name: str
     version: int = 0

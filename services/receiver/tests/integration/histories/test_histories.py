@@ -1,7 +1,7 @@
 """Random histories of pushes against a simple model, with all that comes between.
 
 Writers at once, repetitions, wrong documents, expiry, trimming, new epochs, restarts, restored backups. After each step
-registry and queues must be what the model says, and so must all that was said to the clients; at the end a reader that
+registry and queues must be what the model says, and so must all that clients have received; at the end a reader that
 has followed the queues has the stored version of each document.
 """
 
@@ -91,7 +91,7 @@ class World:
 
     Attributes:
         highest: last index of each shard that there ever was, restored backups or not.
-        acknowledged: positions that each client was ever told.
+        acknowledged: positions that each client ever received.
     """
 
     random: Random

@@ -24,7 +24,7 @@ from classifeed_domain.policy import CALLERS
 from ...conftest import Build, Receiver
 
 WRITERS = {"offers": "offers", "moderation": "points"}
-# As if every writer were let in to both services, so that nothing but the table of clients tells them apart.
+# As if every writer were let in to both services, so that nothing but the table of clients separates them.
 _BOTH = ("ReceiverService", "SchemaService")
 POLICY = Policy(
     {
