@@ -67,6 +67,8 @@ def check_comments(path: str, text: str) -> Iterator[Finding]:
 
 def check_prose(module: Module) -> Iterator[Finding]:
     """Yield comments and docstrings of a module that have such a word; names in backticks may be any."""
+    if not _IN_PROSE.search(module.text):
+        return  # as most have none: finding comments takes long
     for line, written in [*_comments(module.text), *_docstrings(module)]:
         for word in _IN_PROSE.findall(_IN_BACKTICKS.sub("", written)):
             yield Finding("prose", module, line, f"instead of {word}: {BANNED[word.lower()]}")
