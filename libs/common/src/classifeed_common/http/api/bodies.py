@@ -77,7 +77,7 @@ class Body:
             ) from error
         except ClientDisconnect as error:
             raise InvalidArgument(
-                "BODY_INCOMPLETE", "The body ended before it was complete. Send it again. Send it again."
+                "BODY_INCOMPLETE", "The body ended before it was complete. Send it again."
             ) from error
         self._is_complete = True
         return bytes(body)
