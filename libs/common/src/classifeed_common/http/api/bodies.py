@@ -76,9 +76,7 @@ class Body:
                 "BODY_INCOMPLETE", f"The body was not complete after {BODY_LIMIT_S:g} s. Send it again."
             ) from error
         except ClientDisconnect as error:
-            raise InvalidArgument(
-                "BODY_INCOMPLETE", "The body ended before it was complete. Send it again."
-            ) from error
+            raise InvalidArgument("BODY_INCOMPLETE", "The body ended before it was complete. Send it again.") from error
         self._is_complete = True
         return bytes(body)
 
