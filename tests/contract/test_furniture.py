@@ -181,4 +181,3 @@ def test_comments_and_docstrings_have_the_terms_of_the_field() -> None:
     assert sorted(found) == [
         (1, "instead of walks"), (6, "instead of freed"), (10, "instead of answers"), (12, "instead of said")
     ]  # fmt: skip
-    assert list(check_prose(Module.parse("services/api/tests/integration/a/test_x.py", text))) == []
