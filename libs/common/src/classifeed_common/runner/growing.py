@@ -39,10 +39,9 @@ def grow_topic(settings: ServiceSettings, growable: Mapping[Topic, Collection[st
 
 async def _grow(settings: ServiceSettings, topic: Topic, groups: frozenset[str]) -> str:
     database = database_of(settings)
-    cluster = Cluster(settings.kafka_bootstrap, client_id=f"{settings.service_name()}-grow")
     await database.open()
     try:
+        cluster = Cluster(settings.kafka_bootstrap, client_id=f"{settings.service_name()}-grow")
         return await TopicGrowth(cluster, database).grow(topic, groups)
     finally:
-        cluster.close()
         await database.close()

@@ -60,7 +60,7 @@ class Cluster:
             **CLIENT_CONFIG,
         }
         self._admin: AdminClient | None = None
-        self._renewed_s = time.monotonic()
+        self._connected_s = 0.0
 
     def close(self) -> None:
         """Disconnect; requests under way get their responses. Without it a client stays until it is collected."""
@@ -215,7 +215,7 @@ class Cluster:
         Requests of a collected AdminClient never get a response, so each keeps its own until then, whoever renews it
         meanwhile.
         """
-        admin = self._admin if self._admin is not None else self._renew()
+        admin = self._admin if self._admin is not None else self._connect()
         futures = send(admin)
         waiting = asyncio.gather(*map(asyncio.wrap_future, futures.values()), return_exceptions=True)
         try:
@@ -231,13 +231,13 @@ class Cluster:
                 raise result
         return results
 
-    def _renew(self) -> AdminClient:
+    def _connect(self) -> AdminClient:
         self._admin = admin = AdminClient(self._config)
-        self._renewed_s = time.monotonic()
+        self._connected_s = time.monotonic()
         return admin
 
     def _unavailable(self, error: KafkaException) -> Unavailable:
-        if time.monotonic() - self._renewed_s > _REQUEST_LIMIT_S:
+        if time.monotonic() - self._connected_s > _REQUEST_LIMIT_S:
             self.close()  # it may have lost its brokers for good; where they are away, a new one does as well
         return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
 
