@@ -15,7 +15,6 @@ from typing import Any
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
@@ -206,20 +205,9 @@ async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, proc
         await _campaign(bench, processes, "keys")
 
 
-@pytest.fixture
-async def durable_bench(bench: Bench) -> AsyncIterator[Bench]:
-    """Commit that outlive a killed server; the tests' server otherwise responds before it has written."""
-    dsn = make_conninfo(bench.db.dsn, options="-c synchronous_commit=on")
-    database = Database(dsn, schema="test", application_name="durable")
-    await database.open()
-    yield Bench(database)
-    await database.close()
-
-
 @pytest.mark.slow
 @pytest.mark.timeout(_CAMPAIGN_TIMEOUT_S)
-async def test_postgresql_restarts_under_load(durable_bench: Bench, postgres: EmbeddedPostgres) -> None:
-    bench = durable_bench
+async def test_postgresql_restarts_under_load(bench: Bench, postgres: EmbeddedPostgres) -> None:
     await bench.execute("CREATE TABLE effects (job_id uuid)")
 
     @bench.registry.register("load", backoff=Fixed(0.1))

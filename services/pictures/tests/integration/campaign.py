@@ -107,8 +107,10 @@ class Campaign:
     async def _describe(self) -> str:
         """Return where requests are on their way, in words for whoever has to find out why they do not go on."""
         failures = Counter(each.failure.code for each in self.results if not each.HasField("info"))
-        found = {name: await self.rows(query) for name, query in _ON_THEIR_WAY.items()}
-        positions = await self.rows("""SELECT "group", topic, partition, next FROM consumer_offsets""")
+        async with self.database.dedicated_connection() as tx:  # a pooled one fails once after a restart
+            found = {name: await (await tx.execute(query)).fetchall() for name, query in _ON_THEIR_WAY.items()}
+            query = """SELECT "group", topic, partition, next FROM consumer_offsets"""
+            positions = await (await tx.execute(query)).fetchall()
         ends = await self.cluster.ends([(topic, partition) for _, topic, partition, _ in positions])
         unread = [row for row in positions if ends[row[1], row[2]] != row[3]]
         places = [TopicPartition(PICTURES_RESULTS, each.partition) for each in self.reader.assignment()]

@@ -126,8 +126,7 @@ class EmbeddedPostgres(EmbeddedServer):
         }
         if self.fast:
             settings |= {
-                "fsync": "off",
-                "synchronous_commit": "off",
+                "fsync": "off",  # but commits are written before they are confirmed, or a kill would lose them
                 "full_page_writes": "off",
                 "max_wal_size": "256MB",  # the folder may be in memory
             }

@@ -31,21 +31,24 @@ def test_postgres_answers_with_utf8_and_a_password(postgres: EmbeddedPostgres) -
         psycopg.connect(wrong)
 
 
-def test_postgres_keeps_committed_rows_over_sigkill_and_stop() -> None:
+@pytest.mark.parametrize("is_fast", [False, True])
+def test_postgres_keeps_committed_rows_over_sigkill_and_stop(*, is_fast: bool) -> None:
+    rows = 100
     with server_folder("pg") as folder:
-        server = EmbeddedPostgres(folder / "data", password="p").start()
+        server = EmbeddedPostgres(folder / "data", password="p", fast=is_fast).start()
         try:
             port = server.port
             with psycopg.connect(server.dsn, autocommit=True) as connection:
                 connection.execute("CREATE TABLE t (n int)")
-                connection.execute("INSERT INTO t VALUES (1)")
-            server.kill()
+                for _ in range(rows):
+                    connection.execute("INSERT INTO t VALUES (1)")
+                server.kill()
             server.start()
             with psycopg.connect(server.dsn, autocommit=True) as connection:
                 connection.execute("INSERT INTO t VALUES (2)")
             server.restart()
             with psycopg.connect(server.dsn) as connection:
-                assert connection.execute("SELECT count(*) FROM t").fetchone() == (2,)
+                assert connection.execute("SELECT count(*) FROM t").fetchone() == (rows + 1,)
             assert server.port == port
         finally:
             server.stop()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import UUID, uuid4
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
 
-from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
@@ -119,25 +117,14 @@ async def test_a_process_that_dies_leaves_every_text_to_another(
     assert await second.rows(FOUND, "bad%") == [("DISAPPROVED", 1, 1)] * (TEXTS // 4)
 
 
-@pytest.fixture
-async def durable_database(migrated_database: MigratedDatabase) -> AsyncIterator[Database]:
-    """Yield a database whose commits outlive a killed server; the others respond before they have written."""
-    made = await migrated_database("classifeed_moderation")
-    database = Database(
-        make_conninfo(made.dsn, options="-c synchronous_commit=on"), schema="moderation", application_name="durable"
-    )
-    await database.open()
-    yield database
-    await database.close()
-
-
 @pytest.mark.slow
 async def test_postgresql_restarts_while_points_come_and_verdicts_go(
-    durable_database: Database, postgres: EmbeddedPostgres, stand_in: StandIn
+    migrated_database: MigratedDatabase, postgres: EmbeddedPostgres, stand_in: StandIn
 ) -> None:
     """What was stored is decided, with the same tasks: none of them is started again."""
     stand_in.respond = refused_if_bad
-    moderation = Moderation(durable_database, stand_in, workers=8, check_s=0.2)
+    database = await migrated_database("classifeed_moderation")
+    moderation = Moderation(database, stand_in, workers=8, check_s=0.2)
     moderation.start(moderation.judge.run, moderation.corrector.run)
     stored: list[UUID] = []
     stop = asyncio.Event()

@@ -46,6 +46,12 @@ def waiting(campaign: Campaign, recipient: str) -> Callable[[], Awaitable[int]]:
     return count
 
 
+async def are_ordered(campaign: Campaign, requests: int) -> bool:
+    """Return whether this many requests have been read, and their downloads ordered."""
+    in_flight = await campaign.rows("SELECT count(*) FROM requests_in_flight")
+    return in_flight == [(requests,)] and await campaign.rows("SELECT FROM outbox") == []
+
+
 async def test_a_recipient_with_many_hosts_has_one_share(begin: Begin) -> None:
     hosts, of_each = 60, 5
     async with begin(DOWNLOADS="8") as campaign, many_hosts([HEALTHY] * (hosts + 1)) as web:
@@ -54,12 +60,7 @@ async def test_a_recipient_with_many_hosts_has_one_share(begin: Begin) -> None:
         await campaign.request({str(at): (url, "offers") for at, url in enumerate(many)}, recipient="large")
         few = [web.url(hosts, f"/{count}.jpg") for count in range(of_each)]
         await campaign.request({str(at): (url, "offers") for at, url in enumerate(few)}, recipient="small")
-
-        async def are_ordered() -> bool:
-            in_flight = await campaign.rows("SELECT count(*) FROM requests_in_flight")
-            return in_flight == [(len(many) + len(few),)] and await campaign.rows("SELECT FROM outbox") == []
-
-        await until(are_ordered)
+        await until(lambda: are_ordered(campaign, len(many) + len(few)))
         await campaign.fleet.start(DOWNLOADER)
 
         async def is_small_done() -> bool:
@@ -76,6 +77,7 @@ async def test_a_slow_host_holds_few_downloads(begin: Begin) -> None:
         urls = [web.url(0, f"/{count}.jpg") for count in range(slow)]
         urls += [web.url(1, f"/{count}.jpg") for count in range(fast)]
         await campaign.request({str(at): (url, "offers") for at, url in enumerate(urls)}, recipient="one")
+        await until(lambda: are_ordered(campaign, slow + fast))
         await campaign.fleet.start(DOWNLOADER)
         one = waiting(campaign, "one")
         most = 0

@@ -14,9 +14,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable
 
 import pytest
-from psycopg.conninfo import make_conninfo
 
-from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
@@ -43,24 +41,14 @@ pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if I
 
 
 @pytest.fixture
-async def durable_database(migrated_database: MigratedDatabase) -> AsyncIterator[Database]:
-    """Yield a database whose commits outlive a killed server; the others respond before they have written."""
-    made = await migrated_database("classifeed_pictures")
-    dsn = make_conninfo(made.dsn, options="-c synchronous_commit=on")
-    database = Database(dsn, schema="pictures", application_name="durable")
-    await database.open()
-    yield database
-    await database.close()
-
-
-@pytest.fixture
 def servers(kafka: EmbeddedKafka, postgres: EmbeddedPostgres, s3: EmbeddedS3, host: PictureHost) -> Servers:
     return Servers(kafka, postgres, s3, host)
 
 
 @pytest.fixture
-async def campaign(durable_database: Database, servers: Servers) -> AsyncIterator[Campaign]:
-    async with make_campaign(durable_database, servers.kafka, servers.s3, POLL_RECORDS=_POLL_RECORDS) as campaign:
+async def campaign(migrated_database: MigratedDatabase, servers: Servers) -> AsyncIterator[Campaign]:
+    database = await migrated_database("classifeed_pictures")
+    async with make_campaign(database, servers.kafka, servers.s3, POLL_RECORDS=_POLL_RECORDS) as campaign:
         yield campaign
 
 
