@@ -72,10 +72,11 @@ class DocumentComposer:
 
     def show(self, hit: Hit, *, is_body: bool) -> Hit:
         """Return a hit with its body, or with fields, whichever it was kept with."""
-        if is_body and hit.fields:
-            hit.body = self._codec.body_of(hit.fields)
-            hit.ClearField("fields")
-        elif hit.body and not is_body:
+        if is_body:
+            if hit.fields:
+                hit.body = self._codec.body_of(hit.fields)
+                hit.ClearField("fields")
+        elif hit.body:  # looked at only where it is needed: that decodes all of it
             hit.fields.extend(self._codec.fields_of(hit.body))
             hit.ClearField("body")
         return hit
