@@ -124,8 +124,9 @@ async def test_what_is_sent_before_and_after_takes_effect_once_and_in_order(
     async with running(consumer(topic, refuses_misplaced=True, metadata_refresh_s=1)):
         loading = asyncio.create_task(load())
         await eventually(lambda: _has(numbers, 3000))
+        longer = TopicGrowth(cluster, ledger.db, quiet_s=3, settle_s=0.2)  # than the load ever waits for the broker
         with pytest.raises(FailedPrecondition) as refused:
-            await growth.grow(declared(topic), frozenset({group}))
+            await longer.grow(declared(topic), frozenset({group}))
         assert refused.value.reason in {"GROUP_BEHIND", "TOPIC_BUSY"}
         assert await count(cluster, topic) == 4
         stop.set()
