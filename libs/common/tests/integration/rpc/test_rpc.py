@@ -252,14 +252,14 @@ async def test_a_service_waits_for_another_no_longer_than_its_own_caller(
 
     front = await rpc_server("offers", serve_offers(first))
     outer = OfferServiceStub(rpc_channel(front, caller="operator", audience="offers"))
-    await outer.GetOffer(request(), timeout=3)
+    await outer.GetOffer(request(), timeout=20)
     await outer.GetOffer(request())
     bounded, by_default = seen
     assert bounded is not None
     assert by_default is not None
     # gRPC rounds deadlines up on the wire, by some hundredths of a second at most.
-    assert 0 < bounded < 3.5
-    assert 3.5 < by_default < 60.5
+    assert 0 < bounded < 20.5
+    assert 20.5 < by_default < 60.5
 
 
 async def test_the_request_id_goes_along(rpc_server: StartServer, rpc_channel: OpenChannel) -> None:
