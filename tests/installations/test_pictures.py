@@ -215,13 +215,18 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
 
     # A backup of after that is restored by the command: the picture is kept as before.
     def newest() -> str:
-        return str(done("backups")["backups"][0]["name"])
+        complete = done("backups")["backups"]
+        return str(complete[0]["name"]) if complete else ""
 
     def pictures() -> list[Any]:
         return [state["pictures"] for state in done("state", "banners/autumn", link)["states"]]
 
-    former = newest()
-    chosen = wait_until(lambda: name if (name := newest()) > former else None, 120, "another backup")
+    def next_backup() -> str:
+        former = newest()
+        return wait_until(lambda: name if (name := newest()) > former else None, 120, "another backup")
+
+    next_backup()  # it may have begun before
+    chosen = next_backup()
     before = pictures()
     done("restore", chosen, "--yes")
     assert pictures() == before
