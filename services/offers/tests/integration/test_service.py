@@ -58,9 +58,11 @@ async def lose_results(kafka: EmbeddedKafka, dsn: str) -> None:
 
 
 async def count_jobs_again(dsn: str) -> int:
-    """Return how many jobs request the pictures of all offers again."""
+    """Return how many jobs request the pictures of all offers again, or have done so: each lasts for moments."""
     async with await psycopg.AsyncConnection.connect(dsn) as connection:
-        query = 'SELECT count(*) FROM offers.dl_jobs WHERE task = %s AND args @> \'{"again": true, "seller_id": ""}\''
+        query = (
+            'SELECT count(*) FROM offers.dl_jobs_all WHERE task = %s AND args @> \'{"again": true, "seller_id": ""}\''
+        )
         [count] = await (await connection.execute(query, [TASK])).fetchone() or [0]
     return int(count)
 
@@ -121,6 +123,7 @@ async def test_a_load_goes_through_while_the_receiver_is_away(
                 exported = [part async for part in stub.ExportPictureUrls(ExportPictureUrlsRequest())]
                 assert [url for part in exported for url in part.urls.urls] == [picture.url]
                 assert exported[-1].end.count == 1
+            assert await count_jobs_again(database_dsn) == 0
             await lose_results(kafka, database_dsn)
             await producer.send([message_of(PICTURES_RESULTS, b"service-test", results)])
             async with asyncio.timeout(60):
