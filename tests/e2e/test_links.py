@@ -65,8 +65,10 @@ class Feed:
 
         return wait_until(ended, 300, f"{count} fetches have ended", 0.5)
 
-    def await_silence(self) -> int:
-        """Wait until no fetch is under way, as one may be when the feed is paused, and return how many have ended."""
+    def pause(self) -> int:
+        """Pause the feed, wait until no fetch of it comes any more, and return how many have ended."""
+        assert self.do("pause")["status"] == "PAUSED"
+        wait_until(lambda: not self.do("show")["state"].get("next_fetch_time"), 60, "the loader to know of the pause")
 
         def ended() -> int:
             history = self.do("fetches", "--limit", "1000")["fetches"]
@@ -179,9 +181,7 @@ def test_pause_resume_and_run_now(site: Site, feed: Feed, content: bytes) -> Non
     link = site.put("/paused.yml", content)
     feed.add(link)
     feed.await_task(1)
-    assert feed.do("pause")["status"] == "PAUSED"
-    wait_until(lambda: not feed.do("show")["state"].get("next_fetch_time"), 60, "the loader to know of the pause")
-    before = feed.await_silence()
+    before = feed.pause()
     run = feed.do("run", "--force")
     assert run["fetch"]["outcome"] == "LOADED"
     assert counts_of(run["task"]) == {"unchanged": _OFFERS}
@@ -218,7 +218,7 @@ def test_upload_beside_a_feed_by_link_is_refused_unless_forced(
 ) -> None:
     feed.add(site.put("/beside.yml", content))
     feed.await_task(1)
-    feed.do("pause")
+    feed.pause()
     file = write_feed(tmp_path / "upload.yml", 3, prefix=seller)
     refused = suite.upload(file, seller)
     assert (refused.exit_code, refused.document["error"]["reason"]) == (1, "NAMESPACE_HAS_FEED")
@@ -242,8 +242,12 @@ def test_page_that_is_no_feed_is_shown_with_its_fetch_and_with_its_feed(
     for told in (feed.fetches()[0], listed["state"]["last_fetch"], feed.do("show")["state"]["last_fetch"]):
         assert (told["load"]["status"], told["load"]["error_code"]) == ("FAILED", code)
     task = added.document["task"]
-    logs = suite.run("logs", "--task", f"{seller}/default/{task['task_id']}").document["lines"]
-    assert any(line["service"] == "processor" and line.get("code") == code for line in logs), logs
+
+    def is_logged() -> bool:
+        logs = suite.run("logs", "--task", f"{seller}/default/{task['task_id']}").document["lines"]
+        return any(line["service"] == "processor" and line.get("code") == code for line in logs)
+
+    suite.wait(is_logged, 60, "the processor has a line with the code")
     again = suite.run("feed", "run", "--seller", seller)
     assert (again.exit_code, again.document["fetch"]["load"]["status"]) == (1, "FAILED"), "it is still no feed"
 
