@@ -38,7 +38,13 @@ def test_a_load_is_reported_by_logs_and_metrics(suite: Suite, seller: str, tmp_p
     write_feed(path, 30)
     before = figures(suite)
     task = suite.upload(path, seller).document
-    lines = lines_of(suite, "--task", f"{seller}/{task['namespace']}/{task['task_id']}")
+
+    def lines_of_load() -> list[dict[str, Any]]:
+        return lines_of(suite, "--task", f"{seller}/{task['namespace']}/{task['task_id']}")
+
+    # It is written after the commit that the command has seen.
+    suite.wait(lambda: any(line["event"] == "feeds.load.ended" for line in lines_of_load()), 60, "the end is logged")
+    lines = lines_of_load()
     assert {line["timestamp"][-1] for line in lines_of(suite)} == {"Z"}, "although TIMEZONE is that of Tokyo"
     [started, ended] = [line for line in lines if line["event"] in {"feeds.load.started", "feeds.load.ended"}]
     assert (started["event"], started["source"], started["kind"]) == ("feeds.load.started", "upload", "load")
