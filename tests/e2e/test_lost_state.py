@@ -146,12 +146,14 @@ def delete_results(suite: Suite) -> int:
 
 def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
     loads.load()
+    before = loads.applied()
     services = suite.status()["services"]
     with ExitStack() as reader:
         with stopped(*services["offers"]["pids"].values()):
             command = loads.begin()
             suite.wait(lambda: loads.without_result() > _SENT_AT_ONCE, _LIMIT_S, "the first of the batches are sent")
             reader.enter_context(stopped(*services["processor"]["pids"].values()))
+        suite.wait(lambda: loads.applied() > before, _LIMIT_S, "offers goes on")
         settled = [-1, loads.applied()]
         while settled[-1] != settled[-2]:  # what is sent is applied, and its results are on the topic
             time.sleep(2)
