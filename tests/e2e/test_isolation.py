@@ -105,7 +105,7 @@ def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str
         _LIMIT_S,
         "each unreadable record is a dead letter",
     )
-    assert suite.status()["ready"]
+    suite.wait(lambda: bool(suite.status()["ready"]), _LIMIT_S, "all is well")
 
 
 def test_a_partition_that_cannot_go_on_is_named_and_holds_up_no_other(

@@ -129,7 +129,7 @@ def test_loads_end_after_connections_have_fallen_silent(
     load_over(proxied, tmp_path, f"connections of {' and '.join(silent)}", fall_silent)
     for name in silent:
         assert proxied.dead_connections(name) > before[name]
-    assert proxied.suite.status()["ready"]
+    proxied.suite.wait(lambda: bool(proxied.suite.status()["ready"]), _LIMIT_S, "all is well")
 
 
 @in_campaigns
