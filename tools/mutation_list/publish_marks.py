@@ -59,6 +59,18 @@ MUTATIONS: Final = (
         ),
     ),
     Mutation(
+        "republication-overtakes-an-insert",
+        "Publish mark",
+        "A republication after a restore begins between the insert of an offer and its commit, and leaves it out.",
+        f"{OFFERS}/store/republishing.py",
+        before='    await tx.execute(SQL["await_inserts"])\n',
+        after="",
+        tests=(
+            f"{OFFERS_TESTS}/publishing/test_published_versions.py"
+            "::test_a_republication_begins_while_a_new_offer_is_inserted",
+        ),
+    ),
+    Mutation(
         "version-of-an-offer-falls",
         "Publish mark",
         "After the clock stepped back a change gets a lower version than the one before, and is never published.",

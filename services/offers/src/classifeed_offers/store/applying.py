@@ -24,6 +24,7 @@ _FIND_APPLIED = SQL["find_applied"]
 _FIND_ENDED = SQL["find_ended"]
 _LOAD_OFFERS = SQL["load_offers"]
 _LOAD_OFFERS_WITH_CONTENT = SQL["load_offers_with_content"]
+_AWAIT_REPUBLICATION = SQL["await_republication"]
 _INSERT_OFFERS = SQL["insert_offers"]
 _UPDATE_OFFERS = SQL["update_offers"]
 _INSERT_BATCHES = SQL["insert_batches"]
@@ -155,11 +156,15 @@ async def load_offers(
 
 
 async def insert_offers(tx: Tx, namespace: Namespace, offers: Mapping[str, OfferState]) -> dict[str, int]:
-    """Store new offers and return their ids. The caller holds the namespace's head."""
+    """Store new offers and return their ids. The caller holds the namespace's head.
+
+    Waits for a republication that begins, and has one that begins later wait until the transaction has ended.
+    """
     parameters = _state_columns(offers.values())
     parameters["seller"] = namespace.seller_id
     parameters["namespace"] = namespace.namespace
     parameters["external_ids"] = list(offers)
+    await tx.execute(_AWAIT_REPUBLICATION)
     cursor = await tx.execute(_INSERT_OFFERS, parameters)
     return dict(await cursor.fetchall())
 

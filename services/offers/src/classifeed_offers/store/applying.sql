@@ -52,6 +52,11 @@ SELECT external_id, offer_id, content_hash, origin, status, last_task_id, last_c
 FROM offers
 WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND external_id = ANY(%(external_ids)s::text[])
 
+-- name: await_republication
+-- A republication that begins waits for the offers that are being inserted, and the next inserts wait for it: either it
+-- finds their marks, or they find its row. In a statement of its own: an insert looks at what was there when it began.
+SELECT pg_advisory_xact_lock_shared('republications'::regclass::oid::bigint)
+
 -- name: insert_offers
 -- The search never had an offer that is new and waits for its first verdict: it is published with that. Not after a
 -- republication: what was lost then may still be searchable (ADR 0078).

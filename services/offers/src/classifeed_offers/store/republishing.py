@@ -55,7 +55,11 @@ class ResetSlice:
 
 
 async def insert_request(tx: Tx, reason: str, scope: Scope, request_id: str | None) -> int | None:
-    """Note a request; return its number, None when a request with this id was noted before."""
+    """Note a request; return its number, None when a request with this id was noted before.
+
+    Waits for transactions that are inserting offers; those that would begin to wait until this one has ended.
+    """
+    await tx.execute(SQL["await_inserts"])
     parameters = {
         "reason": reason,
         "seller": scope.seller_id,

@@ -1,3 +1,7 @@
+-- name: await_inserts
+-- Not by a lock on the table: a dump holds those on all tables until it ends.
+SELECT pg_advisory_xact_lock('republications'::regclass::oid::bigint)
+
 -- name: request
 -- Nothing comes back when the request was made before.
 INSERT INTO republications (reason, seller_id, namespace, request_id, requested_at)

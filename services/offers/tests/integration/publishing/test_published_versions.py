@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
 from classifeed.feeds.v1.offer_requests_pb2 import HOLD_DECISION_CONFIRM
 from classifeed_common.db import fetch_as
+from classifeed_common.testing.recovery import until
 from classifeed_offers.domain.documents import DueOffer
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.store import publishing, republishing
@@ -82,4 +85,37 @@ async def test_after_a_republication_a_new_offer_is_published_before_its_verdict
     async with owner.db.transaction() as tx:
         await republishing.insert_request(tx, "went back", Scope(), None)
     await owner.load(new_load([records.good("a")]))
+    assert await list_due(owner) == ["a"]
+
+
+async def test_a_republication_begins_while_a_new_offer_is_inserted(
+    owner: Owner, records: Records, new_load: type[Load]
+) -> None:
+    """Its insert looked for republications before there was one, and the marks are set back before it is committed."""
+    owner.moderation = ByVerdicts()
+
+    async def republish() -> None:
+        async with owner.db.transaction() as tx:
+            await republishing.insert_request(tx, "went back", Scope(), None)
+        async with owner.db.transaction() as tx:
+            await republishing.reset_slice(tx, Scope(), Scope().begin, 500)
+
+    async def list_waiting() -> set[str]:
+        async with owner.db.transaction() as tx:
+            rows = await (await tx.execute("SELECT DISTINCT locktype FROM pg_locks WHERE NOT granted")).fetchall()
+        return {kind for (kind,) in rows}
+
+    async def is_inserted() -> bool:
+        return "relation" in await list_waiting()
+
+    async def is_republished_or_waits() -> bool:
+        return beginning.done() or "advisory" in await list_waiting()
+
+    async with owner.db.transaction() as blocker:
+        await blocker.execute("LOCK TABLE applied_batches IN SHARE MODE")  # which is written after the offers
+        loading = asyncio.create_task(owner.load(new_load([records.good("a")])))
+        await until(is_inserted)
+        beginning = asyncio.create_task(republish())
+        await until(is_republished_or_waits)
+    await asyncio.gather(loading, beginning)
     assert await list_due(owner) == ["a"]
