@@ -19,6 +19,7 @@ from classifeed_common.auth.keys import write_keys
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.recovery import until
 from tests.charts.conftest import SERVICES, Manifests
 from tests.charts.test_charts import containers, workloads
 
@@ -179,6 +180,10 @@ async def test_service_starts_with_what_its_chart_gives_by_default(pod: Callable
     assert it.roles
     # What any of them lacks it says when it starts, too.
     for arguments in it.roles if IS_LONG else it.roles[:1]:
-        assert not _OWN & await it.check(arguments)
+
+        async def has_found_its_own(arguments: tuple[str, ...] = arguments) -> bool:
+            return not _OWN & await it.check(arguments)
+
+        await until(has_found_its_own)  # a look has three seconds, and a busy server may take longer
     for arguments in it.roles:
         await it.start_and_stop(arguments)
