@@ -15,7 +15,7 @@ from typing import Final
 import grpc.aio
 from tests.e2e.suite import Suite
 
-from bench.processes import cpu_of, cpu_of_tree
+from bench.processes import cpu_of_tree
 from classifeed_common.auth import KeyStore
 from classifeed_common.embedded.process import ServerError
 from classifeed_common.rpc.client import open_channel
@@ -43,7 +43,7 @@ class Installation:
 
     def cpu(self) -> dict[str, float]:
         """Return the seconds of CPU of each process."""
-        services = {name: cpu_of(self._pids(name)) for name in SERVICES}
+        services = {name: sum(map(cpu_of_tree, self._pids(name))) for name in SERVICES}
         return {**services, **{name: cpu_of_tree(pid) for name, pid in self._servers.items()}}
 
     def pause(self, service: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -42,7 +42,7 @@ def schema() -> schema_pb2.Schema:
 
 
 @pytest.fixture
-def live(tmp_path: Path) -> LiveIndex:
+def live(tmp_path: Path) -> Iterator[LiveIndex]:
     generation = IndexGeneration.create(tmp_path / "generation", schema())
     write = generation.open_write()
     for idx, (pk, seller) in enumerate(SELLERS.items(), start=1):
@@ -53,11 +53,12 @@ def live(tmp_path: Path) -> LiveIndex:
         document.fields.add(name="title").values.add(string_value="угловой диван")
         document.fields.add(name="seller").values.add(string_value=seller)
         document.fields.add(name="price").values.add(double_value=100.0 * idx)
-        generation.apply(write, document)
+        generation.apply(write, [document])
     generation.commit(write, {})
     live = LiveIndex("offers")
     live.generation = generation
-    return live
+    yield live
+    generation.close()
 
 
 @pytest.fixture

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import cast
 
 import pytest
 
@@ -248,6 +251,24 @@ async def test_crash_before_the_index_is_committed_loses_nothing(
     again = await start_replica()
     await again.drained()
     assert again.versions("a", "b") == [2, 2]
+
+
+async def test_killed_writer_process_loses_nothing(
+    feeder: Feeder, start_replica: Callable[[], Awaitable[Replica]]
+) -> None:
+    """Neither what it was given last, nor what it was about to commit."""
+    replica = await start_replica()
+    count = 3_000
+    killed: set[int] = set()
+    writer = replica.generation.writer
+    for first in range(0, count, 500):
+        await feeder.send(*(feeder.document(f"{idx}", 1, idx + 1) for idx in range(first, first + 500)))
+        while writer.pid in {None, *killed}:
+            await asyncio.sleep(0.001)
+        os.kill(pid := cast(int, writer.pid), signal.SIGKILL)
+        killed.add(pid)
+    await replica.drained()
+    assert replica.generation.index.documents == count
 
 
 async def test_poison_goes_to_its_topic_and_the_shard_moves_on(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN, ShardDigest
 from classifeed_common.kafka import KafkaProducer, message_of
@@ -38,13 +38,16 @@ async def searcher(upstream: Any, build: Any, deliver: Deliver, open_searcher: O
     return made
 
 
-def damage(searcher: Any, *documents: Any, removed: str = "") -> None:
+def damage(searcher: Any, *documents: RawDocument, removed: str = "") -> None:
     """Change the index under the searcher's feet."""
     index = searcher.live.generation.index
-    for document in documents:
-        index.apply(document)
+    changes = [
+        IndexDocument(pk=each.pk, version=each.version, action=each.action, timestamp=each.timestamp, body=each.body)
+        for each in documents
+    ]
     if removed:
-        index._writer.delete_documents_by_term("_pk", removed)
+        changes.append(IndexDocument(pk=removed, action=DOCUMENT_ACTION_DELETE))
+    index.apply(changes)
     index.commit()
 
 

@@ -9,8 +9,7 @@ import structlog
 from google.protobuf.message import DecodeError
 
 from classifeed.documents.v1 import index_document_pb2
-from classifeed_common.kafka import Poison, Record
-from classifeed_searcher.engine.fields import WrongValue
+from classifeed_common.kafka import Poison, Record, decode_all
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
 _log = structlog.get_logger(__name__)
@@ -29,8 +28,7 @@ class IndexSink:
         Raises:
             Poison: a record is no index document, or does not fit its schema.
         """
-        documents = [self._decode(record) for record in records]
-        await asyncio.to_thread(self._apply, write, records, documents)
+        await asyncio.to_thread(self._apply, write, records)
         if set(write.dropped) - {"repeated"}:  # a sender without the lease, or documents of another epoch
             _log.warning("searcher.dropped", client=self._client, documents=write.dropped)
 
@@ -54,14 +52,9 @@ class IndexSink:
             raise Poison(record, f"names client {document.client!r}, epoch {document.epoch}, pk {document.pk!r}")
         return document
 
-    def _apply(
-        self,
-        write: IndexWrite,
-        records: Sequence[Record],
-        documents: Sequence[index_document_pb2.IndexDocument],
-    ) -> None:
-        for record, document in zip(records, documents, strict=True):
-            try:
-                self._generation.apply(write, document)
-            except WrongValue as error:
-                raise Poison(record, f"document {document.pk!r}: {error}") from error
+    def _apply(self, write: IndexWrite, records: Sequence[Record]) -> None:
+        documents = decode_all(records, self._decode)
+        refused = self._generation.apply(write, documents)
+        if refused:
+            first, *others = [(records[at], f"document {documents[at].pk!r}: {why}") for at, why in refused.items()]
+            raise Poison(*first, others)

@@ -1,9 +1,7 @@
-"""The embedded engine: one tantivy index for one epoch of one client, with one writer."""
+"""The embedded engine: one tantivy index for one epoch of one client."""
 
 from __future__ import annotations
 
-import json
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,34 +10,23 @@ from typing import Any
 
 import tantivy
 
-from classifeed.documents.v1 import document_pb2, schema_pb2
+from classifeed.documents.v1 import schema_pb2
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.search.v1 import search_service_pb2
 from classifeed_domain.document_digest import Digest
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.domain.query import Everything, Node, QueryError
 from classifeed_searcher.engine.analysis import build_analyzers
-from classifeed_searcher.engine.documents import DocumentComposer, SourceDocument
-from classifeed_searcher.engine.fields import (
-    DIGEST_A,
-    DIGEST_B,
-    PK,
-    SHARD,
-    SOURCE,
-    build_index_schema,
-)
+from classifeed_searcher.engine.documents import DocumentComposer
+from classifeed_searcher.engine.fields import DIGEST_A, DIGEST_B, PK, SHARD, SOURCE
+from classifeed_searcher.engine.files import open_index
 from classifeed_searcher.engine.translation import Translator
+from classifeed_searcher.engine.writer import DocumentWriter, IndexWriter, Refused
 
-_WRITER_HEAP_BYTES = 64_000_000
 # The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64
 # slices, by the range of their first digest.
 _SLICE_WIDTH = 1 << 26
-# The engine decompresses a whole block for each hit: of 16 KB, as it makes them by itself, in 17 µs, of 4 KB in 10. The
-# index is a tenth larger for it.
-_STORE_BLOCK_BYTES = 4096
-
-
-class LockedIndex(Exception):
-    """Another process writes this index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,28 +104,23 @@ class Snapshot:
 class TantivyIndex:
     """Writes from one thread at a time, reads from any. Nothing written is seen before `commit`.
 
+    Args:
+        folder: of its files; made where there is none.
+        schema: of its documents.
+        writer: what writes it; a writer in this process unless given.
+
     Raises:
-        LockedIndex: on opening, when another process has the writer.
+        LockedIndex: on opening, when another process writes it and no writer is given.
         ValueError: on opening, when the files are no index.
     """
 
-    def __init__(self, folder: Path, schema: schema_pb2.Schema) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        analyzers = build_analyzers()
-        self._index = _open_files(folder, build_index_schema(schema))
-        for name, analyzer in analyzers.items():
-            self._index.register_tokenizer(name, analyzer)
+    def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
+        self._index = open_index(folder, schema)
         # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
         self._index.config_reader("manual")
-        try:
-            self._writer = self._index.writer(_WRITER_HEAP_BYTES, 1)
-        except ValueError as error:
-            if "LockBusy" in str(error):
-                raise LockedIndex(f"{folder} is written by another process: stop that one first") from error
-            raise
+        self._writer = writer or DocumentWriter(folder, schema)
         self._composer = DocumentComposer(schema, self._index.schema)
-        self._translator = Translator(schema, self._index.schema, analyzers, self._frequency)
-        self._write_lock = threading.Lock()
+        self._translator = Translator(schema, self._index.schema, build_analyzers(), self._frequency)
 
     @property
     def fields(self) -> dict[str, schema_pb2.FieldSchema]:
@@ -159,38 +141,22 @@ class TantivyIndex:
         """How many documents can be found."""
         return int(self._index.searcher().num_docs)
 
-    def add(self, document: SourceDocument) -> None:
-        """Put a document into an index that does not have its key; faster than `apply`.
+    def add(self, documents: Sequence[RawDocument]) -> Refused:
+        """Put documents into an index that does not have their keys; faster than `apply`. Blocks."""
+        return self._writer.add(documents)
 
-        Raises:
-            WrongValue: as `apply`.
-        """
-        composed = self._composer.compose(document)
-        with self._write_lock:
-            self._writer.add_document(composed)
-
-    def apply(self, document: SourceDocument) -> None:
-        """Put a document into the index, or take it out; idempotent.
-
-        Raises:
-            WrongValue: a value has another type than the schema says; the index is as before.
-        """
-        composed = self._composer.compose(document) if document.action == document_pb2.DOCUMENT_ACTION_UPSERT else None
-        with self._write_lock:
-            self._writer.delete_documents_by_term(PK, document.pk)
-            if composed is not None:
-                self._writer.add_document(composed)
+    def apply(self, documents: Sequence[IndexDocument]) -> Refused:
+        """Put documents into the index, or take them out, in their order; idempotent. Blocks."""
+        return self._writer.apply(documents)
 
     def commit(self) -> None:
         """Make what was written durable and seen. Blocks, for about 100 ms."""
-        with self._write_lock:
-            self._writer.commit()
+        self._writer.commit()
         self._index.reload()
 
     def rollback(self) -> None:
-        """Discard what was written since the last commit."""
-        with self._write_lock:
-            self._writer.rollback()
+        """Discard what was written since the last commit. Blocks."""
+        self._writer.rollback()
 
     def snapshot(self) -> Snapshot:
         """Return what can be found now."""
@@ -274,9 +240,7 @@ class TantivyIndex:
 
     def close(self) -> None:
         """Give the writer's lock back. What was not committed is forgotten."""
-        with self._write_lock:
-            self._writer.rollback()
-            del self._writer
+        self._writer.close()
 
 
 @contextmanager
@@ -295,20 +259,6 @@ def _added_up(shard: Mapping[str, Any]) -> Sums:
     slices = shard["slices"]["buckets"]
     sums = (sum(int(each[digest]["value"]) for each in slices) for digest in ("a", "b"))
     return Sums(shard["doc_count"], *sums)
-
-
-def _open_files(folder: Path, schema: tantivy.Schema) -> tantivy.Index:
-    """Open an index, or make one: its settings can be given in its file only, before anything is in it."""
-    made = tantivy.Index(schema, path=str(folder))
-    file = folder / "meta.json"
-    meta = json.loads(file.read_text())
-    if meta["segments"] or meta["index_settings"]["docstore_blocksize"] == _STORE_BLOCK_BYTES:
-        return made
-    meta["index_settings"]["docstore_blocksize"] = _STORE_BLOCK_BYTES
-    written = file.with_suffix(".new")
-    written.write_text(json.dumps(meta))
-    written.replace(file)  # at once: a process that dies here leaves an index that opens
-    return tantivy.Index.open(str(folder))
 
 
 def _stored_hit(searcher: tantivy.Searcher, address: tantivy.DocAddress) -> search_service_pb2.Hit:

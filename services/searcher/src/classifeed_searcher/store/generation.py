@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,8 +17,9 @@ from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.domain.watermarks import Admission, Watermarks
-from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import Sums, TantivyIndex
+from classifeed_searcher.engine.writer import Refused
+from classifeed_searcher.engine.writer_process import WriterProcess
 from classifeed_searcher.metrics import DROPPED, REFUSED, TIME_TO_SEARCHABLE
 from classifeed_searcher.store.state_file import IndexState, UnusableIndex, read_state, write_state
 
@@ -59,7 +60,7 @@ class IndexDigest:
 
 
 class IndexGeneration:
-    """An index with one writer: the process that holds this object. The schema that it was made with lies beside it, so
+    """An index with one writer: a process that this object starts. The schema that it was made with lies beside it, so
     that it is searched without anybody.
     """
 
@@ -67,7 +68,8 @@ class IndexGeneration:
         self.folder = folder
         self.schema = schema
         self.state = state
-        self.index = TantivyIndex(folder / _INDEX, schema)
+        self.writer = WriterProcess(folder / _INDEX, schema)
+        self.index = TantivyIndex(folder / _INDEX, schema, self.writer)
         # A commit and the state that says so change together for whoever digests.
         self._commit_lock = threading.Lock()
 
@@ -84,7 +86,6 @@ class IndexGeneration:
 
         Raises:
             UnusableIndex: it is not whole.
-            LockedIndex: another process writes it.
         """
         state = read_state(folder / _STATE)
         try:
@@ -123,35 +124,44 @@ class IndexGeneration:
         """Begin an effect."""
         return IndexWrite(self.state.watermarks.copy(), dict(self.state.refused))
 
-    def apply(self, write: IndexWrite, document: index_document_pb2.IndexDocument) -> None:
-        """Put a document unless it is a repetition, its sender has lost the shard, or it is of another epoch.
+    def apply(self, write: IndexWrite, documents: Sequence[index_document_pb2.IndexDocument]) -> Refused:
+        """Put documents unless they are repetitions, their sender has lost the shard, or they are of another epoch.
+        Blocks.
 
-        Raises:
-            WrongValue: the document does not fit the schema; nothing of it was written.
+        Returns:
+            Why documents do not fit the schema, by their place; where there are some, the effect must be rolled back.
         """
-        admission = write.watermarks.admit(document.shard, document.queue, document.fence, document.idx)
-        if admission is not Admission.NEW:
-            _log.debug(
-                "searcher.element.dropped", pk=document.pk, shard=document.shard, idx=document.idx, why=admission.value
-            )
-            write.drop(admission.value)
-        elif document.epoch != self.epoch:
-            write.drop("other_epoch")
-        else:
-            self.index.apply(document)
-            write.is_touched = True
+        admitted = []
+        for at, document in enumerate(documents):
+            admission = write.watermarks.admit(document.shard, document.queue, document.fence, document.idx)
+            if admission is not Admission.NEW:
+                _log.debug(
+                    "searcher.element.dropped",
+                    pk=document.pk,
+                    shard=document.shard,
+                    idx=document.idx,
+                    why=admission.value,
+                )
+                write.drop(admission.value)
+            elif document.epoch != self.epoch:
+                write.drop("other_epoch")
+            else:
+                admitted.append(at)
+        if not admitted:
+            return {}
+        write.is_touched = True
+        refused = self.index.apply([documents[at] for at in admitted])
+        for document in (documents[at] for at in admitted):
             write.refused.pop(document.pk, None)
             if document.queue == MAIN and (changed_s := changed_at_s(document)) is not None:
                 write.changed_s.append(changed_s)
+        return {admitted[place]: why for place, why in refused.items()}
 
-    def fill(self, write: IndexWrite, documents: Iterable[RawDocument]) -> None:
+    def fill(self, write: IndexWrite, documents: Sequence[RawDocument]) -> None:
         """Put documents of the registry into a generation that has none of their keys. Blocks."""
         write.is_touched = True
-        for document in documents:
-            try:
-                self.index.add(document)
-            except WrongValue:
-                write.refused[document.pk] = document.version
+        for at in self.index.add(documents):
+            write.refused[documents[at].pk] = documents[at].version
 
     def refuse_element(self, write: IndexWrite, document: index_document_pb2.IndexDocument) -> None:
         """Note an element that the index cannot take: a comparison with the registry must not find it missing."""

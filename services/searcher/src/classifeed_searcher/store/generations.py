@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
-from classifeed_searcher.engine.index import LockedIndex
+from classifeed_searcher.engine.writer import LockedIndex
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.state_file import UnusableIndex, read_json, write_json
 

@@ -64,7 +64,7 @@ def test_changes_are_counted_when_they_can_be_found_each_once(tmp_path: Path) ->
     )
     write = generation.open_write()
     for one in (news, repair, refill, news):
-        generation.apply(write, one)
+        generation.apply(write, [one])
     assert measured("count") == 0, "not before the commit"
     generation.commit(write, {})
     assert measured("count") == 1

@@ -12,8 +12,7 @@ from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.testing.texts import spoil_texts
 from classifeed_searcher.engine.analysis import ANALYSIS
-from classifeed_searcher.engine.fields import WrongValue
-from classifeed_searcher.engine.index import LockedIndex
+from classifeed_searcher.engine.writer import LockedIndex
 from classifeed_searcher.store.generation import MAIN, IndexGeneration
 from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.state_file import UnusableIndex
@@ -54,9 +53,9 @@ def test_a_repeated_element_is_one_debug_line_with_its_key(generations: Generati
     element = index_document_pb2.IndexDocument(
         client="offers", epoch=1, pk="a", version=1, shard=3, queue=MAIN, idx=7, fence=1
     )
-    generation.apply(write, element)
+    generation.apply(write, [element])
     with capture_logs() as logs:
-        generation.apply(write, element)
+        generation.apply(write, [element])
     assert logs == [
         {"log_level": "debug", "event": "searcher.element.dropped", "pk": "a", "shard": 3, "idx": 7, "why": "repeated"}
     ]
@@ -160,9 +159,7 @@ def test_nul_in_any_text_of_a_document_stops_no_writer(tmp_path: Path) -> None:
     for idx, wrong in enumerate(spoiled.values(), start=1):
         wrong.idx = idx
         write = generation.open_write()
-        try:
-            generation.apply(write, wrong)
-        except WrongValue:
+        if generation.apply(write, [wrong]):
             generation.roll_back(write)
             write = generation.open_write()
             generation.refuse_element(write, wrong)

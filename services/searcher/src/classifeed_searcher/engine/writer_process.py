@@ -1,0 +1,228 @@
+"""An index written by a process of its own: what it does with documents takes nothing of the interpreter that searches.
+
+`WriterProcess` is the side of the searcher; `python -m classifeed_searcher.engine.writer_process FOLDER DESCRIPTOR` is
+the other one, which ends with the descriptor's other side.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from multiprocessing.connection import Connection, Pipe
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any, Final
+
+import structlog
+
+from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_searcher.engine.writer import DocumentWriter, LockedIndex, Refused
+
+_log = structlog.get_logger(__name__)
+
+_AT_ONCE: Final = 500
+# A commit takes a second at most; what takes so much longer has been stopped, or its disk stands still.
+_LIMIT_S: Final = 120.0
+# Searches come first where both want a core. 10 is a tenth of the weight of an ordinary process.
+_NICENESS: Final = 10
+# A searcher that was killed has its process end a moment later, and its lock with it.
+_LOCK_WAIT_S: Final = 5.0
+_LOCK_POLL_S: Final = 0.05
+_END_S: Final = 10.0
+
+
+class WriterLost(Exception):
+    """The process that writes an index has ended, or failed. What it was given since the last commit is forgotten."""
+
+
+class WriterProcess:
+    """An IndexWriter that starts its process when there is something to write, and a new one after that has failed.
+
+    After a failure every call fails until `rollback`, so that no half of an effect is ever committed.
+
+    Args:
+        folder: of the index.
+        schema: of its documents.
+        limit_s: how long one call may take before the process is killed, in seconds.
+    """
+
+    def __init__(self, folder: Path, schema: Schema, *, limit_s: float = _LIMIT_S) -> None:
+        self._folder = folder
+        self._schema = schema
+        self._limit_s = limit_s
+        self._process: subprocess.Popen[bytes] | None = None
+        self._connection: Connection | None = None
+        self._failure = ""
+        self._is_closed = False
+        self._lock = threading.Lock()
+
+    @property
+    def pid(self) -> int | None:
+        """Return the id of the process; None while there is none."""
+        return self._process.pid if self._process else None
+
+    def apply(self, documents: Sequence[IndexDocument]) -> Refused:
+        """See IndexWriter.
+
+        Raises:
+            WriterLost: the process has ended, or failed.
+            LockedIndex: another process writes the index.
+        """
+        return self._put("apply", documents)
+
+    def add(self, documents: Sequence[RawDocument]) -> Refused:
+        """See IndexWriter.
+
+        Raises:
+            WriterLost, LockedIndex: as `apply`.
+        """
+        return self._put("add", documents)
+
+    def commit(self) -> None:
+        """See IndexWriter.
+
+        Raises:
+            WriterLost: the process has ended, or failed; whether the commit has happened is unknown.
+            LockedIndex: as `apply`.
+        """
+        self._call("commit")
+
+    def rollback(self) -> None:
+        """See IndexWriter. A process that has ended leaves nothing to discard."""
+        with suppress(WriterLost):
+            if self._connection is not None:
+                self._call("rollback")
+        self._failure = ""
+
+    def close(self) -> None:
+        """See IndexWriter."""
+        with self._lock:
+            self._is_closed = True
+            self._end()
+
+    def _put(self, verb: str, documents: Sequence[IndexDocument] | Sequence[RawDocument]) -> Refused:
+        refused: dict[int, str] = {}
+        for first in range(0, len(documents), _AT_ONCE):
+            values = [document.SerializeToString() for document in documents[first : first + _AT_ONCE]]
+            refused |= {first + at: why for at, why in self._call(verb, values).items()}
+        return refused
+
+    def _call(self, verb: str, values: Sequence[bytes] = ()) -> Refused:
+        with self._lock:
+            if self._failure or self._is_closed:
+                raise WriterLost(f"{self._folder} is not written: {self._failure or 'it was closed'}")
+            if self._connection is None:
+                self._exchange(self._start())
+            return self._exchange((verb, values))
+
+    def _start(self) -> bytes:
+        """Start the process; return what it has to get first."""
+        ours, theirs = Pipe()
+        command = [sys.executable, "-m", __name__, str(self._folder), str(theirs.fileno())]
+        try:
+            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)  # noqa: S603
+        finally:
+            theirs.close()
+        self._connection = ours
+        return self._schema.SerializeToString()
+
+    def _exchange(self, message: Any) -> Refused:
+        """Send a message and return what comes back; a failure ends the process."""
+        assert self._process is not None
+        assert self._connection is not None
+        # Killed, the process closes its side: that ends a `send` that nobody reads, too.
+        limit = threading.Timer(self._limit_s, self._process.kill)
+        limit.start()
+        try:
+            self._connection.send(message)
+            failure, refused = self._connection.recv()
+        except (OSError, EOFError):
+            failure, refused = "its process has ended", {}
+        finally:
+            limit.cancel()
+        if failure:
+            code = self._end()
+            if isinstance(failure, LockedIndex):
+                raise failure
+            self._failure = f"{failure} (exit code {code})" if code else str(failure)
+            _log.warning("searcher.writer.lost", folder=str(self._folder), why=self._failure)
+            raise WriterLost(f"{self._folder} is not written: {self._failure}")
+        return dict(refused)
+
+    def _end(self) -> int | None:
+        """End the process, and return its exit code; 0 when it was not running."""
+        process, connection = self._process, self._connection
+        self._process = self._connection = None
+        if process is None or connection is None:
+            return 0
+        connection.close()
+        try:
+            return process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            return process.wait()
+
+
+def main() -> None:
+    """Write the index until the other side is closed."""
+    folder, descriptor = sys.argv[1:]
+    for each in (signal.SIGINT, signal.SIGTERM):  # it ends with its searcher, after that one's last commit
+        signal.signal(each, signal.SIG_IGN)
+    os.nice(_NICENESS)
+    connection = Connection(int(descriptor))
+    requests: SimpleQueue[Any] = SimpleQueue()
+    # Whatever the engine is doing: once nobody waits for it any more, the process ends, and gives the lock back.
+    threading.Thread(target=_receive, args=(connection, requests.put), daemon=True).start()
+    try:
+        writer = _open(Path(folder), Schema.FromString(requests.get()))
+        connection.send((None, {}))
+        while True:
+            connection.send((None, _handle(writer, *requests.get())))
+    except LockedIndex as error:
+        connection.send((error, {}))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the searcher has to know, and begins with a new process
+        connection.send((f"{type(error).__name__}: {error}", {}))
+
+
+def _receive(connection: Connection, put: Callable[[Any], None]) -> None:
+    while True:
+        try:
+            put(connection.recv())
+        except (EOFError, OSError):
+            os._exit(0)
+
+
+def _open(folder: Path, schema: Schema) -> DocumentWriter:
+    ends_at = time.monotonic() + _LOCK_WAIT_S
+    while True:
+        try:
+            return DocumentWriter(folder, schema)
+        except LockedIndex:
+            if time.monotonic() > ends_at:
+                raise
+            time.sleep(_LOCK_POLL_S)
+
+
+def _handle(writer: DocumentWriter, verb: str, values: Sequence[bytes]) -> Mapping[int, str]:
+    match verb:
+        case "apply":
+            return writer.apply([IndexDocument.FromString(value) for value in values])
+        case "add":
+            return writer.add([RawDocument.FromString(value) for value in values])
+        case "commit":
+            writer.commit()
+        case "rollback":
+            writer.rollback()
+    return {}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,211 @@
+"""The process that writes an index: what is lost with it, and what never is."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_searcher.engine.index import TantivyIndex
+from classifeed_searcher.engine.writer import DocumentWriter, LockedIndex
+from classifeed_searcher.engine.writer_process import WriterLost, WriterProcess
+
+DEADLINE_S = 60.0
+
+
+def schema() -> Schema:
+    made = Schema(client="offers", epoch=1)
+    made.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True, analyzer="ANALYZER_RU_EN")
+    made.fields.add(name="price", type="FIELD_TYPE_DOUBLE", indexed=True, stored=True)
+    return made
+
+
+def document(pk: str, *, price: float | str = 1.0) -> IndexDocument:
+    made = IndexDocument(pk=pk, version=1, action=DOCUMENT_ACTION_UPSERT)
+    made.fields.add(name="title").values.add(string_value="диван")
+    value = made.fields.add(name="price").values.add()
+    if isinstance(price, str):
+        value.string_value = price
+    else:
+        value.double_value = price
+    return made
+
+
+class Written:
+    """An index that is written by a process of its own."""
+
+    def __init__(self, folder: Path, limit_s: float) -> None:
+        self.writer = WriterProcess(folder, schema(), limit_s=limit_s)
+        self.index = TantivyIndex(folder, schema(), self.writer)
+
+    def pid(self) -> int:
+        assert self.writer.pid is not None
+        return self.writer.pid
+
+
+@pytest.fixture
+def open_written(tmp_path: Path) -> Iterator[Callable[[float], Written]]:
+    opened: list[Written] = []
+
+    def start(limit_s: float = DEADLINE_S) -> Written:
+        opened.append(Written(tmp_path / "index", limit_s))
+        return opened[-1]
+
+    yield start
+    for each in opened:
+        each.index.close()
+
+
+@pytest.fixture
+def written(open_written: Callable[[float], Written]) -> Written:
+    return open_written(DEADLINE_S)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    ends_at = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < ends_at
+        time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_another_process_writes_and_comes_after_searches(written: Written) -> None:
+    assert written.writer.pid is None, "nothing to write yet"
+    assert written.index.apply([document("a"), document("b")]) == {}
+    assert written.index.documents == 0
+    written.index.commit()
+    assert written.index.documents == 2
+    assert written.pid() != os.getpid()
+    assert os.getpriority(os.PRIO_PROCESS, written.pid()) == os.getpriority(os.PRIO_PROCESS, 0) + 10
+
+
+def test_documents_that_do_not_fit_are_named_by_their_place(written: Written) -> None:
+    many = [document(f"{number}", price="дёшево" if number in {3, 700} else 1.0) for number in range(1001)]
+    refused = written.index.apply(many)
+    assert set(refused) == {3, 700}
+    assert all("price" in why for why in refused.values())
+    assert set(written.index.add([RawDocument(pk="new", version=1, body="no JSON")])) == {0}
+    written.index.commit()
+    assert written.index.documents == 999
+
+
+@pytest.mark.parametrize("when", ["before more is applied", "before the commit"])
+def test_half_of_an_effect_is_never_committed(written: Written, when: str) -> None:
+    """The naive way starts another process silently, and commits what came after."""
+    written.index.apply([document("a")])
+    written.index.commit()
+    written.index.apply([document("b")])
+    os.kill(written.pid(), signal.SIGKILL)
+    if when == "before more is applied":
+        with pytest.raises(WriterLost, match="ended"):
+            written.index.apply([document("c")])
+    for _ in range(2):
+        with pytest.raises(WriterLost, match="ended"):
+            written.index.commit()
+    written.index.rollback()
+    written.index.apply([document("c")])
+    written.index.commit()
+    assert [written.index.get(pk) is not None for pk in "abc"] == [True, False, True]
+
+
+def test_rolled_back_documents_are_forgotten(written: Written) -> None:
+    written.index.apply([document("a")])
+    written.index.rollback()
+    written.index.apply([document("b")])
+    written.index.commit()
+    assert [written.index.get(pk) is not None for pk in "ab"] == [False, True]
+
+
+def test_process_that_stands_still_is_replaced(open_written: Callable[[float], Written]) -> None:
+    written = open_written(5.0)
+    written.index.apply([document("a")])
+    stopped = written.pid()
+    os.kill(stopped, signal.SIGSTOP)
+    # More than the socket holds: not even what is sent gets through.
+    large = document("b")
+    large.fields.add(name="title").values.add(string_value="диван " * 100_000)
+    with pytest.raises(WriterLost, match="ended"):
+        written.index.apply([large])
+    assert not is_alive(stopped)
+    written.index.rollback()
+    written.index.apply([document("c")])
+    written.index.commit()
+    assert written.index.documents == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_to_all_processes_leave_the_last_commit_to_the_searcher(
+    written: Written, number: signal.Signals
+) -> None:
+    written.index.apply([document("a")])
+    os.kill(written.pid(), number)
+    written.index.commit()
+    assert written.index.documents == 1
+
+
+_SEARCHER = """
+import sys
+from pathlib import Path
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_searcher.engine.writer_process import WriterProcess
+writer = WriterProcess(Path(sys.argv[1]), Schema.FromString(bytes.fromhex(sys.argv[2])))
+document = IndexDocument.FromString(bytes.fromhex(sys.argv[3]))
+writer.apply([document])
+writer.commit()
+print(writer.pid, flush=True)
+while True:
+    writer.apply([document] * 500)
+"""
+
+
+def test_process_ends_with_its_searcher_and_the_next_one_writes(
+    tmp_path: Path, open_written: Callable[[float], Written]
+) -> None:
+    """Killed in the middle of a load, a searcher leaves no process behind, and no lock."""
+    arguments = [str(tmp_path / "index"), schema().SerializeToString().hex(), document("a").SerializeToString().hex()]
+    with subprocess.Popen([sys.executable, "-c", _SEARCHER, *arguments], stdout=subprocess.PIPE) as searcher:
+        assert searcher.stdout is not None
+        pid = int(searcher.stdout.readline())
+        searcher.kill()
+        written = open_written(DEADLINE_S)
+        written.index.apply([document("b")])
+        written.index.commit()
+    assert written.index.documents == 2
+    until(lambda: not is_alive(pid))
+
+
+@pytest.mark.slow
+def test_index_that_another_process_keeps_is_locked(tmp_path: Path, written: Written) -> None:
+    other = DocumentWriter(tmp_path / "index", schema())
+    with pytest.raises(LockedIndex, match="stop that one first"):
+        written.index.apply([document("a")])
+    other.close()
+    written.index.apply([document("a")])
+    written.index.commit()
+    assert written.index.documents == 1
+
+
+def test_closed_writer_starts_no_process(written: Written) -> None:
+    written.index.apply([document("a")])
+    pid = written.pid()
+    written.index.close()
+    assert not is_alive(pid)
+    written.index.rollback()
+    with pytest.raises(WriterLost, match="closed"):
+        written.index.apply([document("a")])
