@@ -71,10 +71,15 @@ class Changes:
             for messages in pieces(self._messages, _BATCH):
                 started = time.perf_counter()
                 write = self._generation.open_write()
-                await self._sink(write, [self._record(message) for message in messages])
+                # In a thread, as the consumer makes them.
+                records = await asyncio.to_thread(self._records, messages)
+                await self._sink(write, records)
                 await asyncio.to_thread(self._generation.commit, write, {})
                 self.taken += len(messages)
                 await asyncio.sleep((time.perf_counter() - started) * (1 - share) / share)
+
+    def _records(self, messages: Sequence[IndexDocument]) -> list[Record]:
+        return [self._record(message) for message in messages]
 
     def _record(self, message: IndexDocument) -> Record:
         self._idx += 1

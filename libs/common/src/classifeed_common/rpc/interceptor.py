@@ -6,12 +6,11 @@ for someone who may not call), and the wrapped handler of a method is made once.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from typing import Any, Final, cast
 from uuid import uuid4
 
@@ -29,7 +28,7 @@ from classifeed_common.rpc.texts import receive_with
 from classifeed_common.rpc.validation import check_received, check_requests
 from classifeed_common.telemetry.logging import RPC_AUDIT
 from classifeed_common.telemetry.metrics import RPC_SERVER_ACTIVE, RPC_SERVER_DURATION
-from classifeed_common.telemetry.tracing import server_span
+from classifeed_common.telemetry.tracing import start_server_span
 
 _audit = structlog.get_logger(RPC_AUDIT)
 _audit_logger = logging.getLogger(RPC_AUDIT)
@@ -56,6 +55,53 @@ class _Method:
         if duration is None:
             duration = self._durations[code] = RPC_SERVER_DURATION.labels(self.name, code.name)
         duration.observe(took_s)
+
+
+class _HandledCall:
+    """A call from its beginning to its end: counted, traced, and explained where it fails.
+
+    No context manager made of a generator: for a unary call those take longer than all that they do.
+    """
+
+    __slots__ = ("_code", "_context", "_method", "_span", "_started_s", "is_audited", "metadata")
+
+    def __init__(self, method: _Method, context: Context) -> None:
+        self.metadata: dict[str, Any] = {str(key): value for key, value in context.invocation_metadata() or ()}
+        self.is_audited = _audit_logger.isEnabledFor(logging.INFO)
+        self._method = method
+        self._context = context
+        self._code: grpc.StatusCode | None = None
+        self._started_s = time.perf_counter()
+        method.active.inc()
+        self._span = start_server_span(method.name, self.metadata)
+
+    async def fail(self, error: BaseException) -> None:
+        """Note why the call ends; one that has no status yet ends with that of its error.
+
+        Raises:
+            AbortError: the call was ended by this.
+        """
+        context = self._context
+        if isinstance(error, grpc.aio.AbortError):
+            self._code = _set_code(context) or grpc.StatusCode.UNKNOWN
+        elif not isinstance(error, Exception):
+            self._code = _why_cancelled(context)
+        else:
+            domain_error = explain(error, self._method.path)
+            status = to_status(domain_error)
+            self._code = _CODES[status.code]
+            self._span.fail(domain_error.reason)
+            await context.abort(self._code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
+
+    def end(self) -> None:
+        """Count the call by its status."""
+        code = self._code or _set_code(self._context) or grpc.StatusCode.OK
+        self._method.active.dec()
+        took_s = time.perf_counter() - self._started_s
+        self._method.observe(code, took_s)
+        if self.is_audited:
+            _audit.info("rpc.request.ended", code=code.name, duration_ms=round(took_s * 1000, 2))
+        self._span.end(code.name)
 
 
 class CallInterceptor(grpc.aio.ServerInterceptor):
@@ -105,20 +151,29 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return make(
             cast(Any, wrap(_Method(method), behavior, streaming=handler.request_streaming)),
             request_deserializer=receive_with(handler.request_deserializer),
-            response_serializer=handler.response_serializer,
+            response_serializer=_send_with(handler.response_serializer),
         )
 
     def _handle_unary(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> Any:
-            async with self._around(method, context):
+            call = _HandledCall(method, context)
+            try:
+                self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 return await result if inspect.isawaitable(result) else result
+            except BaseException as error:
+                await call.fail(error)
+                raise
+            finally:
+                call.end()
 
         return handle
 
     def _handle_stream(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
-            async with self._around(method, context):
+            call = _HandledCall(method, context)
+            try:
+                self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 if inspect.isawaitable(result):
                     await result  # a servicer that writes to the context by itself
@@ -126,40 +181,13 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 async with aclosing(result) as messages:
                     async for message in messages:
                         yield message
+            except BaseException as error:
+                await call.fail(error)
+                raise
+            finally:
+                call.end()
 
         return handle
-
-    @asynccontextmanager
-    async def _around(self, method: _Method, context: Context) -> AsyncIterator[None]:
-        metadata = {str(key): value for key, value in context.invocation_metadata() or ()}
-        code = grpc.StatusCode.OK
-        started = time.perf_counter()
-        is_audited = _audit_logger.isEnabledFor(logging.INFO)
-        method.active.inc()
-        with server_span(method.name, metadata) as span:
-            try:
-                self._admit(method.path, metadata, context, is_audited=is_audited)
-                yield
-                code = _set_code(context) or code
-            except grpc.aio.AbortError:
-                code = _set_code(context) or grpc.StatusCode.UNKNOWN
-                raise
-            except (asyncio.CancelledError, GeneratorExit):
-                code = _why_cancelled(context)
-                raise
-            except Exception as error:  # noqa: BLE001 nothing may leave a servicer unexplained
-                domain_error = explain(error, method.path)
-                status = to_status(domain_error)
-                code = _CODES[status.code]
-                span.fail(domain_error.reason)
-                await context.abort(code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
-            finally:
-                method.active.dec()
-                took_s = time.perf_counter() - started
-                method.observe(code, took_s)
-                if is_audited:
-                    _audit.info("rpc.request.ended", code=code.name, duration_ms=round(took_s * 1000, 2))
-                span.end(code.name)
 
     def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
         caller, may = UNSIGNED, None
@@ -187,6 +215,15 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 f"Calls of {self._audience} need a token: send it as metadata `authorization: Bearer <token>`.",
             )
         return self._keys.verify(token, self._audience)
+
+
+def _send_with(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
+    """Return a serializer for gRPC that sends a response as it is where the servicer has put it on the wire already."""
+
+    def send(response: Any) -> bytes:
+        return response if isinstance(response, bytes) else serialize(response)
+
+    return send
 
 
 def _checked(received: Any, context: Context, *, streaming: bool) -> Any:

@@ -20,6 +20,7 @@ from classifeed_searcher.domain.query import Between, Node, QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import WrongValue
 from classifeed_searcher.engine.index import TantivyIndex
+from classifeed_searcher.engine.stored_hits import encode_response
 from classifeed_searcher.store.live_index import LiveIndex
 
 _DEFAULT_PAGE = 20
@@ -41,8 +42,8 @@ class SearchDocuments:
         self._indexes = indexes
         self._wait_s = at_least_wait_s
 
-    async def __call__(self, request: search_service_pb2.SearchRequest) -> search_service_pb2.SearchResponse:
-        """Return a page of hits.
+    async def __call__(self, request: search_service_pb2.SearchRequest) -> bytes:
+        """Return a page of hits: a SearchResponse on the wire.
 
         Raises:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
@@ -53,9 +54,10 @@ class SearchDocuments:
         await self._reach(live, request.at_least)
         generation = live.require()
         if generation is None:
-            return search_service_pb2.SearchResponse()
+            return b""
         index = generation.index
-        offset = _offset_of(request)
+        fingerprint = _fingerprint(request)
+        offset = _offset_of(request, fingerprint)
         limit = request.page_size or _DEFAULT_PAGE
         filters = [_filter_query(index, each, at) for at, each in enumerate(request.filters)]
         conditions = [_read_condition(index, text, f"conditions[{at}]") for at, text in enumerate(request.conditions)]
@@ -76,14 +78,14 @@ class SearchDocuments:
             ranked = rank() if is_quick else await asyncio.to_thread(rank)
         except QueryError as error:
             raise _unreadable("query", request.query, error) from error
-        found = ranked.read() if limit <= _SHORT_PAGE else await asyncio.to_thread(ranked.read)
-        hits = [index.show(hit, is_body=request.bodies) for hit in found.hits]
-        response = search_service_pb2.SearchResponse(hits=hits, total=found.total)
-        if not found.total and (hint := await asyncio.to_thread(suggest_query, index, request.query, filters)):
-            response.hint.CopyFrom(hint)
-        if offset + limit < min(found.total, _DEEPEST_HIT):
-            response.next_page_token = _token(request, offset + limit)
-        return response
+        stored = ranked.read() if limit <= _SHORT_PAGE else await asyncio.to_thread(ranked.read)
+        show = partial(index.stored_hits.encode, is_body=request.bodies)
+        rest = search_service_pb2.SearchResponse(total=ranked.total)
+        if not ranked.total and (hint := await asyncio.to_thread(suggest_query, index, request.query, filters)):
+            rest.hint.CopyFrom(hint)
+        if offset + limit < min(ranked.total, _DEEPEST_HIT):
+            rest.next_page_token = write_page_values(offset + limit, fingerprint)
+        return encode_response([show(content, score) for score, content in stored], rest)
 
     def index_of(self, client: str) -> LiveIndex:
         """Return the index of a client.
@@ -102,6 +104,8 @@ class SearchDocuments:
         return self._indexes[client]
 
     async def _reach(self, live: LiveIndex, positions: Sequence[receiver_service_pb2.ShardPosition]) -> None:
+        if not positions:
+            return
         ends_at = asyncio.get_running_loop().time() + self._wait_s
         while any(live.searchable(position.shard) < position.idx for position in positions):
             if asyncio.get_running_loop().time() > ends_at:
@@ -192,12 +196,8 @@ def _fingerprint(request: search_service_pb2.SearchRequest) -> str:
     return f"{binascii.crc32(same.SerializeToString(deterministic=True)):08x}"
 
 
-def _token(request: search_service_pb2.SearchRequest, offset: int) -> str:
-    return write_page_values(offset, _fingerprint(request))
-
-
-def _offset_of(request: search_service_pb2.SearchRequest) -> int:
-    offset, fingerprint = read_page_values(request.page_token, (0, _fingerprint(request)))
-    if fingerprint != _fingerprint(request) or not 0 <= offset < _DEEPEST_HIT:
+def _offset_of(request: search_service_pb2.SearchRequest, fingerprint: str) -> int:
+    offset, found = read_page_values(request.page_token, (0, fingerprint))
+    if found != fingerprint or not 0 <= offset < _DEEPEST_HIT:
         raise _wrong("page_token", "must be next_page_token of the same search, or empty")
     return int(offset)

@@ -1,4 +1,4 @@
-"""Documents of a client as documents of the engine, and the hits that are kept with them."""
+"""Documents of a client as documents of the engine, with the hits that are kept with them."""
 
 from __future__ import annotations
 
@@ -69,17 +69,6 @@ class DocumentComposer:
             values = self._values_of(document.fields)
             hit.fields.extend(field for field in document.fields if field.name not in self._not_stored)
         return self._compose(values, hit)
-
-    def show(self, hit: Hit, *, is_body: bool) -> Hit:
-        """Return a hit with its body, or with fields, whichever it was kept with."""
-        if is_body:
-            if hit.fields:
-                hit.body = self._codec.body_of(hit.fields)
-                hit.ClearField("fields")
-        elif hit.body:  # looked at only where it is needed: that decodes all of it
-            hit.fields.extend(self._codec.fields_of(hit.body))
-            hit.ClearField("body")
-        return hit
 
     def _compose(self, values: dict[str, Any], hit: Hit) -> tantivy.Document:
         for name in self._texts:

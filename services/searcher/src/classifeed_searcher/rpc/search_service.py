@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import grpc
 
@@ -29,8 +29,8 @@ class SearchService(SearchServiceServicer):
     async def Search(
         self, request: search_service_pb2.SearchRequest, context: Context
     ) -> search_service_pb2.SearchResponse:
-        """Run the use case."""
-        return await self._search(request)
+        """Run the use case; the response is on the wire already."""
+        return cast(search_service_pb2.SearchResponse, await self._search(request))
 
     async def GetDocument(
         self, request: search_service_pb2.GetDocumentRequest, context: Context
@@ -40,7 +40,7 @@ class SearchService(SearchServiceServicer):
         hit = await asyncio.to_thread(generation.index.get, request.pk) if generation else None
         if generation is None or hit is None:
             raise NotFound("DOCUMENT_NOT_FOUND", f"The index of {request.client} has no document {request.pk!r}.")
-        return generation.index.show(hit, is_body=request.bodies)
+        return generation.index.stored_hits.show(hit, is_body=request.bodies)
 
     async def GetIndexStatus(
         self, request: search_service_pb2.GetIndexStatusRequest, context: Context

@@ -284,7 +284,9 @@ def test_document_says_when_it_was_composed_and_when_it_was_taken_in(index: Tant
 def test_a_hit_is_shown_with_its_body_or_with_fields_however_it_was_kept(index: TantivyIndex) -> None:
     kept = [index.get("A-1"), index.get("A-1")]
     assert all(hit is not None for hit in kept)
-    body, fields = (index.show(hit, is_body=is_body) for hit, is_body in zip(kept, (True, False), strict=True) if hit)
+    body, fields = (
+        index.stored_hits.show(hit, is_body=is_body) for hit, is_body in zip(kept, (True, False), strict=True) if hit
+    )
     stored = {"title": "Диван угловой кожаный", "external_id": "A-1", "price": 100.0}
     assert (json.loads(body.body), len(body.fields)) == (stored, 0)
     assert {each.name: native_value(each.values[0]) for each in fields.fields} == stored
@@ -298,7 +300,7 @@ def test_a_field_that_came_later_stays_in_the_body(index: TantivyIndex) -> None:
     index.commit()
     hit = index.get("D-4")
     assert hit is not None
-    assert json.loads(index.show(hit, is_body=True).body)["colour"] == "white"
+    assert json.loads(index.stored_hits.show(hit, is_body=True).body)["colour"] == "white"
 
 
 def test_a_beginning_finds_all_words_that_begin_so_however_many_there_are(tmp_path: Path) -> None:

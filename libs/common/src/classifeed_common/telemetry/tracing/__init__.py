@@ -1,6 +1,6 @@
 """Traces: spans around calls, the trace context in metadata, headers and rows, and where finished spans go."""
 
-from classifeed_common.telemetry.tracing.calls import CallSpan, client_span, server_span
+from classifeed_common.telemetry.tracing.calls import CallSpan, client_span, start_server_span
 from classifeed_common.telemetry.tracing.carrying import (
     context_of,
     describe_span,
@@ -30,7 +30,7 @@ __all__ = [
     "is_traced",
     "kept_trace",
     "queue_spans",
-    "server_span",
+    "start_server_span",
     "trace_ids",
     "traceparent_of",
     "unrecorded",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, MutableMapping
-from contextlib import contextmanager
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from opentelemetry import context as otel_context
@@ -29,8 +28,7 @@ class CallSpan:
         self._span.end()
 
 
-@contextmanager
-def server_span(method: str, metadata: Mapping[str, Any]) -> Iterator[CallSpan]:
+def start_server_span(method: str, metadata: Mapping[str, Any]) -> CallSpan:
     """Start the span of a call being handled, as a child of its caller's, and make it this task's current one.
 
     It is not detached at the end: the task ends with its call, and a cancelled stream is closed from elsewhere.
@@ -38,7 +36,7 @@ def server_span(method: str, metadata: Mapping[str, Any]) -> Iterator[CallSpan]:
     parent = propagate.extract({key: value for key, value in metadata.items() if isinstance(value, str)})
     span = _tracer.start_span(method, context=parent, kind=SpanKind.SERVER, attributes=_attributes(method))
     otel_context.attach(trace.set_span_in_context(span, parent))
-    yield CallSpan(span)
+    return CallSpan(span)
 
 
 def client_span(method: str, carrier: MutableMapping[str, str]) -> CallSpan:
