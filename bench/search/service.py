@@ -30,7 +30,8 @@ from classifeed_domain.policy import POLICY
 from classifeed_indexer.domain.conversion import Converter
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.bootstrap import SWITCH_S
+from classifeed_searcher.app.search_process import SWITCH_S
+from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
 from classifeed_searcher.settings import SearcherSettings
@@ -111,9 +112,10 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
     live.generation = generation
     settings = SearcherSettings(receiver_address="127.0.0.1:1", data_dir=folder)
     server = build_server(settings, POLICY, keys=KeyStore(keys))
-    add_SearchServiceServicer_to_server(
-        SearchService(SearchDocuments({CLIENT: live}, at_least_wait_s=settings.at_least_wait_s)), server
-    )
+    searches = SearchProcesses({CLIENT: live}, count=settings.search_processes)
+    searches.start()
+    use_case = SearchDocuments({CLIENT: live}, search=searches, at_least_wait_s=settings.at_least_wait_s)
+    add_SearchServiceServicer_to_server(SearchService(use_case), server)
     health = Health([])
     health.set_serving(True)
     add_HealthServicer_to_server(health, server)
@@ -127,6 +129,7 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
         print(json.dumps({"taken": changes.taken}), flush=True)
     await changes.stop()
     await server.stop(0)
+    await searches.close()
     generation.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
 
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer
@@ -12,6 +11,8 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to
 from classifeed_domain.policy import POLICY
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.app.search_process import SWITCH_S
+from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.app.verify_index import IndexVerifier
 from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import TopicLog
@@ -25,9 +26,6 @@ from classifeed_searcher.store.live_index import LiveIndex
 from classifeed_searcher.store.positions import IndexPositions
 
 SERVICE = "searcher"
-# A thread that takes documents in gives way to searches after this time instead of after 5 ms, which every search would
-# wait for several times.
-SWITCH_S: Final = 0.0005
 
 
 def build(settings: SearcherSettings) -> ServiceRunner:
@@ -36,6 +34,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     indexes = {client: LiveIndex(client) for client in settings.client_list}
+    searches = SearchProcesses(indexes, count=settings.search_processes)
     keepers: list[IndexKeeper] = []
     roles: list[Role] = []
     for client, live in indexes.items():
@@ -55,9 +54,11 @@ def build(settings: SearcherSettings) -> ServiceRunner:
 
     async def start() -> None:
         sys.setswitchinterval(SWITCH_S)
+        searches.start()
         await producer.start()
 
     async def stop() -> None:
+        await searches.close()
         await producer.close()
         await channel.close()
         cluster.close()
@@ -73,7 +74,7 @@ def build(settings: SearcherSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(
                 add_SearchServiceServicer_to_server,
-                SearchService(SearchDocuments(indexes, at_least_wait_s=settings.at_least_wait_s)),
+                SearchService(SearchDocuments(indexes, search=searches, at_least_wait_s=settings.at_least_wait_s)),
             )
         ],
         readiness={f"index of {client}": live.check for client, live in indexes.items()},

@@ -60,3 +60,8 @@ DIFFERING: Final = METRICS.gauge(
     unit="shards",
     labels=_CLIENT,
 )
+SEARCH_PROCESSES_LOST: Final = METRICS.counter(
+    "classifeed_searcher_search_processes_lost_total",
+    "Processes for searches that ended by themselves, or were ended because a search took too long.",
+    unit="processes",
+)

@@ -28,6 +28,12 @@ class SearcherSettings(ServiceSettings):
     at_least_wait_s: float = Field(
         default=2.0, gt=0, description="How long a search waits for the index to reach `at_least`, in seconds."
     )
+    search_processes: int = Field(
+        default=1,
+        ge=0,
+        le=64,
+        description="Processes that search beside the service's own, so that several cores are used; about 80 MB each.",
+    )
     digest_interval_s: float = Field(
         default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import hash_of
 from classifeed_searcher.app.search_documents import SearchDocuments
+from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
 from classifeed_searcher.store.catch_up import CatchUp
@@ -61,10 +62,16 @@ def live(tmp_path: Path) -> Iterator[LiveIndex]:
     generation.close()
 
 
-@pytest.fixture
-async def target(rpc_server: StartServer, live: LiveIndex) -> str:
-    service = SearchService(SearchDocuments({"offers": live}, at_least_wait_s=0.2))
-    return await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
+@pytest.fixture(params=[0, 1], ids=["in the service's process", "in a process beside it"])
+async def target(rpc_server: StartServer, live: LiveIndex, request: pytest.FixtureRequest) -> AsyncIterator[str]:
+    searches = SearchProcesses({"offers": live}, count=request.param)
+    searches.start()
+    async with asyncio.timeout(60):
+        while len(searches.pids) < request.param:
+            await asyncio.sleep(0.01)
+    service = SearchService(SearchDocuments({"offers": live}, search=searches, at_least_wait_s=0.2))
+    yield await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
+    await searches.close()
 
 
 async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:
@@ -111,6 +118,7 @@ class CountingExecutor(ThreadPoolExecutor):
         return super().submit(fn, *args, **kwargs)
 
 
+@pytest.mark.parametrize("target", [0], indirect=True)
 async def test_short_searches_stay_in_the_event_loop_and_others_leave_it(search: SearchServiceStub) -> None:
     executor = CountingExecutor(2)
     asyncio.get_running_loop().set_default_executor(executor)

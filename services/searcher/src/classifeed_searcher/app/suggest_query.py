@@ -10,13 +10,13 @@ import tantivy
 from classifeed.search.v1.search_service_pb2 import Hint
 from classifeed_searcher.domain.query import AllOf, Everything, NoneOf, Phrase, Prefix, Word, has_word
 from classifeed_searcher.domain.query_text import QueryPart, split_query
-from classifeed_searcher.engine.index import TantivyIndex
+from classifeed_searcher.engine.index import IndexReader
 
 # Each word is one more count; a text of that many words is no query that a person corrects.
 _MOST_WORDS: Final = 12
 
 
-def suggest_query(index: TantivyIndex, text: str, filters: list[tantivy.Query]) -> Hint | None:
+def suggest_query(index: IndexReader, text: str, filters: list[tantivy.Query]) -> Hint | None:
     """Return a hint for a query that found nothing; None where none can be given. Blocks: a count for each word.
 
     Args:
@@ -60,7 +60,7 @@ def _is_searched(part: QueryPart) -> bool:
 
 
 def _count_without(
-    index: TantivyIndex, parts: Sequence[QueryPart], removed: Collection[QueryPart], filters: list[tantivy.Query]
+    index: IndexReader, parts: Sequence[QueryPart], removed: Collection[QueryPart], filters: list[tantivy.Query]
 ) -> int:
     kept = [part for part in parts if part not in removed]
     if not any(_is_searched(part) for part in kept):

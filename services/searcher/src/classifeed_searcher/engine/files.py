@@ -17,14 +17,22 @@ from classifeed_searcher.engine.fields import build_index_schema
 _STORE_BLOCK_BYTES: Final = 4096
 
 
-def open_index(folder: Path, schema: schema_pb2.Schema) -> tantivy.Index:
-    """Return the index in a folder, made where there is none, with the analysis that its fields name.
+def open_index(folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> tantivy.Index:
+    """Return the index in a folder, with the analysis that its fields name.
+
+    Args:
+        folder: of its files.
+        schema: of its documents.
+        make: whether it is made where there is none.
 
     Raises:
-        ValueError: the files are no index of this schema.
+        ValueError: the files are no index of this schema, or there is none and none is made.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    index = _open_or_make(folder, build_index_schema(schema))
+    if make:
+        folder.mkdir(parents=True, exist_ok=True)
+        index = _open_or_make(folder, build_index_schema(schema))
+    else:
+        index = tantivy.Index.open(str(folder))
     for name, analyzer in build_analyzers().items():
         index.register_tokenizer(name, analyzer)
     return index

@@ -99,26 +99,28 @@ class Snapshot:
         return {int(shard["key"]): _added_up(shard) for shard in found["shards"]["buckets"]}
 
 
-class TantivyIndex:
-    """Writes from one thread at a time, reads from any. Nothing written is seen before `commit`.
+class IndexReader:
+    """Searches an index that this process or another one writes, as it was at the last `reload`; from any thread.
 
     Args:
-        folder: of its files; made where there is none.
+        folder: of its files.
         schema: of its documents.
-        writer: what writes it; a writer in this process unless given.
+        make: whether it is made where there is none.
 
     Raises:
-        LockedIndex: on opening, when another process writes it and no writer is given.
         ValueError: on opening, when the files are no index.
     """
 
-    def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
-        self._index = open_index(folder, schema)
+    def __init__(self, folder: Path, schema: schema_pb2.Schema, *, make: bool = True) -> None:
+        self._index = open_index(folder, schema, make=make)
         # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
         self._index.config_reader("manual")
-        self._writer = writer or DocumentWriter(folder, schema)
         self._stored_hits = StoredHits(BodyCodec(schema))
         self._translator = Translator(schema, self._index.schema, build_analyzers(), self._frequency)
+
+    def reload(self) -> None:
+        """See what was committed until now. Blocks, for some milliseconds."""
+        self._index.reload()
 
     @property
     def fields(self) -> dict[str, schema_pb2.FieldSchema]:
@@ -139,23 +141,6 @@ class TantivyIndex:
     def documents(self) -> int:
         """How many documents can be found."""
         return int(self._index.searcher().num_docs)
-
-    def add(self, documents: Sequence[RawDocument]) -> Refused:
-        """Put documents into an index that does not have their keys; faster than `apply`. Blocks."""
-        return self._writer.add(documents)
-
-    def apply(self, documents: Sequence[IndexDocument]) -> Refused:
-        """Put documents into the index, or take them out, in their order; idempotent. Blocks."""
-        return self._writer.apply(documents)
-
-    def commit(self) -> None:
-        """Make what was written durable and seen. Blocks, for about 100 ms."""
-        self._writer.commit()
-        self._index.reload()
-
-    def rollback(self) -> None:
-        """Discard what was written since the last commit. Blocks."""
-        self._writer.rollback()
 
     def snapshot(self) -> Snapshot:
         """Return what can be found now."""
@@ -241,6 +226,41 @@ class TantivyIndex:
         for _, address in result.hits:
             return search_service_pb2.Hit.FromString(_stored_hit(searcher, address))
         return None
+
+
+class TantivyIndex(IndexReader):
+    """An index with what writes it, from one thread at a time. Nothing written is seen before `commit`.
+
+    Args:
+        folder: of its files; made where there is none.
+        schema: of its documents.
+        writer: what writes it; a writer in this process unless given.
+
+    Raises:
+        LockedIndex: on opening, when another process writes it and no writer is given.
+        ValueError: on opening, when the files are no index.
+    """
+
+    def __init__(self, folder: Path, schema: schema_pb2.Schema, writer: IndexWriter | None = None) -> None:
+        super().__init__(folder, schema)
+        self._writer = writer or DocumentWriter(folder, schema)
+
+    def add(self, documents: Sequence[RawDocument]) -> Refused:
+        """Put documents into an index that does not have their keys; faster than `apply`. Blocks."""
+        return self._writer.add(documents)
+
+    def apply(self, documents: Sequence[IndexDocument]) -> Refused:
+        """Put documents into the index, or take them out, in their order; idempotent. Blocks."""
+        return self._writer.apply(documents)
+
+    def commit(self) -> None:
+        """Make what was written durable and seen. Blocks, for about 100 ms."""
+        self._writer.commit()
+        self.reload()
+
+    def rollback(self) -> None:
+        """Discard what was written since the last commit. Blocks."""
+        self._writer.rollback()
 
     def close(self) -> None:
         """Give the writer's lock back. What was not committed is forgotten."""

@@ -68,6 +68,8 @@ class IndexGeneration:
         self.folder = folder
         self.schema = schema
         self.state = state
+        # How many commits there were: what was searched at an earlier one has to look again.
+        self.commits = 0
         self.writer = WriterProcess(folder / _INDEX, schema)
         self.index = TantivyIndex(folder / _INDEX, schema, self.writer)
         # A commit and the state that says so change together for whoever digests.
@@ -89,7 +91,7 @@ class IndexGeneration:
         """
         state = read_state(folder / _STATE)
         try:
-            schema = schema_pb2.Schema.FromString((folder / _SCHEMA).read_bytes())
+            schema = read_schema(folder)
             if not (folder / _INDEX / "meta.json").exists():
                 raise UnusableIndex(f"{folder / _INDEX} has no index")
             return cls(folder, schema, state)
@@ -174,6 +176,7 @@ class IndexGeneration:
         with self._commit_lock:
             if write.is_touched:
                 self.index.commit()
+                self.commits += 1
             state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
             write_state(self.state_path, state)
             refused = len(state.refused.keys() - self.state.refused.keys())
@@ -225,3 +228,17 @@ class IndexGeneration:
     def close(self) -> None:
         """Give the writer's lock back."""
         self.index.close()
+
+
+def read_schema(folder: Path) -> schema_pb2.Schema:
+    """Return the schema that a generation was made with.
+
+    Raises:
+        OSError, ValueError: there is none.
+    """
+    return schema_pb2.Schema.FromString((folder / _SCHEMA).read_bytes())
+
+
+def index_of(folder: Path) -> Path:
+    """Return where the index of a generation is."""
+    return folder / _INDEX

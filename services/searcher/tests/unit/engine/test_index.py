@@ -15,7 +15,7 @@ from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.documents.v1.document_pb2 import Value
 from classifeed.search.v1.search_service_pb2 import Filter, Range, Terms
 from classifeed_domain.document_bodies import BodyCodec, native_value
-from classifeed_searcher.app import search_documents
+from classifeed_searcher.app import search_index
 from classifeed_searcher.app.suggest_query import suggest_query
 from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
@@ -428,7 +428,7 @@ def test_postings_are_the_entries_of_all_words_where_words_alone_decide(tmp_path
 def test_what_is_searched_in_the_event_loop_is_short(index: TantivyIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     def shortness(text: str = "title:диван", *filters: Filter, condition: str = "") -> bool:
         node, *conditions = [parse_query(each, frozenset(index.fields)) for each in (text, condition) if each]
-        return search_documents.is_short(index, node, filters, conditions)
+        return search_index.is_short(index, node, filters, conditions)
 
     hp, nord = Value(string_value="HP"), Value(string_value="Nord")
     one_vendor = Filter(field="vendor", terms=Terms(values=[hp]))
@@ -438,10 +438,10 @@ def test_what_is_searched_in_the_event_loop_is_short(index: TantivyIndex, monkey
     assert not shortness(condition="vendor:HP")
     assert not shortness(condition="title:див*")
     assert not shortness("title:диван", Filter(field="vendor", terms=Terms(values=[hp, nord])))
-    monkeypatch.setattr(search_documents, "_SHORT_RANGE_DOCUMENTS", 2)
+    monkeypatch.setattr(search_index, "_SHORT_RANGE_DOCUMENTS", 2)
     assert not shortness("title:диван", cheap)
     assert not shortness(condition="price:[1 TO 2]")
     assert shortness("title:диван", one_vendor)
-    monkeypatch.setattr(search_documents, "_SHORT_POSTINGS", 1)
+    monkeypatch.setattr(search_index, "_SHORT_POSTINGS", 1)
     assert shortness()
     assert not shortness("title:диван OR title:кожаный OR title:угловой")

@@ -1,0 +1,149 @@
+"""A process that searches beside the service: `python -m classifeed_searcher.app.search_process DESCRIPTOR`.
+
+It reads the indexes that the service's other process writes, and changes nothing. Frames of the length of their content
+come in and go out; it ends with the descriptor's other side.
+"""
+
+from __future__ import annotations
+
+import gc
+import pickle
+import signal
+import socket
+import struct
+import sys
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, NamedTuple
+
+from classifeed.search.v1.search_service_pb2 import SearchRequest
+from classifeed_common.errors import InvalidArgument
+from classifeed_searcher.app.search_index import prepare_search
+from classifeed_searcher.engine.index import IndexReader
+from classifeed_searcher.store.generation import index_of, read_schema
+
+# A thread with a long search gives way to short ones after this time instead of after 5 ms.
+SWITCH_S: Final = 0.0005
+LENGTH: Final = struct.Struct("<I")
+_LONG_SEARCHES: Final = 8
+
+
+class Request(NamedTuple):
+    """What the process gets.
+
+    Attributes:
+        number: comes back with the response.
+        client: whose documents.
+        folder: of the generation that is current.
+        commits: how many commits of it there were: what they brought is found.
+        content: a SearchRequest on the wire; None: nothing is searched, former files are let go.
+    """
+
+    number: int
+    client: str
+    folder: str
+    commits: int
+    content: bytes | None
+
+
+class Reply(NamedTuple):
+    """What it gives back.
+
+    Attributes:
+        number: of what it got; 0: it is ready.
+        response: a SearchResponse on the wire; None where there is none.
+        refused: how to make the InvalidArgument that refuses the request; None where it is another fault.
+        failure: what went wrong in the process itself.
+    """
+
+    number: int
+    response: bytes | None = None
+    refused: dict[str, Any] | None = None
+    failure: str = ""
+
+
+@dataclass(slots=True)
+class _Opened:
+    folder: str
+    index: IndexReader
+    commits: int
+
+
+def main() -> None:
+    """Search until the other side is closed."""
+    for each in (signal.SIGINT, signal.SIGTERM):  # it ends with its service, after that one's last search
+        signal.signal(each, signal.SIG_IGN)
+    sys.setswitchinterval(SWITCH_S)
+    connection = socket.socket(fileno=int(sys.argv[1]))
+    lock = threading.Lock()
+
+    def send(reply: Reply) -> None:
+        content = pickle.dumps(tuple(reply))  # by no name of this module, which is __main__ here
+        with lock:
+            connection.sendall(LENGTH.pack(len(content)) + content)
+
+    opened: dict[str, _Opened] = {}
+    with connection.makefile("rb") as source, ThreadPoolExecutor(_LONG_SEARCHES) as threads:
+        send(Reply(0))
+        while (content := _read(source)) is not None:
+            _handle(Request(*pickle.loads(content)), opened, send, threads)  # noqa: S301 - from our own service
+
+
+def _handle(
+    request: Request, opened: dict[str, _Opened], send: Callable[[Reply], None], threads: ThreadPoolExecutor
+) -> None:
+    try:
+        index = _open(opened, request)
+        if request.content is None:
+            return
+        search = prepare_search(index, SearchRequest.FromString(request.content))
+    except Exception as error:  # noqa: BLE001 - the service has to know
+        send(_fault(request.number, error))
+        return
+
+    def run() -> None:
+        try:
+            send(Reply(request.number, search.run()))
+        except OSError:
+            pass  # nobody waits any more
+        except Exception as error:  # noqa: BLE001 - the service has to know
+            send(_fault(request.number, error))
+
+    if search.is_short:
+        run()
+    else:
+        threads.submit(run)
+
+
+def _open(opened: dict[str, _Opened], request: Request) -> IndexReader:
+    found = opened.get(request.client)
+    if found is None or found.folder != request.folder:
+        folder = Path(request.folder)
+        reader = IndexReader(index_of(folder), read_schema(folder), make=False)
+        opened[request.client] = found = _Opened(request.folder, reader, request.commits)
+        gc.collect()  # a reader is part of a cycle, and has the files of the former generation open
+    if found.commits < request.commits:
+        found.index.reload()
+        found.commits = request.commits
+    return found.index
+
+
+def _fault(number: int, error: Exception) -> Reply:
+    if isinstance(error, InvalidArgument):
+        fields = {name: getattr(error, name) for name in ("reason", "message", "metadata", "violations")}
+        return Reply(number, refused=fields)
+    return Reply(number, failure=f"{type(error).__name__}: {error}")
+
+
+def _read(source: IO[bytes]) -> bytes | None:
+    head = source.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    return source.read(LENGTH.unpack(head)[0])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,209 @@
+"""Processes that search beside the service: what they see, and what is lost with them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+
+from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT
+from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
+from classifeed_common.errors import InvalidArgument, Unavailable
+from classifeed_searcher.app import search_processes as module
+from classifeed_searcher.app.search_processes import SearchProcesses
+from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.live_index import LiveIndex
+
+DEADLINE_S = 60
+
+
+class Index:
+    """A client's index that takes documents in."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._idx = 0
+        self.live = LiveIndex("offers")
+        self.begin("first")
+
+    @property
+    def generation(self) -> IndexGeneration:
+        assert self.live.generation is not None
+        return self.live.generation
+
+    def begin(self, name: str) -> None:
+        schema = Schema(client="offers", epoch=1)
+        schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True)
+        self.live.generation = IndexGeneration.create(self._folder / name, schema)
+
+    def put(self, *pks: str) -> None:
+        write = self.generation.open_write()
+        documents = []
+        for pk in pks:
+            self._idx += 1
+            document = IndexDocument(client="offers", epoch=1, pk=pk, version=1, action=DOCUMENT_ACTION_UPSERT)
+            document.queue, document.fence, document.idx = INDEX_QUEUE_MAIN, 1, self._idx
+            document.fields.add(name="title").values.add(string_value="диван")
+            documents.append(document)
+        self.generation.apply(write, documents)
+        self.generation.commit(write, {})
+
+
+@pytest.fixture
+async def index(tmp_path: Path) -> AsyncIterator[Index]:
+    made = Index(tmp_path)
+    made.put("a")
+    yield made
+    made.generation.close()
+
+
+Start = Callable[[float], SearchProcesses]
+
+
+@pytest.fixture
+async def start(index: Index) -> AsyncIterator[Start]:
+    started: list[SearchProcesses] = []
+
+    def start(limit_s: float = DEADLINE_S) -> SearchProcesses:
+        started.append(SearchProcesses({"offers": index.live}, count=1, limit_s=limit_s))
+        started[-1].start()
+        return started[-1]
+
+    yield start
+    for each in started:
+        await each.close()
+
+
+async def pid_of(searches: SearchProcesses, *, but: int = 0) -> int:
+    async with asyncio.timeout(DEADLINE_S):
+        while not (pids := [pid for pid in searches.pids if pid != but]):
+            await asyncio.sleep(0.01)
+    return pids[0]
+
+
+async def find(searches: SearchProcesses, index: Index, query: str = "диван") -> list[str]:
+    content = await searches(index.generation, SearchRequest(client="offers", query=query))
+    return sorted(hit.pk for hit in SearchResponse.FromString(content).hits)
+
+
+@pytest.fixture
+def no_searches_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object) -> bytes:
+        raise AssertionError("searched in the service's own process")
+
+    monkeypatch.setattr(module, "search_here", refuse)
+
+
+async def test_searches_are_made_here_until_a_process_is_ready(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    assert searches.pids == []
+    assert await find(searches, index) == ["a"]
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_what_was_committed_is_found_at_once(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    for number in range(15):
+        index.put(f"b{number}")
+        assert len(await find(searches, index)) == number + 2
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_another_generation_takes_the_place_of_the_former_one(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    assert await find(searches, index) == ["a"]
+    former = index.generation
+    index.begin("second")
+    index.put("b")
+    former.close()
+    shutil.rmtree(former.folder)
+    assert await find(searches, index) == ["b"]
+    assert str(former.folder) not in Path(f"/proc/{pid}/maps").read_text(), "its space on the disk is free again"
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_replaced_files_are_let_go_although_nobody_searches(
+    start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else the disk keeps what every process has open, up to a whole index each."""
+    monkeypatch.setattr(module, "_WATCH_S", 0.02)
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    assert await find(searches, index) == ["a"]
+    former = index.generation
+    index.begin("second")
+    index.put("b")
+    former.close()
+    async with asyncio.timeout(DEADLINE_S):
+        while str(former.folder) in Path(f"/proc/{pid}/maps").read_text():
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_search_in_a_process_that_is_killed_gets_its_response(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    os.kill(pid, signal.SIGSTOP)
+    search = asyncio.create_task(find(searches, index))
+    await asyncio.sleep(0)  # it is on its way
+    os.kill(pid, signal.SIGKILL)
+    assert await search == ["a"]
+    assert await pid_of(searches) != pid
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_search_that_ends_every_process_ends_no_service(start: Start, index: Index) -> None:
+    """Nothing hangs on a process that stands still, and no third one is tried."""
+    searches = start(0.5)
+    first = await pid_of(searches)
+    os.kill(first, signal.SIGSTOP)
+    search = asyncio.create_task(find(searches, index))
+    os.kill(await pid_of(searches, but=first), signal.SIGSTOP)
+    with pytest.raises(Unavailable) as caught:
+        await search
+    assert caught.value.reason == "SEARCH_INTERRUPTED"
+    assert await find(searches, index) == ["a"], "the next one searches"
+
+
+async def test_process_that_cannot_read_the_index_leaves_the_search_to_the_service(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    folder = index.generation.folder
+    folder.rename(folder.with_name("elsewhere"))
+    assert await find(searches, index) == ["a"]
+    assert not folder.exists(), "it makes no index of its own"
+    folder.with_name("elsewhere").rename(folder)
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_refused_request_is_refused_with_all_that_explains_it(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    with pytest.raises(InvalidArgument) as caught:
+        await find(searches, index, "price:[1")
+    assert caught.value.reason == "QUERY_INVALID"
+    assert caught.value.metadata["position"]
+    assert [violation.field for violation in caught.value.violations] == ["query"]
+
+
+@pytest.mark.usefixtures("no_searches_here")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+async def test_signals_to_all_processes_leave_the_last_searches_to_the_service(
+    start: Start, index: Index, number: signal.Signals
+) -> None:
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    os.kill(pid, number)
+    assert await find(searches, index) == ["a"]
+    await searches.close()
+    assert not Path(f"/proc/{pid}").exists()
