@@ -106,6 +106,57 @@ MUTATIONS: Final = (
         tests=(f"{_SEARCHER_TESTS}/integration/test_sink.py::test_crash_before_the_index_is_committed_loses_nothing",),
     ),
     Mutation(
+        "half-an-effect-committed",
+        "Registry and index",
+        "After the process that writes an index was killed, another one commits what came later, without what came before.",
+        f"{_SEARCHER}/engine/writer_process.py",
+        before="if self._failure or self._is_closed:",
+        after="if self._is_closed:",
+        tests=(f"{_SEARCHER_TESTS}/unit/engine/test_writer_process.py::test_half_of_an_effect_is_never_committed",),
+    ),
+    Mutation(
+        "writer-outlives-its-searcher",
+        "Registry and index",
+        "The process that writes an index stays when its searcher is killed, and keeps the next one from writing.",
+        f"{_SEARCHER}/engine/writer_process.py",
+        before="            os._exit(0)",
+        after="            return",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/engine/test_writer_process.py"
+            "::test_process_ends_with_its_searcher_and_the_next_one_writes",
+        ),
+    ),
+    Mutation(
+        "search-of-an-older-commit",
+        "Registry and index",
+        "A process that searches does not look again after a commit.",
+        f"{_SEARCHER}/app/search_process.py",
+        before="if found.commits < request.commits:",
+        after="if found.commits < 0:",
+        tests=(f"{_SEARCHER_TESTS}/integration/test_search_processes.py::test_what_was_committed_is_found_at_once",),
+    ),
+    Mutation(
+        "deadly-search-made-in-the-service",
+        "Registry and index",
+        "A search whose process has ended is made in the service's own.",
+        f"{_SEARCHER}/app/search_processes.py",
+        before="if self._has_served and not self._processes:",
+        after="if not self._has_served and not self._processes:",
+        tests=(
+            f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
+            "::test_search_that_ends_every_process_ends_no_service",
+        ),
+    ),
+    Mutation(
+        "fields-sent-for-a-body",
+        "Registry and index",
+        "A hit of a former release, which was kept with fields, goes to the caller without a body.",
+        f"{_SEARCHER}/engine/stored_hits.py",
+        before="if not is_body or _Outline.FromString(stored).fields:",
+        after="if not is_body:",
+        tests=(f"{_SEARCHER_TESTS}/unit/engine/test_stored_hits.py::test_encoded_hit_is_the_one_that_is_shown",),
+    ),
+    Mutation(
         "sender-without-the-lease-heard",
         "Registry and index",
         "An element of a sender that lost the shard is applied, and the newer one is dropped as a repetition.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,6 +147,20 @@ def test_process_that_stands_still_is_replaced(open_written: Callable[[float], W
     written.index.apply([document("c")])
     written.index.commit()
     assert written.index.documents == 1
+
+
+def test_engine_that_has_given_up_is_replaced(written: Written, tmp_path: Path) -> None:
+    """A writer of the engine that has failed once fails for ever."""
+    written.index.apply([document("a")])
+    failed = written.pid()
+    shutil.rmtree(tmp_path / "index")
+    with pytest.raises(WriterLost, match="Error"):
+        written.index.commit()
+    assert not is_alive(failed)
+    written.index.rollback()
+    written.index.apply([document("b")])
+    written.index.commit()
+    assert written.pid() != failed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
