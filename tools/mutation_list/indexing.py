@@ -95,6 +95,7 @@ MUTATIONS: Final = (
         f"{_SEARCHER}/store/generation.py",
         before="""            if write.is_touched:
                 self.index.commit()
+                self.commits += 1
             state = IndexState({**self.state.positions, **positions}, write.watermarks, write.refused)
             write_state(self.state_path, state)
 """,
@@ -108,7 +109,7 @@ MUTATIONS: Final = (
     Mutation(
         "half-an-effect-committed",
         "Registry and index",
-        "After the process that writes an index was killed, another one commits what came later, without what came before.",
+        "A process that writes an index takes the place of a killed one, and commits half of what belongs together.",
         f"{_SEARCHER}/engine/writer_process.py",
         before="if self._failure or self._is_closed:",
         after="if self._is_closed:",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -153,7 +152,7 @@ def test_engine_that_has_given_up_is_replaced(written: Written, tmp_path: Path) 
     """A writer of the engine that has failed once fails for ever."""
     written.index.apply([document("a")])
     failed = written.pid()
-    shutil.rmtree(tmp_path / "index")
+    (tmp_path / "index").rename(tmp_path / "elsewhere")
     with pytest.raises(WriterLost, match="Error"):
         written.index.commit()
     assert not is_alive(failed)
@@ -184,17 +183,20 @@ document = IndexDocument.FromString(bytes.fromhex(sys.argv[3]))
 writer.apply([document])
 writer.commit()
 print(writer.pid, flush=True)
-while True:
+while sys.argv[4] == "writes":
     writer.apply([document] * 500)
+sys.stdin.read()
 """
 
 
+@pytest.mark.parametrize("state", ["writes", "waits"])
 def test_process_ends_with_its_searcher_and_the_next_one_writes(
-    tmp_path: Path, open_written: Callable[[float], Written]
+    tmp_path: Path, open_written: Callable[[float], Written], state: str
 ) -> None:
-    """Killed in the middle of a load, a searcher leaves no process behind, and no lock."""
-    arguments = [str(tmp_path / "index"), schema().SerializeToString().hex(), document("a").SerializeToString().hex()]
-    with subprocess.Popen([sys.executable, "-c", _SEARCHER, *arguments], stdout=subprocess.PIPE) as searcher:
+    """A searcher that is killed leaves no process behind, and no lock."""
+    messages = [message.SerializeToString().hex() for message in (schema(), document("a"))]
+    command = [sys.executable, "-c", _SEARCHER, str(tmp_path / "index"), *messages, state]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as searcher:
         assert searcher.stdout is not None
         pid = int(searcher.stdout.readline())
         searcher.kill()
