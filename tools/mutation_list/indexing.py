@@ -141,8 +141,8 @@ MUTATIONS: Final = (
         "Registry and index",
         "A search whose process has ended is made in the service's own.",
         f"{_SEARCHER}/app/search_processes.py",
-        before="if self._has_served and not self._processes:",
-        after="if not self._has_served and not self._processes:",
+        before="if self._has_served and not self._ready():",
+        after="if not self._has_served and not self._ready():",
         tests=(
             f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
             "::test_search_that_ends_every_process_ends_no_service",

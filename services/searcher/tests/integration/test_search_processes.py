@@ -162,6 +162,32 @@ async def test_search_in_a_process_that_is_killed_gets_its_response(start: Start
 
 
 @pytest.mark.usefixtures("no_searches_here")
+async def test_search_goes_to_no_process_that_has_just_ended(start: Start, index: Index) -> None:
+    """Nothing would come back from it, and nobody would say so any more."""
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    searches._processes[0].connection_lost(None)
+    assert await find(searches, index) == ["a"]
+
+
+async def test_where_no_process_starts_searches_are_made_here(
+    start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, also after there was one."""
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("too many processes")
+
+    monkeypatch.setattr("classifeed_searcher.app.search_processes.subprocess.Popen", refuse)
+    os.kill(pid, signal.SIGKILL)
+    for _ in range(3):
+        async with asyncio.timeout(5):
+            assert await find(searches, index) == ["a"]
+
+
+@pytest.mark.usefixtures("no_searches_here")
 async def test_search_that_ends_every_process_ends_no_service(start: Start, index: Index) -> None:
     """Nothing hangs on a process that stands still, and no third one is tried."""
     searches = start(0.5)

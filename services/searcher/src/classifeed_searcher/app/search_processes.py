@@ -119,8 +119,7 @@ class SearchProcess(asyncio.Protocol):
 
     async def close(self) -> None:
         """End it, and wait for its end."""
-        if self._transport is not None:
-            self._transport.close()
+        (self._transport or self._socket).close()
         try:
             await asyncio.to_thread(self._process.wait, _END_S)
         except subprocess.TimeoutExpired:
@@ -189,7 +188,7 @@ class SearchProcesses:
     @property
     def pids(self) -> list[int]:
         """Return the ids of the processes that can search."""
-        return [process.pid for process in self._processes]
+        return [process.pid for process in self._ready()]
 
     def start(self) -> None:
         """Start the processes, and what watches them."""
@@ -232,40 +231,53 @@ class SearchProcesses:
 
     async def _least_busy(self) -> SearchProcess | None:
         """Return the process with the fewest searches; None where there is none, and no lost one has a successor."""
-        if self._has_served and not self._processes:
+        if self._has_served and not self._ready():
             with suppress(TimeoutError):
                 async with asyncio.timeout(_SUCCESSOR_S), self._changed:
-                    await self._changed.wait_for(lambda: bool(self._processes))
-        return min(self._processes, key=lambda process: process.load, default=None)
+                    await self._changed.wait_for(lambda: self._ready() or not self._has_served)
+        return min(self._ready(), key=lambda process: process.load, default=None)
+
+    def _ready(self) -> list[SearchProcess]:
+        """Return the processes that can search: one that has just ended is still among the others."""
+        return [process for process in self._processes if process.is_ready]
 
     async def _keep(self) -> None:
         """Keep one process running."""
         pause_s = _FIRST_PAUSE_S
         while True:
-            process = SearchProcess()
             try:
-                if await process.start():
-                    pause_s = _FIRST_PAUSE_S
-                    await self._serve(process)
-                    SEARCH_PROCESSES_LOST.inc()
-                    _log.warning("searcher.search_process.lost", pid=process.pid)
-                else:
-                    pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
-                    _log.warning("searcher.search_process.not_started", pid=process.pid, retry_in_s=pause_s)
-            finally:
-                await process.close()
+                process = SearchProcess()
+            except OSError as error:
+                why = str(error)
+            else:
+                try:
+                    why = "" if await process.start() else "it is not ready in time"
+                    if not why:
+                        await self._serve(process)
+                        SEARCH_PROCESSES_LOST.inc()
+                        _log.warning("searcher.search_process.lost", pid=process.pid)
+                finally:
+                    await process.close()
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S) if why else _FIRST_PAUSE_S
+            if why:
+                _log.warning("searcher.search_process.not_started", why=why, retry_in_s=pause_s)
+                await self._change(has_served=bool(self._ready()))
             await asyncio.sleep(pause_s)
 
     async def _serve(self, process: SearchProcess) -> None:
         """Give searches to a process until it ends."""
-        async with self._changed:
-            self._processes.append(process)
-            self._has_served = True
-            self._changed.notify_all()
+        self._processes.append(process)
+        await self._change(has_served=True)
         try:
             await process.ended.wait()
         finally:
             self._processes.remove(process)
+
+    async def _change(self, *, has_served: bool) -> None:
+        """Let those who wait for a process look again."""
+        async with self._changed:
+            self._has_served = has_served
+            self._changed.notify_all()
 
     async def _watch(self) -> None:
         """End processes that stand still; of indexes that nobody searches, have replaced files let go."""

@@ -103,9 +103,11 @@ class WriterProcess:
         self._failure = ""
 
     def close(self) -> None:
-        """See IndexWriter."""
+        """See IndexWriter. A call that is under way fails: what it writes would be forgotten anyway."""
+        self._is_closed = True
+        if (process := self._process) is not None:
+            process.kill()
         with self._lock:
-            self._is_closed = True
             self._end()
 
     def _put(self, verb: str, documents: Sequence[IndexDocument] | Sequence[RawDocument]) -> Refused:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -226,3 +227,14 @@ def test_closed_writer_starts_no_process(written: Written) -> None:
     written.index.rollback()
     with pytest.raises(WriterLost, match="closed"):
         written.index.apply([document("a")])
+
+
+def test_closing_waits_for_no_process_that_stands_still(open_written: Callable[[float], Written]) -> None:
+    """It is called in the event loop, while a thread may be in the middle of a call."""
+    written = open_written(3600.0)
+    written.index.apply([document("a")])
+    os.kill(written.pid(), signal.SIGSTOP)
+    with ThreadPoolExecutor(1) as threads:
+        call = threads.submit(written.index.commit)
+        written.index.close()
+        assert isinstance(call.exception(DEADLINE_S), WriterLost)
