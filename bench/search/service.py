@@ -30,10 +30,10 @@ from classifeed_domain.policy import POLICY
 from classifeed_indexer.domain.conversion import Converter
 from classifeed_offers.domain.documents import CLIENT, schema
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.app.search_process import SWITCH_S
-from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
+from classifeed_searcher.searching.pool import SearchProcesses
+from classifeed_searcher.searching.worker import SWITCH_S
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex

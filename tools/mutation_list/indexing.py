@@ -131,7 +131,7 @@ MUTATIONS: Final = (
         "search-of-an-older-commit",
         "Registry and index",
         "A process that searches does not look again after a commit.",
-        f"{_SEARCHER}/app/search_process.py",
+        f"{_SEARCHER}/searching/worker.py",
         before="if found.commits < request.commits:",
         after="if found.commits < 0:",
         tests=(f"{_SEARCHER_TESTS}/integration/test_search_processes.py::test_what_was_committed_is_found_at_once",),
@@ -140,7 +140,7 @@ MUTATIONS: Final = (
         "deadly-search-made-in-the-service",
         "Registry and index",
         "A search whose process has ended is made in the service's own.",
-        f"{_SEARCHER}/app/search_processes.py",
+        f"{_SEARCHER}/searching/pool.py",
         before="if self._has_served and not self._ready():",
         after="if not self._has_served and not self._ready():",
         tests=(

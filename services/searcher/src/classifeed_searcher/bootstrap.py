@@ -11,14 +11,14 @@ from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import channel_to
 from classifeed_domain.policy import POLICY
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.app.search_process import SWITCH_S
-from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.app.verify_index import IndexVerifier
 from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import TopicLog
 from classifeed_searcher.consumers.index_keeper import IndexKeeper
 from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.rpc.search_service import SearchService
+from classifeed_searcher.searching.pool import SearchProcesses
+from classifeed_searcher.searching.worker import SWITCH_S
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.generations import Generations

@@ -17,8 +17,8 @@ from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
 from classifeed_common.errors import InvalidArgument, Unavailable
-from classifeed_searcher.app import search_processes as module
-from classifeed_searcher.app.search_processes import SearchProcesses
+from classifeed_searcher.searching import pool as module
+from classifeed_searcher.searching.pool import SearchProcesses
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
@@ -180,7 +180,7 @@ async def test_where_no_process_starts_searches_are_made_here(
     def refuse(*_: object, **__: object) -> None:
         raise OSError("too many processes")
 
-    monkeypatch.setattr("classifeed_searcher.app.search_processes.subprocess.Popen", refuse)
+    monkeypatch.setattr("classifeed_searcher.searching.process.subprocess.Popen", refuse)
     os.kill(pid, signal.SIGKILL)
     for _ in range(3):
         async with asyncio.timeout(5):

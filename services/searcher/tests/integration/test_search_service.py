@@ -23,9 +23,9 @@ from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import hash_of
 from classifeed_searcher.app.search_documents import SearchDocuments
-from classifeed_searcher.app.search_processes import SearchProcesses
 from classifeed_searcher.domain.rebuild import Cause, Rebuild
 from classifeed_searcher.rpc.search_service import SearchService
+from classifeed_searcher.searching.pool import SearchProcesses
 from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex

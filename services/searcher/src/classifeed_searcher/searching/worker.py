@@ -1,4 +1,4 @@
-"""A process that searches beside the service: `python -m classifeed_searcher.app.search_process DESCRIPTOR`.
+"""A process that searches beside the service: `python -m classifeed_searcher.searching.worker DESCRIPTOR`.
 
 It reads the indexes that the service's other process writes, and changes nothing. Frames of the length of their content
 come in and go out; it ends with the descriptor's other side.
@@ -7,62 +7,26 @@ come in and go out; it ends with the descriptor's other side.
 from __future__ import annotations
 
 import gc
-import pickle
 import signal
 import socket
-import struct
 import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Final
 
 from classifeed.search.v1.search_service_pb2 import SearchRequest
 from classifeed_common.errors import InvalidArgument
 from classifeed_searcher.app.search_index import prepare_search
 from classifeed_searcher.engine.index import IndexReader
+from classifeed_searcher.searching.wire import LENGTH, Reply, Request, pack, unpack_request
 from classifeed_searcher.store.generation import index_of, read_schema
 
 # A thread with a long search gives way to short ones after this time instead of after 5 ms.
 SWITCH_S: Final = 0.0005
-LENGTH: Final = struct.Struct("<I")
 _LONG_SEARCHES: Final = 8
-
-
-class Request(NamedTuple):
-    """What the process gets.
-
-    Attributes:
-        number: comes back with the response.
-        client: whose documents.
-        folder: of the generation that is current.
-        commits: how many commits of it there were: what they brought is found.
-        content: a SearchRequest on the wire; None: nothing is searched, former files are let go.
-    """
-
-    number: int
-    client: str
-    folder: str
-    commits: int
-    content: bytes | None
-
-
-class Reply(NamedTuple):
-    """What it gives back.
-
-    Attributes:
-        number: of what it got; 0: it is ready.
-        response: a SearchResponse on the wire; None where there is none.
-        refused: how to make the InvalidArgument that refuses the request; None where it is another fault.
-        failure: what went wrong in the process itself.
-    """
-
-    number: int
-    response: bytes | None = None
-    refused: dict[str, Any] | None = None
-    failure: str = ""
 
 
 @dataclass(slots=True)
@@ -81,15 +45,15 @@ def main() -> None:
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
-        content = pickle.dumps(tuple(reply))  # by no name of this module, which is __main__ here
+        frame = pack(reply)
         with lock:
-            connection.sendall(LENGTH.pack(len(content)) + content)
+            connection.sendall(frame)
 
     opened: dict[str, _Opened] = {}
     with connection.makefile("rb") as source, ThreadPoolExecutor(_LONG_SEARCHES) as threads:
         send(Reply(0))
         while (content := _read(source)) is not None:
-            _handle(Request(*pickle.loads(content)), opened, send, threads)  # noqa: S301 - from our own service
+            _handle(unpack_request(content), opened, send, threads)
 
 
 def _handle(
