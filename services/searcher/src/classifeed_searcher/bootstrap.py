@@ -54,7 +54,6 @@ def build(settings: SearcherSettings) -> ServiceRunner:
 
     async def start() -> None:
         sys.setswitchinterval(SWITCH_S)
-        searches.start()
         await producer.start()
 
     async def stop() -> None:

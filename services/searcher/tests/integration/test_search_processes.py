@@ -102,10 +102,12 @@ def no_searches_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "search_here", refuse)
 
 
-async def test_searches_are_made_here_until_a_process_is_ready(start: Start, index: Index) -> None:
-    searches = start(DEADLINE_S)
-    assert searches.pids == []
+async def test_first_search_starts_a_process_and_does_not_wait_for_it(index: Index) -> None:
+    searches = SearchProcesses({"offers": index.live}, count=1)
     assert await find(searches, index) == ["a"]
+    assert searches.pids == []
+    await pid_of(searches)
+    await searches.close()
 
 
 @pytest.mark.usefixtures("no_searches_here")

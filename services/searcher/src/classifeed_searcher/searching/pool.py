@@ -29,7 +29,7 @@ _ATTEMPTS: Final = 2
 
 
 class SearchProcesses:
-    """A fixed number of processes; a search goes to the one that has the fewest.
+    """A fixed number of processes, started by the first search; a search goes to the one that has the fewest.
 
     Searches are made here until the first process is ready, and where none starts. After one was lost they wait for its
     successor: what ended a process must not end the service.
@@ -55,8 +55,8 @@ class SearchProcesses:
         return [process.pid for process in self._ready()]
 
     def start(self) -> None:
-        """Start the processes, and what watches them."""
-        if self._count:
+        """Start the processes, and what watches them; the first search does it, too."""
+        if self._count and not self._tasks:
             keepers = [self._keep() for _ in range(self._count)]
             self._tasks = [asyncio.create_task(each) for each in (*keepers, self._watch())]
 
@@ -73,6 +73,7 @@ class SearchProcesses:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
             Unavailable: two processes ended while they searched for this.
         """
+        self.start()
         for _ in range(_ATTEMPTS):
             process = await self._least_busy()
             if process is None:

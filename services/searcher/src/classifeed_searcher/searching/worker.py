@@ -22,7 +22,7 @@ from classifeed_common.errors import InvalidArgument
 from classifeed_searcher.app.search_index import prepare_search
 from classifeed_searcher.engine.index import IndexReader
 from classifeed_searcher.searching.wire import LENGTH, Reply, Request, pack, unpack_request
-from classifeed_searcher.store.generation import index_of, read_schema
+from classifeed_searcher.store.generation_files import index_of, read_schema
 
 # A thread with a long search gives way to short ones after this time instead of after 5 ms.
 SWITCH_S: Final = 0.0005

@@ -21,16 +21,13 @@ from classifeed_searcher.engine.index import Sums, TantivyIndex
 from classifeed_searcher.engine.writer import Refused
 from classifeed_searcher.engine.writer_process import WriterProcess
 from classifeed_searcher.metrics import DROPPED, REFUSED, TIME_TO_SEARCHABLE
+from classifeed_searcher.store.generation_files import index_of, read_schema, schema_of, state_of
 from classifeed_searcher.store.state_file import IndexState, UnusableIndex, read_state, write_state
 
 MAIN = index_queue_service_pb2.INDEX_QUEUE_MAIN
 EMERGENCY = index_queue_service_pb2.INDEX_QUEUE_EMERGENCY
 
 _log = structlog.get_logger(__name__)
-
-_SCHEMA = "schema.binpb"
-_STATE = "state.json"
-_INDEX = "index"
 
 
 @dataclass(slots=True)
@@ -70,8 +67,8 @@ class IndexGeneration:
         self.state = state
         # How many commits there were: what was searched at an earlier one has to look again.
         self.commits = 0
-        self.writer = WriterProcess(folder / _INDEX, schema)
-        self.index = TantivyIndex(folder / _INDEX, schema, self.writer)
+        self.writer = WriterProcess(index_of(folder), schema)
+        self.index = TantivyIndex(index_of(folder), schema, self.writer)
         # A commit and the state that says so change together for whoever digests.
         self._commit_lock = threading.Lock()
 
@@ -79,7 +76,7 @@ class IndexGeneration:
     def create(cls, folder: Path, schema: schema_pb2.Schema) -> IndexGeneration:
         """Make an empty one; it cannot be opened again before its first commit."""
         folder.mkdir(parents=True)
-        (folder / _SCHEMA).write_bytes(schema.SerializeToString(deterministic=True))
+        schema_of(folder).write_bytes(schema.SerializeToString(deterministic=True))
         return cls(folder, schema, IndexState())
 
     @classmethod
@@ -89,11 +86,11 @@ class IndexGeneration:
         Raises:
             UnusableIndex: it is not whole.
         """
-        state = read_state(folder / _STATE)
+        state = read_state(state_of(folder))
         try:
             schema = read_schema(folder)
-            if not (folder / _INDEX / "meta.json").exists():
-                raise UnusableIndex(f"{folder / _INDEX} has no index")
+            if not (index_of(folder) / "meta.json").exists():
+                raise UnusableIndex(f"{index_of(folder)} has no index")
             return cls(folder, schema, state)
         except (OSError, ValueError) as error:
             raise UnusableIndex(f"{folder} cannot be opened ({error})") from error
@@ -106,7 +103,7 @@ class IndexGeneration:
     @property
     def state_path(self) -> Path:
         """The file that says how far it has come."""
-        return self.folder / _STATE
+        return state_of(self.folder)
 
     def searchable(self, shard: int) -> int:
         """Return the greatest element of a shard's live queue that can be found."""
@@ -228,17 +225,3 @@ class IndexGeneration:
     def close(self) -> None:
         """Give the writer's lock back."""
         self.index.close()
-
-
-def read_schema(folder: Path) -> schema_pb2.Schema:
-    """Return the schema that a generation was made with.
-
-    Raises:
-        OSError, ValueError: there is none.
-    """
-    return schema_pb2.Schema.FromString((folder / _SCHEMA).read_bytes())
-
-
-def index_of(folder: Path) -> Path:
-    """Return where the index of a generation is."""
-    return folder / _INDEX
