@@ -19,6 +19,7 @@ from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchRespons
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_searcher.searching import pool as module
 from classifeed_searcher.searching.pool import SearchProcesses
+from classifeed_searcher.searching.process import SearchProcess
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
@@ -151,6 +152,25 @@ async def test_replaced_files_are_let_go_although_nobody_searches(
             await asyncio.sleep(0.02)
 
 
+async def test_short_searches_are_made_here_while_they_come_one_by_one(start: Start, index: Index) -> None:
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    process = searches._processes[0]
+
+    async def given(*counts: int, page_size: int = 20) -> int:
+        """Return how many searches the process gets: so many at once, one group after the other."""
+        before = process._number
+        request = SearchRequest(client="offers", query="диван", page_size=page_size)
+        for count in counts:
+            await asyncio.gather(*(searches(index.generation, request) for _ in range(count)))
+        return process._number - before
+
+    assert await given(*[1] * 32) == 32, "nothing is known yet"
+    assert await given(*[1] * 160) == 12, "one of thirteen, to see whether others come meanwhile"
+    assert await given(*[1] * 32, page_size=51) == 32, "what may take long never holds up the calls"
+    assert await given(*[8] * 40) >= 300
+
+
 @pytest.mark.usefixtures("no_searches_here")
 async def test_search_in_a_process_that_is_killed_gets_its_response(start: Start, index: Index) -> None:
     searches = start(DEADLINE_S)
@@ -190,16 +210,26 @@ async def test_where_no_process_starts_searches_are_made_here(
 
 
 @pytest.mark.usefixtures("no_searches_here")
-async def test_search_that_ends_every_process_ends_no_service(start: Start, index: Index) -> None:
+async def test_search_that_ends_every_process_ends_no_service(
+    start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nothing hangs on a process that stands still, and no third one is tried."""
+    stopped: list[int] = []
+
+    class Stopping(SearchProcess):
+        async def search(self, generation: IndexGeneration, request: SearchRequest) -> bytes:
+            if len(stopped) < 2:
+                stopped.append(self.pid)
+                os.kill(self.pid, signal.SIGSTOP)
+            return await super().search(generation, request)
+
+    monkeypatch.setattr(module, "SearchProcess", Stopping)
     searches = start(0.5)
-    first = await pid_of(searches)
-    os.kill(first, signal.SIGSTOP)
-    search = asyncio.create_task(find(searches, index))
-    os.kill(await pid_of(searches, but=first), signal.SIGSTOP)
+    await pid_of(searches)
     with pytest.raises(Unavailable) as caught:
-        await search
+        await find(searches, index)
     assert caught.value.reason == "SEARCH_INTERRUPTED"
+    assert len(stopped) == 2
     assert await find(searches, index) == ["a"], "the next one searches"
 
 
