@@ -166,9 +166,9 @@ async def test_short_searches_are_made_here_while_they_come_one_by_one(start: St
         return process._number - before
 
     assert await given(*[1] * 32) == 32, "nothing is known yet"
-    assert await given(*[1] * 160) == 12, "one of thirteen, to see whether others come meanwhile"
+    assert await given(*[1] * 160) == 1, "few, to see whether others come meanwhile"
     assert await given(*[1] * 32, page_size=51) == 32, "what may take long never holds up the calls"
-    assert await given(*[8] * 40) >= 300
+    assert await given(*[8] * 40) >= 250
 
 
 @pytest.mark.usefixtures("no_searches_here")

@@ -28,8 +28,8 @@ _REFRESH_TICKS: Final = 10
 _LIMIT_S: Final = 30.0
 _ATTEMPTS: Final = 2
 _ALONE: Final = 32
-# No divisor of usual numbers of callers: it would look at the last one of each round, with nobody behind it.
-_LOOK_EVERY: Final = 13
+# Seldom: a process that rests takes longer. A prime: it would look at the last one of each round of callers else.
+_LOOK_EVERY: Final = 127
 
 
 class SearchProcesses:
