@@ -11,7 +11,8 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from typing import Any, Final, cast
+from types import TracebackType
+from typing import Any, Final, Self, cast
 from uuid import uuid4
 
 import grpc
@@ -58,10 +59,7 @@ class _Method:
 
 
 class _HandledCall:
-    """A call from its beginning to its end: counted, traced, and explained where it fails.
-
-    No context manager made of a generator: for a unary call those take longer than all that they do.
-    """
+    """A call from its beginning to its end: counted, traced, and explained where it fails."""
 
     __slots__ = ("_code", "_context", "_method", "_span", "_started_s", "is_audited", "metadata")
 
@@ -75,12 +73,20 @@ class _HandledCall:
         method.active.inc()
         self._span = start_server_span(method.name, self.metadata)
 
-    async def fail(self, error: BaseException) -> None:
-        """Note why the call ends; one that has no status yet ends with that of its error.
+    async def __aenter__(self) -> Self:
+        return self
 
-        Raises:
-            AbortError: the call was ended by this.
-        """
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        try:
+            if error is not None:
+                await self._fail(error)
+        finally:
+            self._end()
+
+    async def _fail(self, error: BaseException) -> None:
+        """Note why the call ends; one that has no status yet is ended with that of its error, by AbortError."""
         context = self._context
         if isinstance(error, grpc.aio.AbortError):
             self._code = _set_code(context) or grpc.StatusCode.UNKNOWN
@@ -93,7 +99,7 @@ class _HandledCall:
             self._span.fail(domain_error.reason)
             await context.abort(self._code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
 
-    def end(self) -> None:
+    def _end(self) -> None:
         """Count the call by its status."""
         code = self._code or _set_code(self._context) or grpc.StatusCode.OK
         self._method.active.dec()
@@ -156,23 +162,16 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _handle_unary(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> Any:
-            call = _HandledCall(method, context)
-            try:
+            async with _HandledCall(method, context) as call:
                 self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 return await result if inspect.isawaitable(result) else result
-            except BaseException as error:
-                await call.fail(error)
-                raise
-            finally:
-                call.end()
 
         return handle
 
     def _handle_stream(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
-            call = _HandledCall(method, context)
-            try:
+            async with _HandledCall(method, context) as call:
                 self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 if inspect.isawaitable(result):
@@ -181,11 +180,6 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 async with aclosing(result) as messages:
                     async for message in messages:
                         yield message
-            except BaseException as error:
-                await call.fail(error)
-                raise
-            finally:
-                call.end()
 
         return handle
 

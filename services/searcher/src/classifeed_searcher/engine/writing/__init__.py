@@ -1,0 +1,1 @@
+"""What changes an index: documents of a client as documents of the engine, and the process that writes them."""
