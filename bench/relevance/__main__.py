@@ -100,7 +100,7 @@ def main() -> None:
     files = {file for query in queries for file, _ in query.relevant}
     with tempfile.TemporaryDirectory() as folder:
         index = TantivyIndex(Path(folder), schema())
-        documents = list(read_documents(files))
+        documents = list({document.pk: document for document in read_documents(files)}.values())
         started = time.perf_counter()
         index.add(documents)
         index.commit()
