@@ -110,7 +110,7 @@ MUTATIONS: Final = (
         "half-an-effect-committed",
         "Registry and index",
         "A process that writes an index takes the place of a killed one, and commits half of what belongs together.",
-        f"{_SEARCHER}/engine/writer_process.py",
+        f"{_SEARCHER}/engine/writing/process.py",
         before="if self._failure or self._is_closed:",
         after="if self._is_closed:",
         tests=(f"{_SEARCHER_TESTS}/unit/engine/test_writer_process.py::test_half_of_an_effect_is_never_committed",),
@@ -119,7 +119,7 @@ MUTATIONS: Final = (
         "writer-outlives-its-searcher",
         "Registry and index",
         "The process that writes an index stays when its searcher is killed, and keeps the next one from writing.",
-        f"{_SEARCHER}/engine/writer_process.py",
+        f"{_SEARCHER}/engine/writing/worker.py",
         before="            os._exit(0)",
         after="            return",
         tests=(

@@ -17,6 +17,7 @@ from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
 from classifeed_common.errors import InvalidArgument, Unavailable
+from classifeed_common.testing.recovery import until
 from classifeed_searcher.searching import pool as module
 from classifeed_searcher.searching.pool import SearchProcesses
 from classifeed_searcher.searching.process import SearchProcess
@@ -44,6 +45,14 @@ class Index:
         schema = Schema(client="offers", epoch=1)
         schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True)
         self.live.generation = IndexGeneration.create(self._folder / name, schema)
+
+    def replace(self, *pks: str) -> IndexGeneration:
+        """Have another generation, with other documents, take the place of the current one; return that, closed."""
+        former = self.generation
+        self.begin("second")
+        self.put(*pks)
+        former.close()
+        return former
 
     def put(self, *pks: str) -> None:
         write = self.generation.open_write()
@@ -83,11 +92,9 @@ async def start(index: Index) -> AsyncIterator[Start]:
         await each.close()
 
 
-async def pid_of(searches: SearchProcesses, *, but: int = 0) -> int:
-    async with asyncio.timeout(DEADLINE_S):
-        while not (pids := [pid for pid in searches.pids if pid != but]):
-            await asyncio.sleep(0.01)
-    return pids[0]
+async def pid_of(searches: SearchProcesses) -> int:
+    await until(lambda: bool(searches.pids), DEADLINE_S)
+    return searches.pids[0]
 
 
 async def find(searches: SearchProcesses, index: Index, query: str = "диван") -> list[str]:
@@ -125,10 +132,7 @@ async def test_another_generation_takes_the_place_of_the_former_one(start: Start
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
     assert await find(searches, index) == ["a"]
-    former = index.generation
-    index.begin("second")
-    index.put("b")
-    former.close()
+    former = index.replace("b")
     shutil.rmtree(former.folder)
     assert await find(searches, index) == ["b"]
     assert str(former.folder) not in Path(f"/proc/{pid}/maps").read_text(), "its space on the disk is free again"
@@ -143,13 +147,8 @@ async def test_replaced_files_are_let_go_although_nobody_searches(
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
     assert await find(searches, index) == ["a"]
-    former = index.generation
-    index.begin("second")
-    index.put("b")
-    former.close()
-    async with asyncio.timeout(DEADLINE_S):
-        while str(former.folder) in Path(f"/proc/{pid}/maps").read_text():
-            await asyncio.sleep(0.02)
+    former = index.replace("b")
+    await until(lambda: str(former.folder) not in Path(f"/proc/{pid}/maps").read_text(), DEADLINE_S)
 
 
 async def test_short_searches_are_made_here_while_they_come_one_by_one(start: Start, index: Index) -> None:
@@ -177,7 +176,7 @@ async def test_search_in_a_process_that_is_killed_gets_its_response(start: Start
     pid = await pid_of(searches)
     os.kill(pid, signal.SIGSTOP)
     search = asyncio.create_task(find(searches, index))
-    await asyncio.sleep(0)  # it is on its way
+    await until(lambda: searches._processes[0].load == 1, DEADLINE_S)
     os.kill(pid, signal.SIGKILL)
     assert await search == ["a"]
     assert await pid_of(searches) != pid
@@ -202,7 +201,7 @@ async def test_where_no_process_starts_searches_are_made_here(
     def refuse(*_: object, **__: object) -> None:
         raise OSError("too many processes")
 
-    monkeypatch.setattr("classifeed_searcher.searching.process.subprocess.Popen", refuse)
+    monkeypatch.setattr("classifeed_searcher.engine.child_process.subprocess.Popen", refuse)
     os.kill(pid, signal.SIGKILL)
     for _ in range(3):
         async with asyncio.timeout(5):

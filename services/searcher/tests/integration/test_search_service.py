@@ -18,6 +18,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Position
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.rpc.status import from_rpc_error
+from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_common.testing.texts import check_that_nul_is_refused
 from classifeed_domain.document_digest import digest_of
@@ -66,9 +67,7 @@ def live(tmp_path: Path) -> Iterator[LiveIndex]:
 async def target(rpc_server: StartServer, live: LiveIndex, request: pytest.FixtureRequest) -> AsyncIterator[str]:
     searches = SearchProcesses({"offers": live}, count=request.param)
     searches.start()
-    async with asyncio.timeout(60):
-        while len(searches.pids) < request.param:
-            await asyncio.sleep(0.01)
+    await until(lambda: len(searches.pids) == request.param)
     service = SearchService(SearchDocuments({"offers": live}, search=searches, at_least_wait_s=0.2))
     yield await rpc_server("searcher", Servicer.of(add_SearchServiceServicer_to_server, service))
     await searches.close()

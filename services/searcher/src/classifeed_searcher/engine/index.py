@@ -23,7 +23,7 @@ from classifeed_searcher.engine.fields import DIGEST_A, DIGEST_B, PK, SHARD, SOU
 from classifeed_searcher.engine.files import open_index
 from classifeed_searcher.engine.stored_hits import StoredHits
 from classifeed_searcher.engine.translation import Translator
-from classifeed_searcher.engine.writer import DocumentWriter, IndexWriter, Refused
+from classifeed_searcher.engine.writing.writer import DocumentWriter, IndexWriter, Refused
 
 # The engine adds doubles, which hold 2^21 numbers of 32 bits exactly: the documents of a shard are added up in 64
 # slices, by the range of their first digest.

@@ -80,6 +80,8 @@ class SearchProcesses:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
             Unavailable: two processes ended while they searched for this.
         """
+        if not self._count:
+            return await search_here(generation, request)
         self.start()
         if self._is_alone():
             search = prepare_search(generation.index, request)
@@ -135,7 +137,7 @@ class SearchProcesses:
                 why = str(error)
             else:
                 try:
-                    why = "" if await process.start() else "it is not ready in time"
+                    why = "" if await process.start() else "it did not become ready"
                     if not why:
                         await self._serve(process)
                         SEARCH_PROCESSES_LOST.inc()

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import socket
-import subprocess
-import sys
 from contextlib import suppress
 from typing import Final
 
 from classifeed.search.v1.search_service_pb2 import SearchRequest
 from classifeed_common.errors import InvalidArgument
+from classifeed_searcher.engine.child_process import await_end, start_module
 from classifeed_searcher.searching import worker
 from classifeed_searcher.searching.wire import LENGTH, Reply, Request, pack, unpack_reply
 from classifeed_searcher.store.generation import IndexGeneration
 
 _START_S: Final = 30.0
-_END_S: Final = 10.0
 
 
 class ProcessLost(Exception):
@@ -39,16 +36,7 @@ class SearchProcess(asyncio.Protocol):
         self._received = bytearray()
         self._number = 0
         self._transport: asyncio.WriteTransport | None = None
-        ours, theirs = socket.socketpair()
-        command = [sys.executable, "-m", worker.__name__, str(theirs.fileno())]
-        try:
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)  # noqa: S603
-        except OSError:
-            ours.close()
-            raise
-        finally:
-            theirs.close()
-        self._socket = ours
+        self._process, self._socket = start_module(worker.__name__)
 
     @property
     def pid(self) -> int:
@@ -104,11 +92,7 @@ class SearchProcess(asyncio.Protocol):
     async def close(self) -> None:
         """End it, and wait for its end."""
         (self._transport or self._socket).close()
-        try:
-            await asyncio.to_thread(self._process.wait, _END_S)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            await asyncio.to_thread(self._process.wait)
+        await asyncio.to_thread(await_end, self._process)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the way to the process."""

@@ -7,7 +7,6 @@ come in and go out; it ends with the descriptor's other side.
 from __future__ import annotations
 
 import gc
-import signal
 import socket
 import sys
 import threading
@@ -20,6 +19,7 @@ from typing import IO, Final
 from classifeed.search.v1.search_service_pb2 import SearchRequest
 from classifeed_common.errors import InvalidArgument
 from classifeed_searcher.app.search_index import prepare_search
+from classifeed_searcher.engine.child_process import ignore_stop_signals
 from classifeed_searcher.engine.index import IndexReader
 from classifeed_searcher.searching.wire import LENGTH, Reply, Request, pack, unpack_request
 from classifeed_searcher.store.generation_files import index_of, read_schema
@@ -38,8 +38,7 @@ class _Opened:
 
 def main() -> None:
     """Search until the other side is closed."""
-    for each in (signal.SIGINT, signal.SIGTERM):  # it ends with its service, after that one's last search
-        signal.signal(each, signal.SIG_IGN)
+    ignore_stop_signals()  # the service's last searches come after them
     sys.setswitchinterval(SWITCH_S)
     connection = socket.socket(fileno=int(sys.argv[1]))
     lock = threading.Lock()

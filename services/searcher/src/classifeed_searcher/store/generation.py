@@ -18,8 +18,8 @@ from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_searcher.domain.change_time import changed_at_s
 from classifeed_searcher.domain.watermarks import Admission, Watermarks
 from classifeed_searcher.engine.index import Sums, TantivyIndex
-from classifeed_searcher.engine.writer import Refused
-from classifeed_searcher.engine.writer_process import WriterProcess
+from classifeed_searcher.engine.writing.process import WriterProcess
+from classifeed_searcher.engine.writing.writer import Refused
 from classifeed_searcher.metrics import DROPPED, REFUSED, TIME_TO_SEARCHABLE
 from classifeed_searcher.store.generation_files import index_of, read_schema, schema_of, state_of
 from classifeed_searcher.store.state_file import IndexState, UnusableIndex, read_state, write_state

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
-from classifeed_searcher.engine.writer import LockedIndex
+from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.state_file import UnusableIndex, read_json, write_json
 
@@ -56,7 +56,6 @@ class Generations:
 
         Raises:
             UnusableIndex: there is none that can be gone on with.
-            LockedIndex: another process writes it.
         """
         if all(entry.name == _LOCK for entry in self.folder.iterdir()):
             raise UnusableIndex(f"{self.folder} is empty")

@@ -21,7 +21,7 @@ from classifeed_searcher.domain.query import QueryError
 from classifeed_searcher.domain.query_text import parse_query
 from classifeed_searcher.engine.fields import DIGEST_A, DIGEST_B, SHARD
 from classifeed_searcher.engine.index import Snapshot, Sums, TantivyIndex
-from classifeed_searcher.engine.writer import LockedIndex
+from classifeed_searcher.engine.writing.writer import LockedIndex
 
 
 def schema() -> schema_pb2.Schema:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,9 +15,10 @@ import pytest
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.embedded.process import ProcessIdentity
 from classifeed_searcher.engine.index import TantivyIndex
-from classifeed_searcher.engine.writer import DocumentWriter, LockedIndex
-from classifeed_searcher.engine.writer_process import WriterLost, WriterProcess
+from classifeed_searcher.engine.writing.process import WriterLost, WriterProcess
+from classifeed_searcher.engine.writing.writer import DocumentWriter, LockedIndex
 
 DEADLINE_S = 60.0
 
@@ -71,18 +71,8 @@ def written(open_written: Callable[[float], Written]) -> Written:
     return open_written(DEADLINE_S)
 
 
-def until(condition: Callable[[], bool]) -> None:
-    ends_at = time.monotonic() + DEADLINE_S
-    while not condition():
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
-
-
 def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    return ProcessIdentity.of(pid) is not None
 
 
 def test_another_process_writes_and_comes_after_searches(written: Written) -> None:
@@ -178,7 +168,7 @@ import sys
 from pathlib import Path
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_searcher.engine.writer_process import WriterProcess
+from classifeed_searcher.engine.writing.process import WriterProcess
 writer = WriterProcess(Path(sys.argv[1]), Schema.FromString(bytes.fromhex(sys.argv[2])))
 document = IndexDocument.FromString(bytes.fromhex(sys.argv[3]))
 writer.apply([document])
@@ -199,13 +189,14 @@ def test_process_ends_with_its_searcher_and_the_next_one_writes(
     command = [sys.executable, "-c", _SEARCHER, str(tmp_path / "index"), *messages, state]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as searcher:
         assert searcher.stdout is not None
-        pid = int(searcher.stdout.readline())
+        process = ProcessIdentity.of(int(searcher.stdout.readline()))
+        assert process is not None
         searcher.kill()
         written = open_written(DEADLINE_S)
         written.index.apply([document("b")])
         written.index.commit()
     assert written.index.documents == 2
-    until(lambda: not is_alive(pid))
+    assert process.wait_gone(DEADLINE_S)
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.testing.texts import spoil_texts
 from classifeed_searcher.engine.analysis import ANALYSIS
-from classifeed_searcher.engine.writer import LockedIndex
+from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.store.generation import MAIN, IndexGeneration
 from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.state_file import UnusableIndex

@@ -1,22 +1,13 @@
-"""An index written by a process of its own: what it does with documents takes nothing of the interpreter that searches.
-
-`WriterProcess` is the side of the searcher; `python -m classifeed_searcher.engine.writer_process FOLDER DESCRIPTOR` is
-the other one, which ends with the descriptor's other side.
-"""
+"""An index written by a process of its own, as the searcher sees it."""
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
-import sys
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
-from queue import SimpleQueue
 from typing import Any, Final
 
 import structlog
@@ -24,19 +15,15 @@ import structlog
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_searcher.engine.writer import DocumentWriter, LockedIndex, Refused
+from classifeed_searcher.engine.child_process import await_end, start_module
+from classifeed_searcher.engine.writing import worker
+from classifeed_searcher.engine.writing.writer import LockedIndex, Refused
 
 _log = structlog.get_logger(__name__)
 
 _AT_ONCE: Final = 500
 # A commit takes a second at most; what takes so much longer has been stopped, or its disk stands still.
 _LIMIT_S: Final = 120.0
-# Searches come first where both want a core. 10 is a tenth of the weight of an ordinary process.
-_NICENESS: Final = 10
-# A searcher that was killed has its process end a moment later, and its lock with it.
-_LOCK_WAIT_S: Final = 5.0
-_LOCK_POLL_S: Final = 0.05
-_END_S: Final = 10.0
 
 
 class WriterLost(Exception):
@@ -127,13 +114,8 @@ class WriterProcess:
 
     def _start(self) -> bytes:
         """Start the process; return what it has to get first."""
-        ours, theirs = Pipe()
-        command = [sys.executable, "-m", __name__, str(self._folder), str(theirs.fileno())]
-        try:
-            self._process = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)  # noqa: S603
-        finally:
-            theirs.close()
-        self._connection = ours
+        self._process, ours = start_module(worker.__name__, str(self._folder))
+        self._connection = Connection(ours.detach())
         return self._schema.SerializeToString()
 
     def _exchange(self, message: Any) -> Refused:
@@ -166,65 +148,4 @@ class WriterProcess:
         if process is None or connection is None:
             return 0
         connection.close()
-        try:
-            return process.wait(_END_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-
-
-def main() -> None:
-    """Write the index until the other side is closed."""
-    folder, descriptor = sys.argv[1:]
-    for each in (signal.SIGINT, signal.SIGTERM):  # it ends with its searcher, after that one's last commit
-        signal.signal(each, signal.SIG_IGN)
-    os.nice(_NICENESS)
-    connection = Connection(int(descriptor))
-    requests: SimpleQueue[Any] = SimpleQueue()
-    # Whatever the engine is doing: once nobody waits for it any more, the process ends, and gives the lock back.
-    threading.Thread(target=_receive, args=(connection, requests.put), daemon=True).start()
-    try:
-        writer = _open(Path(folder), Schema.FromString(requests.get()))
-        connection.send((None, {}))
-        while True:
-            connection.send((None, _handle(writer, *requests.get())))
-    except LockedIndex as error:
-        connection.send((error, {}))
-    except Exception as error:  # noqa: BLE001 - whatever it is, the searcher has to know, and begins with a new process
-        connection.send((f"{type(error).__name__}: {error}", {}))
-
-
-def _receive(connection: Connection, put: Callable[[Any], None]) -> None:
-    while True:
-        try:
-            put(connection.recv())
-        except (EOFError, OSError):
-            os._exit(0)
-
-
-def _open(folder: Path, schema: Schema) -> DocumentWriter:
-    ends_at = time.monotonic() + _LOCK_WAIT_S
-    while True:
-        try:
-            return DocumentWriter(folder, schema)
-        except LockedIndex:
-            if time.monotonic() > ends_at:
-                raise
-            time.sleep(_LOCK_POLL_S)
-
-
-def _handle(writer: DocumentWriter, verb: str, values: Sequence[bytes]) -> Mapping[int, str]:
-    match verb:
-        case "apply":
-            return writer.apply([IndexDocument.FromString(value) for value in values])
-        case "add":
-            return writer.add([RawDocument.FromString(value) for value in values])
-        case "commit":
-            writer.commit()
-        case "rollback":
-            writer.rollback()
-    return {}
-
-
-if __name__ == "__main__":
-    main()
+        return await_end(process)

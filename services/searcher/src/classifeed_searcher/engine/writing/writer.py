@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
@@ -10,9 +9,9 @@ from typing import Final, Protocol
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
-from classifeed_searcher.engine.documents import DocumentComposer, SourceDocument
 from classifeed_searcher.engine.fields import PK, WrongValue
 from classifeed_searcher.engine.files import open_index
+from classifeed_searcher.engine.writing.documents import DocumentComposer, SourceDocument
 
 _HEAP_BYTES: Final = 64_000_000
 
@@ -65,7 +64,6 @@ class DocumentWriter:
                 raise LockedIndex(f"{folder} is written by another process: stop that one first") from error
             raise
         self._composer = DocumentComposer(schema, index.schema)
-        self._lock = threading.Lock()
 
     def apply(self, documents: Sequence[IndexDocument]) -> Refused:
         """See IndexWriter."""
@@ -77,19 +75,16 @@ class DocumentWriter:
 
     def commit(self) -> None:
         """See IndexWriter."""
-        with self._lock:
-            self._writer.commit()
+        self._writer.commit()
 
     def rollback(self) -> None:
         """See IndexWriter."""
-        with self._lock:
-            self._writer.rollback()
+        self._writer.rollback()
 
     def close(self) -> None:
         """See IndexWriter."""
-        with self._lock:
-            self._writer.rollback()
-            del self._writer
+        self._writer.rollback()
+        del self._writer
 
     def _put(self, documents: Sequence[SourceDocument], *, are_new: bool) -> Refused:
         refused: dict[int, str] = {}
@@ -100,9 +95,8 @@ class DocumentWriter:
             except WrongValue as error:
                 refused[at] = str(error)
                 continue
-            with self._lock:
-                if not are_new:
-                    self._writer.delete_documents_by_term(PK, document.pk)
-                if composed is not None:
-                    self._writer.add_document(composed)
+            if not are_new:
+                self._writer.delete_documents_by_term(PK, document.pk)
+            if composed is not None:
+                self._writer.add_document(composed)
         return refused
