@@ -192,11 +192,14 @@ def test_process_ends_with_its_searcher_and_the_next_one_writes(
         process = ProcessIdentity.of(int(searcher.stdout.readline()))
         assert process is not None
         searcher.kill()
+    try:
         written = open_written(DEADLINE_S)
         written.index.apply([document("b")])
         written.index.commit()
-    assert written.index.documents == 2
-    assert process.wait_gone(DEADLINE_S)
+        assert written.index.documents == 2
+        assert process.wait_gone(DEADLINE_S)
+    finally:
+        process.send(signal.SIGKILL)
 
 
 @pytest.mark.slow
