@@ -8,8 +8,10 @@ import shutil
 import signal
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
@@ -116,6 +118,26 @@ async def test_first_search_starts_a_process_and_does_not_wait_for_it(index: Ind
     assert searches.pids == []
     await pid_of(searches)
     await searches.close()
+
+
+async def test_processes_are_not_kept_in_the_name_of_the_first_search(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else each loss is logged with the request id, and traced in the call, of a search that is long over."""
+    inherited: list[dict[str, Any]] = []
+
+    class Noting(SearchProcess):
+        def __init__(self) -> None:
+            inherited.append(structlog.contextvars.get_contextvars())
+            super().__init__()
+
+    monkeypatch.setattr(module, "SearchProcess", Noting)
+    searches = SearchProcesses({"offers": index.live}, count=1)
+    with structlog.contextvars.bound_contextvars(request_id="r"):
+        await find(searches, index)
+    await pid_of(searches)
+    await searches.close()
+    assert inherited == [{}]
 
 
 @pytest.mark.usefixtures("no_searches_here")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final
@@ -65,7 +66,10 @@ class SearchProcesses:
         """Start the processes, and what watches them; the first search does it, too."""
         if self._count and not self._tasks:
             keepers = [self._keep() for _ in range(self._count)]
-            self._tasks = [asyncio.create_task(each) for each in (*keepers, self._watch())]
+            # In a context of their own: they outlive the search that starts them, with its request id and time limit.
+            self._tasks = [
+                asyncio.create_task(each, context=contextvars.Context()) for each in (*keepers, self._watch())
+            ]
 
     async def close(self) -> None:
         """End the processes."""
