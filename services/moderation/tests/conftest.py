@@ -187,7 +187,7 @@ class Moderation:
             self.stand_in.url,
             service="maps-core-jams-infopoints",
             environment="testing",
-            connect_s=5.0,
+            connect_s=60.0,
             answer_s=self.answer_s,
             issue_token=lambda: "the-token",
         )
