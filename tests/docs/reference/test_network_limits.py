@@ -14,7 +14,7 @@ from classifeed_common.blobs import http_client
 from classifeed_common.db import Database, conninfo, probe, watch
 from classifeed_common.db.migrations import run as migrations
 from classifeed_common.db.pool import _LONGEST_PAUSE_S
-from classifeed_common.http import app
+from classifeed_common.http import backlog
 from classifeed_common.http.api import bodies
 from classifeed_common.kafka import OrderedConsumer
 from classifeed_common.kafka.topics import cluster
@@ -80,7 +80,7 @@ _SECONDS: dict[str, list[float]] = {
         receivers._TIMEOUTS["read"],
     ],
     "a readiness check": [readiness.CHECK_TIMEOUT_S, readiness._ABANDON_S],
-    "the count of a backlog": [app.BACKLOG_TIMEOUT_S],
+    "the count of a backlog": [backlog.BACKLOG_TIMEOUT_S],
     "the response of a broker": [cluster._REQUEST_LIMIT_S],
     "the same, at the end of a process": [default_of(Tracing.shutdown, "limit_s")],
     "a heartbeat of a member": [default_of(OrderedConsumer, "session_timeout_s")],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import structlog
@@ -15,19 +14,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from classifeed_common.errors import DomainError, Unavailable, name_fault
+from classifeed_common.errors import DomainError, Unavailable
+from classifeed_common.http.backlog import Backlog, BacklogSource
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, handle_error, handle_http_error
 from classifeed_common.http.public import PublicRoute
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.telemetry.metrics import BACKLOG, ROLE_BLOCKED
-from classifeed_common.waiting import gather_within
+from classifeed_common.telemetry.metrics import ROLE_BLOCKED
 
-BACKLOG_TIMEOUT_S = 5.0
 _log = structlog.get_logger("http")
-
-BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
 
 
 class State(Protocol):
@@ -62,6 +58,8 @@ def build_app(
         hosts: which hosts requests may be for.
     """
 
+    counted = Backlog(backlogs)
+
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
 
@@ -70,7 +68,7 @@ def build_app(
 
     async def metrics(_: Request) -> Response:
         try:
-            await count_backlog(backlogs)
+            await counted.count()
         except Unavailable as error:  # a scrape without backlog is better than none
             log_fault(_log, "http.backlog.uncounted", error)
         ROLE_BLOCKED.clear()
@@ -79,7 +77,7 @@ def build_app(
         return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
     async def backlog(_: Request) -> Response:
-        items = await count_backlog(backlogs)
+        items = await counted.count()
         return JSONResponse({"items": items, "total": sum(items.values())})
 
     uploads = [route for route in routes if isinstance(route, UploadRoute)]
@@ -111,44 +109,3 @@ def require_open(request: Request) -> None:
     state: State = request.app.state.service
     if state.refusal is not None:
         raise state.refusal
-
-
-async def count_backlog(backlogs: Mapping[str, BacklogSource]) -> dict[str, int]:
-    """Return what waits, by `<role>.<item>`, and move the gauge.
-
-    A source that fails makes the whole count fail: an unknown backlog must never be read as none.
-
-    Raises:
-        Unavailable: BACKLOG_UNKNOWN, naming the roles whose backlog cannot be counted, and why, also in the metadata.
-    """
-    faults: dict[str, str] = {}
-    counted = await asyncio.gather(*(_count(*each, faults) for each in backlogs.items()))
-    if faults:
-        words = "; ".join(f"{role}: {fault}" for role, fault in faults.items())
-        raise Unavailable(
-            "BACKLOG_UNKNOWN",
-            f"The backlog cannot be counted ({words}). Try again; /health/ready names what is missing.",
-            metadata=faults,
-            retry_after_s=1,
-        )
-    items = {
-        f"{role}.{item}": number
-        for role, found in zip(backlogs, counted, strict=True)
-        for item, number in found.items()
-    }
-    BACKLOG.clear()
-    for item, number in items.items():
-        BACKLOG.labels(item).set(number)
-    return items
-
-
-async def _count(role: str, source: BacklogSource, faults: dict[str, str]) -> Mapping[str, int]:
-    """Return what one source counts; note why it cannot and return nothing."""
-    try:
-        return (await gather_within(BACKLOG_TIMEOUT_S, source()))[0]
-    except TimeoutError:
-        faults[role] = f"no response within {BACKLOG_TIMEOUT_S:g} s"
-    except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
-        faults[role] = name_fault(error)
-        log_fault(_log, "http.backlog.uncounted", error, role=role)
-    return {}

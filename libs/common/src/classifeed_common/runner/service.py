@@ -21,7 +21,8 @@ from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.errors import FailedPrecondition, Unavailable, name_fault
 from classifeed_common.faults.passing import is_passing
-from classifeed_common.http.app import BacklogSource, build_app
+from classifeed_common.http.app import build_app
+from classifeed_common.http.backlog import BacklogSource
 from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection

@@ -9,7 +9,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
-from classifeed_common.http import app
+from classifeed_common.http import backlog
 from classifeed_common.runner import readiness
 from classifeed_common.runner.parts import check_table
 from classifeed_common.runner.readiness import Readiness
@@ -77,10 +77,10 @@ async def test_a_check_that_is_stuck_for_good_is_begun_anew(stuck: Stuck, monkey
 async def test_a_backlog_that_cannot_be_counted_is_not_waited_for(
     stuck: Stuck, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "BACKLOG_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(backlog, "BACKLOG_TIMEOUT_S", 0.05)
     async with asyncio.timeout(30):
         with pytest.raises(Unavailable, match=r"work: no response within 0\.05 s"):
-            await app.count_backlog({"work": stuck.ask})
+            await backlog.Backlog({"work": stuck.ask}).count()
 
 
 @pytest.mark.slow

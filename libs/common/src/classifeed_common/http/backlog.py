@@ -1,0 +1,88 @@
+"""The backlog of a service: what waits for its roles, counted when somebody wants to know."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final
+
+import structlog
+
+from classifeed_common.errors import Unavailable, name_fault
+from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.telemetry.metrics import BACKLOG
+from classifeed_common.waiting import gather_within
+
+BACKLOG_TIMEOUT_S = 5.0
+# Counting takes a hundredth of the time at most, as far as counts are kept that long.
+_KEPT_TIMES: Final = 100.0
+_KEPT_S: Final = 5.0
+_QUICK_S: Final = 0.01
+_log = structlog.get_logger("http")
+
+BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
+
+
+class Backlog:
+    """Counts what waits for the roles of a service.
+
+    A count reads as many rows as wait, so one that took long stands for a while, up to five seconds. One that found
+    nothing never does: what was added since would be missed.
+
+    Args:
+        sources: by role, what counts the work that waits.
+    """
+
+    def __init__(self, sources: Mapping[str, BacklogSource]) -> None:
+        self._sources = sources
+        self._kept: dict[str, tuple[float, Mapping[str, int]]] = {}
+
+    async def count(self) -> dict[str, int]:
+        """Return what waits, by `<role>.<item>`, and move the gauge.
+
+        A source that fails makes the whole count fail: an unknown backlog must never be read as none.
+
+        Raises:
+            Unavailable: BACKLOG_UNKNOWN, naming the roles whose backlog cannot be counted, and why, also in the
+                metadata.
+        """
+        faults: dict[str, str] = {}
+        counted = await asyncio.gather(*(self._count(*each, faults) for each in self._sources.items()))
+        if faults:
+            words = "; ".join(f"{role}: {fault}" for role, fault in faults.items())
+            raise Unavailable(
+                "BACKLOG_UNKNOWN",
+                f"The backlog cannot be counted ({words}). Try again; /health/ready names what is missing.",
+                metadata=faults,
+                retry_after_s=1,
+            )
+        items = {
+            f"{role}.{item}": number
+            for role, found in zip(self._sources, counted, strict=True)
+            for item, number in found.items()
+        }
+        BACKLOG.clear()
+        for item, number in items.items():
+            BACKLOG.labels(item).set(number)
+        return items
+
+    async def _count(self, role: str, source: BacklogSource, faults: dict[str, str]) -> Mapping[str, int]:
+        """Return what one source counts, or counted just now; note why it cannot and return nothing."""
+        began_s = time.monotonic()
+        until_s, kept = self._kept.get(role, (0.0, {}))
+        if began_s < until_s:
+            return kept
+        try:
+            [found] = await gather_within(BACKLOG_TIMEOUT_S, source())
+        except TimeoutError:
+            faults[role] = f"no response within {BACKLOG_TIMEOUT_S:g} s"
+        except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
+            faults[role] = name_fault(error)
+            log_fault(_log, "http.backlog.uncounted", error, role=role)
+        else:
+            ended_s = time.monotonic()
+            if ended_s - began_s > _QUICK_S and any(found.values()):
+                self._kept[role] = (ended_s + min(_KEPT_TIMES * (ended_s - began_s), _KEPT_S), found)
+            return found
+        return {}
