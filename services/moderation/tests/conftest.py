@@ -26,6 +26,7 @@ from classifeed_moderation.app.judging.correct_pending import PendingCorrector
 from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.app.points.create_point import create_point
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.verdict_service import HttpVerdictService
@@ -211,6 +212,14 @@ class Moderation:
         self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=PROBE_S, most=self.workers)
         self.judge = TextJudge(self.queue, self.service, self.recorder, self.breaker, workers=self.workers)
         self.texts = TextStore(self.queue, self.outbox, clock, retry_interval_s=RETRY_S)
+        self.take_offer_texts = TakeOfferTexts(
+            self.queue,
+            self.outbox,
+            current_rules=lambda: self.rules,
+            retry_interval_s=RETRY_S,
+            kept_verdicts_s=self.kept_s,
+            on_due=self.corrector.wake,
+        )
         self._stop = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -29,6 +29,7 @@ from classifeed_moderation.app.judging.correct_pending import PendingCorrector
 from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.app.judging.store_texts import TextStore
+from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.clients.breaker import Breaker
 from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
@@ -105,6 +106,14 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         workers=settings.workers,
         pacer=Pacer(clock, settings.testing_requests_s) if settings.verdict_environment == "testing" else None,
     )
+    take_offer_texts = TakeOfferTexts(
+        queue,
+        outbox,
+        current_rules=current_rules,
+        retry_interval_s=settings.retry_interval_s,
+        kept_verdicts_s=settings.kept_verdicts_s,
+        on_due=corrector.wake,
+    )
     texts = TextStore(queue, outbox, clock, retry_interval_s=settings.retry_interval_s)
 
     tasks = Registry()
@@ -121,8 +130,8 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     receiver = ReceiverClient(channel, schema())
 
     points = PointPublication(database, receiver, leases, begin=partial(enqueue_republish, jobs.store))
-    handler = RequestHandler(outbox, current_rules=current_rules)
-    positions = NotifyingPositions(database, outbox.wake, corrector.wake)
+    handler = RequestHandler(take_offer_texts)
+    positions = NotifyingPositions(database, outbox.wake)
     consumer = OrderedConsumer(
         bootstrap=settings.kafka_bootstrap,
         group=GROUP,
@@ -175,6 +184,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
                 clock,
                 current_rules=current_rules,
                 judge=judge,
+                take_offer_texts=take_offer_texts,
                 jobs=jobs.store,
                 on_due=corrector.wake,
                 max_open_appeals=settings.max_open_appeals_per_author,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from classifeed_common.db import Tx
 from classifeed_common.kafka import Record, decode_all
-from classifeed_common.outbox import Outbox
-from classifeed_moderation.app.decisions.apply_verdicts import Rules
-from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.consumers.decode import decode_texts
 
 GROUP: Final = "moderation"
@@ -18,9 +16,8 @@ GROUP: Final = "moderation"
 class RequestHandler:
     """Handles polls of requests, for an OrderedConsumer over the positions of a table."""
 
-    def __init__(self, outbox: Outbox, *, current_rules: Callable[[], Rules]) -> None:
-        self._outbox = outbox
-        self._current_rules = current_rules
+    def __init__(self, take_offer_texts: TakeOfferTexts) -> None:
+        self._take_offer_texts = take_offer_texts
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
         """Store the texts of a poll.
@@ -28,5 +25,4 @@ class RequestHandler:
         Raises:
             Poison: a record has no texts, or breaks the protocol.
         """
-        sent = decode_all(records, decode_texts)
-        await take_offer_texts(tx, sent, rules=self._current_rules(), outbox=self._outbox)
+        await self._take_offer_texts(tx, decode_all(records, decode_texts))

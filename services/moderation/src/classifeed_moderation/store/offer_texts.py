@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from classifeed_common.db import Tx
 from classifeed_common.db.rows import fetch_named
-from classifeed_moderation.domain.subjects import Kind, cache_key
+from classifeed_moderation.domain.subjects import Kind, Task, cache_key
 from classifeed_moderation.store.subjects import SQL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NewOfferText:
     """A text of an offer as its owner sent it."""
 
@@ -27,25 +28,40 @@ class NewOfferText:
     content_version: int
     region_ids: tuple[int, ...]
 
-    @property
+    @cached_property
     def text(self) -> str:
         """The text as it is judged: title, line end, description."""
         return f"{self.title}\n{self.description}" if self.title else self.description
 
+    @cached_property
+    def cache_key(self) -> bytes:
+        """The key that equal texts have as well."""
+        return cache_key(Kind.OFFER, self.region_ids, self.text)
 
-async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText]) -> set[str]:
-    """Store texts that are new, each of another offer; return their keys. They are due at once."""
+    @property
+    def task(self) -> Task:
+        """The text as it is sent to the verdict service."""
+        return Task(self.key, Kind.OFFER, self.text, self.text_hash, self.region_ids)
+
+
+async def put_offer_texts(tx: Tx, texts: Sequence[NewOfferText], due_in_s: Sequence[float]) -> set[str]:
+    """Store texts that are new, each of another offer; return their keys.
+
+    Args:
+        due_in_s: for each text, the seconds after which it is requested if it still waits.
+    """
     parameters = {
         "subject_keys": [text.key for text in texts],
         "texts": [text.text for text in texts],
         "title_chars": [len(text.title) for text in texts],
         "text_hashes": [text.text_hash for text in texts],
-        "cache_keys": [cache_key(Kind.OFFER, text.region_ids, text.text) for text in texts],
+        "cache_keys": [text.cache_key for text in texts],
         "content_versions": [text.content_version for text in texts],
         "region_ids": [json.dumps(text.region_ids) for text in texts],
         "seller_ids": [text.seller_id for text in texts],
         "namespaces": [text.namespace for text in texts],
         "external_ids": [text.external_id for text in texts],
+        "due_in_s": list(due_in_s),
     }
     return {key for (key,) in await (await tx.execute(SQL["put_offer_texts"], parameters)).fetchall()}
 

@@ -119,22 +119,23 @@ WHERE status = 'PENDING'
 GROUP BY kind
 
 -- name: put_offer_texts
--- Texts of offers: new ones wait from now on. An equal text keeps its decision, an older one changes nothing.
+-- Texts of offers: new ones wait from now on, and are requested once they are due. An equal text keeps its decision, an
+-- older one changes nothing.
 INSERT INTO subjects AS s (subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids,
                            seller_id, namespace, external_id, status, next_retry)
 SELECT n.subject_key, 'OFFER', n.text, n.title_chars, n.text_hash, n.cache_key, n.content_version,
        ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.seller_id, n.namespace, n.external_id, 'PENDING',
-       clock_timestamp()
+       clock_timestamp() + n.due_in_s * interval '1 second'
 FROM unnest(%(subject_keys)b::text[], %(texts)b::text[], %(title_chars)s::integer[], %(text_hashes)b::bytea[],
             %(cache_keys)b::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)b::text[],
-            %(namespaces)b::text[], %(external_ids)b::text[])
+            %(namespaces)b::text[], %(external_ids)b::text[], %(due_in_s)s::float8[])
      AS n (subject_key, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
-           external_id)
+           external_id, due_in_s)
 ORDER BY n.subject_key
 ON CONFLICT (subject_key) DO UPDATE
 SET text = excluded.text, title_chars = excluded.title_chars, text_hash = excluded.text_hash,
     cache_key = excluded.cache_key, content_version = excluded.content_version, region_ids = excluded.region_ids,
-    status = 'PENDING', started = clock_timestamp(), next_retry = clock_timestamp(), is_recheck = false, verdicts = '[]',
+    status = 'PENDING', started = clock_timestamp(), next_retry = excluded.next_retry, is_recheck = false, verdicts = '[]',
     decided_by = NULL
 WHERE s.text_hash <> excluded.text_hash AND s.content_version <= excluded.content_version
 RETURNING subject_key

@@ -9,7 +9,6 @@ import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
 from classifeed_common.testing.recovery import until
-from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback, parse_verdicts
 from classifeed_moderation.metrics import ABNORMAL, UNKNOWN_VERDICTS
@@ -35,12 +34,7 @@ async def send(moderation: Moderation, title: str, description: str = "", *, ver
         region_ids=[1],
     )
     async with moderation.database.transaction() as tx:
-        await take_offer_texts(
-            tx,
-            [TextsToJudge(seller_id="seller", namespace="default", texts=[text])],
-            rules=moderation.rules,
-            outbox=moderation.outbox,
-        )
+        await moderation.take_offer_texts(tx, [TextsToJudge(seller_id="seller", namespace="default", texts=[text])])
     return f"{KEY}~{text.text_hash.hex()}"
 
 

@@ -11,7 +11,6 @@ import pytest
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_moderation.app.decisions.rejudge_texts import rejudge_slice
-from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.subjects import Status
 from classifeed_moderation.store import rejudging
@@ -134,11 +133,8 @@ class Model:
     async def _send(self, text: str, version: int) -> None:
         message = OfferText(external_id=self.external_id, text_hash=hash_of(text), title=text, content_version=version)
         async with self.moderation.database.transaction() as tx:
-            await take_offer_texts(
-                tx,
-                [TextsToJudge(seller_id="seller", namespace="default", texts=[message])],
-                rules=self.moderation.rules,
-                outbox=self.moderation.outbox,
+            await self.moderation.take_offer_texts(
+                tx, [TextsToJudge(seller_id="seller", namespace="default", texts=[message])]
             )
 
 

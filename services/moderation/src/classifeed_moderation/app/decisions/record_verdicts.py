@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,13 +13,17 @@ import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.gathering import pause_after
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.waiting import wait_for_event
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.store import subjects
 
 _BATCH: Final = 200
+_GATHER_S: Final = 0.25
+_GATHER_TIMES: Final = 10.0
 _log = structlog.get_logger(__name__)
 
 
@@ -70,9 +75,14 @@ class VerdictRecorder:
         self._on_due = on_due
         self._batches: deque[_Batch] = deque()
         self._writing: asyncio.Task[None] | None = None
+        self._awaited = asyncio.Event()
 
-    async def record(self, items: Sequence[Recordable]) -> None:
+    async def record(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
         """Return once all is committed.
+
+        Args:
+            items: what is recorded.
+            gathers: whether it may wait until more has come; not where somebody waits.
 
         Raises:
             Exception: what the transaction raised, or one of these could not be written: whoever sent them must not
@@ -83,6 +93,8 @@ class VerdictRecorder:
         batch = self._batches[-1]
         first = len(batch.items)
         batch.items += items
+        if not gathers:
+            self._awaited.set()
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
         faults = await asyncio.shield(batch.written)
@@ -116,6 +128,8 @@ class VerdictRecorder:
     async def _write_all(self) -> None:
         while self._batches:
             batch = self._batches.popleft()
+            self._awaited.clear()
+            began_s = time.monotonic()
             try:
                 faults = await self.write(batch.items)
             except Exception as error:  # noqa: BLE001 - each that waits for the batch gets it
@@ -126,6 +140,9 @@ class VerdictRecorder:
                 raise
             else:
                 batch.written.set_result(faults)
+                if len(batch.items) < _BATCH:
+                    pause_s = pause_after(time.monotonic() - began_s, longest_s=_GATHER_S, times=_GATHER_TIMES)
+                    await wait_for_event(self._awaited, pause_s)
 
     async def _write(self, items: Sequence[Recordable]) -> None:
         arrived = [each for each in items if isinstance(each, Arrived)]

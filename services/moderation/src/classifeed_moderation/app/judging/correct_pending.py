@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.gathering import pause_after
 from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.waiting import wait_for_event
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts
@@ -18,6 +21,7 @@ from classifeed_moderation.metrics import OLDEST, SAVED, WAITING
 from classifeed_moderation.store import decisions, subjects
 
 _BATCH: Final = 500
+_GATHER_S: Final = 0.25
 _log = structlog.get_logger(__name__)
 
 
@@ -102,12 +106,15 @@ class PendingCorrector:
         while not stop.is_set():
             woken.clear()
             is_full = False
+            began_s = time.monotonic()
             try:
                 is_full = await self.round(kind)
             except Exception as error:
                 if not is_passing_fault(error):
                     raise
                 log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s)
+            if not is_full:
+                await wait_for_event(stop, pause_after(time.monotonic() - began_s, longest_s=_GATHER_S))
             await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
 
     async def _pause(self, event: asyncio.Event, stop: asyncio.Event, *, is_full: bool) -> None:

@@ -77,7 +77,7 @@ class TextJudge:
         for (outcome, fault), keys in failed.items():
             _log.info("moderation.request.failed", key=keys[0], texts=len(keys), outcome=outcome, fault=fault)
         if found:
-            await self._recorder.record(found)
+            await self._recorder.record(found, gathers=True)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts about texts, as the breaker lets it; nothing is recorded."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from classifeed_moderation.domain.subjects import Kind, Task
@@ -40,19 +40,24 @@ class TaskQueue:
         """Add a text without waiting; return whether it waits or is with a worker now."""
         if _identity(task) in self._known:
             return True
-        waiting = self._waiting[task.kind]
-        if len(waiting) >= self._size:
+        if not self.room(task.kind):
             DROPPED.labels(task.kind.lower()).inc()
             return False
-        waiting.append(task)
-        self._known.add(_identity(task))
-        self._measure(task.kind)
-        self._wake()
+        self._add([task])
         return True
+
+    def put_new(self, tasks: Collection[Task]) -> None:
+        """Add texts of one kind for which there was `room_for_new`, whatever was added since then."""
+        if unknown := [task for task in tasks if _identity(task) not in self._known]:
+            self._add(unknown)
 
     def room(self, kind: Kind) -> int:
         """Return how many texts of a kind may be added."""
-        return self._size - len(self._waiting[kind])
+        return max(self._size - len(self._waiting[kind]), 0)
+
+    def room_for_new(self, kind: Kind) -> int:
+        """Return how many texts of a kind may be added that were never due: half of the places are for due ones."""
+        return max(self._size // 2 - len(self._waiting[kind]), 0)
 
     def lengths(self) -> dict[Kind, int]:
         """Return how many texts of each kind wait."""
@@ -82,13 +87,21 @@ class TaskQueue:
             characters += len(tasks[-1].text)
         self._running[kind] += len(tasks)
         self._measure(kind)
+        self._wake()
         return tasks
 
     def done(self, tasks: Sequence[Task]) -> None:
         """Say that a worker is through with texts that it took together; they may be added again."""
         self._running[tasks[0].kind] -= len(tasks)
         self._known.difference_update(map(_identity, tasks))
-        self._wake(len(tasks))
+        self._wake()
+
+    def _add(self, tasks: Sequence[Task]) -> None:
+        kind = tasks[0].kind
+        self._waiting[kind].extend(tasks)
+        self._known.update(map(_identity, tasks))
+        self._measure(kind)
+        self._wake()
 
     def _next_kind(self) -> Kind | None:
         open_kinds = [
@@ -106,12 +119,13 @@ class TaskQueue:
         else:
             self._half_empty[kind].clear()
 
-    def _wake(self, count: int = 1) -> None:
-        while self._takers and count:
+    def _wake(self) -> None:
+        """Wake one taker if there is something for it; once it has taken, it wakes the next."""
+        while self._takers and self._next_kind() is not None:
             taker = self._takers.popleft()
             if not taker.done():
                 taker.set_result(None)
-                count -= 1
+                return
 
 
 def _identity(task: Task) -> tuple[str, bytes]:

@@ -1,44 +1,92 @@
-"""Take texts of offers: store what is new, and report again what is decided."""
+"""TakeOfferTexts: stores texts of offers that are new, and reports again what is decided."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from itertools import islice
 from typing import Any
 
 import structlog
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsToJudge
-from classifeed_common.db import Tx
+from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.report_decisions import outcome_messages
+from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.bans import ban_of
-from classifeed_moderation.domain.subjects import Status, offer_key
+from classifeed_moderation.domain.subjects import Kind, Status, Task, offer_key
 from classifeed_moderation.domain.verdicts import from_json
-from classifeed_moderation.store import offer_texts
+from classifeed_moderation.store import decisions, offer_texts
 from classifeed_moderation.store.offer_texts import NewOfferText
 
 _log = structlog.get_logger(__name__)
 
 
-async def take_offer_texts(tx: Tx, sent: Sequence[TextsToJudge], *, rules: Rules, outbox: Outbox) -> set[str]:
-    """Store texts that are new, and put the outcomes of those that are decided into the outbox once more.
+class TakeOfferTexts:
+    """Stores texts of offers, and hands those that are new to the workers of this process.
 
-    Returns:
-        The keys of the texts that are new: they are due.
+    A new text goes into the queue right after the commit while the queue has room for new ones: it is stored as if it
+    had been claimed. Where there is no room, and where verdicts about an equal text are kept, it is due at once. Of
+    several equal ones the first is requested, and its decision releases the others.
+
+    Args:
+        current_rules: returns the rules in force.
+        on_due: called after the commit when texts are due.
     """
-    texts = list(_newest(sent))
-    if not texts:
-        return set()
-    added = await offer_texts.put_offer_texts(tx, texts)
-    known = [text for text in texts if text.key not in added]
-    if not known:
-        return added
-    decided = await offer_texts.find_decided(tx, known)
-    _log.debug("moderation.texts.repeated", texts=len(known), decided=len(decided))
-    judged = (((row.seller_id, row.namespace, row.external_id), judged_again(row, rules)) for row in decided)
-    await outbox.put(tx, outcome_messages(judged))
-    return added
+
+    def __init__(
+        self,
+        queue: TaskQueue,
+        outbox: Outbox,
+        *,
+        current_rules: Callable[[], Rules],
+        retry_interval_s: float,
+        kept_verdicts_s: float,
+        on_due: Callable[[], None],
+    ) -> None:
+        self._queue = queue
+        self._outbox = outbox
+        self._current_rules = current_rules
+        self._retry_s = retry_interval_s
+        self._kept_s = kept_verdicts_s
+        self._on_due = on_due
+
+    async def __call__(self, tx: Tx, sent: Sequence[TextsToJudge]) -> None:
+        """Store texts that are new, and put the outcomes of those that are decided into the outbox once more."""
+        texts = list(_newest(sent))
+        if not texts:
+            return
+        queued = await self._choose(tx, texts)
+        due_in_s = [self._retry_s if text.cache_key in queued else 0.0 for text in texts]
+        added = await offer_texts.put_offer_texts(tx, texts, due_in_s)
+        new = [text for text in texts if text.key in added]
+        firsts: dict[bytes, Task] = {}
+        for text in new:
+            if text.cache_key in queued:
+                firsts.setdefault(text.cache_key, text.task)
+        if firsts:
+            after_commit(tx, partial(self._queue.put_new, firsts.values()))
+        if any(text.cache_key not in queued for text in new):
+            after_commit(tx, self._on_due)
+        if len(new) < len(texts):
+            await self._report_again(tx, [text for text in texts if text.key not in added])
+
+    async def _choose(self, tx: Tx, texts: Sequence[NewOfferText]) -> set[bytes]:
+        """Return the keys of the texts that go into the queue: as many as it has room for, oldest first."""
+        if not (room := self._queue.room_for_new(Kind.OFFER)):
+            return set()
+        keys = dict.fromkeys(text.cache_key for text in texts)
+        kept = await decisions.find_kept(tx, keys, age_s=self._kept_s)
+        return set(islice((key for key in keys if key not in kept), room))
+
+    async def _report_again(self, tx: Tx, known: Sequence[NewOfferText]) -> None:
+        decided = await offer_texts.find_decided(tx, known)
+        _log.debug("moderation.texts.repeated", texts=len(known), decided=len(decided))
+        rules = self._current_rules()
+        judged = (((row.seller_id, row.namespace, row.external_id), judged_again(row, rules)) for row in decided)
+        await self._outbox.put(tx, outcome_messages(judged))
 
 
 def judged_again(row: Any, rules: Rules) -> OfferTextJudged:

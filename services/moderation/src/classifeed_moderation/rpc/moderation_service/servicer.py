@@ -12,6 +12,7 @@ from classifeed_common.rpc.server import Servicer
 from classifeed_jobs import JobStore
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.judging.judge_texts import TextJudge
+from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 from classifeed_moderation.rpc.moderation_service.events import Events
 from classifeed_moderation.rpc.moderation_service.rejudging import Rejudging
@@ -26,6 +27,7 @@ def moderation_servicer(
     *,
     current_rules: Callable[[], Rules],
     judge: TextJudge,
+    take_offer_texts: TakeOfferTexts,
     jobs: JobStore,
     on_due: Callable[[], None],
     max_open_appeals: int,
@@ -34,12 +36,13 @@ def moderation_servicer(
 
     Args:
         judge: has texts judged that are checked and not stored.
+        take_offer_texts: stores submitted texts.
         on_due: called after the commit when texts became due.
         max_open_appeals: of an author.
     """
     return Servicer.join(
         add_ModerationServiceServicer_to_server,
-        Texts(database, outbox, judge, current_rules=current_rules, on_due=on_due),
+        Texts(database, outbox, judge, take_offer_texts, current_rules=current_rules),
         Verdicts(database, outbox, clock, current_rules=current_rules, on_due=on_due),
         Appeals(database, outbox, clock, max_open_per_author=max_open_appeals),
         Events(database),

@@ -24,7 +24,7 @@ from classifeed_common.rpc.call import remaining_s
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.report_decisions import verdict_messages
 from classifeed_moderation.app.judging.judge_texts import TextJudge
-from classifeed_moderation.app.judging.take_offer_texts import take_offer_texts
+from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.clients.verdict_service import Outcome
 from classifeed_moderation.consumers.decode import fault_of_texts
 from classifeed_moderation.domain.bans import ban_of
@@ -48,15 +48,15 @@ class Texts:
         database: Database,
         outbox: Outbox,
         judge: TextJudge,
+        take_offer_texts: TakeOfferTexts,
         *,
         current_rules: Callable[[], Rules],
-        on_due: Callable[[], None],
     ) -> None:
         self._database = database
         self._outbox = outbox
         self._judge = judge
+        self._take_offer_texts = take_offer_texts
         self._current_rules = current_rules
-        self._on_due = on_due
 
     async def SubmitTexts(self, request: SubmitTextsRequest, context: Context) -> SubmitTextsResponse:
         """Store texts of offers, and return where they stand.
@@ -68,12 +68,10 @@ class Texts:
             raise InvalidArgument("TEXTS_INVALID", fault, violations=[FieldViolation("texts", fault)])
         sent = request.texts
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            added = await take_offer_texts(tx, [sent], rules=self._current_rules(), outbox=self._outbox)
+            await self._take_offer_texts(tx, [sent])
             keys = [offer_key(sent.seller_id, sent.namespace, text.external_id) for text in sent.texts]
             stored = [await self._read(tx, key) for key in keys]
         self._outbox.wake()
-        if added:
-            self._on_due()
         return SubmitTextsResponse(subjects=[subject for subject in stored if subject is not None])
 
     async def GetSubject(self, request: GetSubjectRequest, context: Context) -> Subject:
