@@ -82,4 +82,15 @@ MUTATIONS: Final = (
             "::test_a_version_is_above_the_one_before_when_the_clock_steps_back[updated]",
         ),
     ),
+    Mutation(
+        "pushed-one-by-one",
+        "Publish mark",
+        "Offers that change one after the other go one by one, each with a transaction at every hop.",
+        f"{COMMON}/publish_mark/pusher.py",
+        before="if self._gather_s and found < self._batch:",
+        after="if self._gather_s and found > self._batch:",
+        tests=(
+            f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_rows_that_come_after_a_small_batch_go_together",
+        ),
+    ),
 )

@@ -9,6 +9,7 @@ from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 
 _CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
+_TAKING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_taking.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -204,5 +205,32 @@ MUTATIONS: Final = (
         before="c.callback_id <= last.callback_id",
         after="c.callback_id = last.callback_id",
         tests=(f"{_DELIVERY_TESTS}::test_a_verdict_never_comes_after_a_newer_one_of_its_key",),
+    ),
+    Mutation(
+        "text-queued-before-its-commit",
+        "Verdicts",
+        "A text whose transaction is rolled back is requested, and is taken for known when it comes again.",
+        f"{MODERATION}/app/judging/take_offer_texts.py",
+        before="after_commit(tx, partial(self._queue.put_new, firsts.values()))",
+        after="self._queue.put_new(firsts.values())",
+        tests=(f"{_TAKING_TESTS}::test_nothing_is_queued_where_the_transaction_is_rolled_back",),
+    ),
+    Mutation(
+        "new-texts-take-the-whole-queue",
+        "Verdicts",
+        "Texts that come all the time leave no place to those that are due.",
+        f"{MODERATION}/app/judging/queue_texts.py",
+        before="max(self._size // 2 - len(self._waiting[kind]), 0)",
+        after="max(self._size - len(self._waiting[kind]), 0)",
+        tests=(f"{_TAKING_TESTS}::test_half_of_the_queue_is_for_texts_that_are_due",),
+    ),
+    Mutation(
+        "callback-waits-for-others",
+        "Verdicts",
+        "A callback waits until responses have gathered, although its caller waits for the commit.",
+        f"{MODERATION}/app/decisions/record_verdicts.py",
+        before="        if not gathers:",
+        after="        if not items:",
+        tests=(f"{_TAKING_TESTS}::test_responses_that_come_after_a_small_transaction_are_recorded_together",),
     ),
 )

@@ -64,6 +64,9 @@ _REQUEST_AGAIN_S: Final = 10.0
 # Results of pictures come one by one, and each makes a document for the receiver, the indexer and the searcher.
 _GATHER_S: Final = 2.0
 _GATHER_TIMES: Final = 30.0
+_OUTCOMES_GATHER_S: Final = 0.25
+# Each push is a transaction of the receiver, a read of the indexer and messages for each shard that it touches.
+_PUBLISH_GATHER_S: Final = 0.25
 _TOPICS: Final = (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -126,6 +129,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         on_idle=publish_offers.check,
         idle_every_s=settings.receiver_check_s,
         leases=leases,
+        gather_s=_PUBLISH_GATHER_S,
     )
     publication = PublicationWatch(database)
     watch = Watch(publication.poll, period_s=_WATCH_S)
@@ -162,6 +166,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         on_log_lost=outcome_positions.skip_lost,  # texts that wait are requested again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
+        gather_s=_OUTCOMES_GATHER_S,
     )
     requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_REQUEST_AGAIN_S)
 

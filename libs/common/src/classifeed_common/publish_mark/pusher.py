@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from psycopg.rows import namedtuple_row
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
+from classifeed_common.gathering import pause_after
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
@@ -54,6 +56,8 @@ class MarkPusher:
         max_idle_s: the longest pause between two polls when nothing was due; `wake` cuts it short.
         idle_every_s: the shortest time between two calls of `on_idle`.
         max_backoff_s: the longest pause after `push` raised.
+        gather_s: the longest pause after fewer rows than a batch, in which those of the next one come together; see
+            `gathering`.
     """
 
     def __init__(
@@ -72,6 +76,7 @@ class MarkPusher:
         max_idle_s: float = 1.0,
         idle_every_s: float = 10.0,
         max_backoff_s: float = 5.0,
+        gather_s: float = 0.0,
     ) -> None:
         self._database = database
         self._name = name
@@ -87,6 +92,7 @@ class MarkPusher:
         self._batch = batch
         self._max_idle_s = max_idle_s
         self._max_backoff_s = max_backoff_s
+        self._gather_s = gather_s
         self._woken = asyncio.Event()
         self._refusals = Refusals()
         self._cursor = DueCursor()
@@ -134,6 +140,7 @@ class MarkPusher:
         idle_s, backoff_s = _FIRST_PAUSE_S, _FIRST_BACKOFF_S
         while not stopping.is_set():
             self._woken.clear()
+            began_s = time.monotonic()
             try:
                 found = await self._push_batch(lease)
                 if not found:
@@ -154,17 +161,19 @@ class MarkPusher:
             backoff_s = _FIRST_BACKOFF_S
             if found:
                 idle_s = _FIRST_PAUSE_S
+                if self._gather_s and found < self._batch:
+                    await wait_for_event(stopping, pause_after(time.monotonic() - began_s, longest_s=self._gather_s))
             else:
                 await wait_for_event(self._woken, idle_s)
                 idle_s = min(idle_s * 2, self._max_idle_s)
 
-    async def _push_batch(self, lease: Lease) -> bool:
-        """Push the first due rows that do not rest; False when there are none."""
+    async def _push_batch(self, lease: Lease) -> int:
+        """Push the first due rows that do not rest; return how many."""
         now_s = asyncio.get_running_loop().time()
         self._refusals.forget_old(now_s)
         columns, rows = await self._read(now_s)
         if not rows:
-            return False
+            return 0
         taken = await self._push(rows)
         if len(taken) != len(rows):
             raise ValueError(f"push of {self._name} reported {len(taken)} of {len(rows)} rows")
@@ -187,7 +196,7 @@ class MarkPusher:
                 await tx.execute(self._advance_sql, values, prepare=False)
                 if self._record is not None:
                     await self._record(tx)
-        return True
+        return len(rows)
 
     async def _idle(self) -> None:
         now_s = asyncio.get_running_loop().time()

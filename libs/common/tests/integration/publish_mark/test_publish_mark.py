@@ -14,6 +14,8 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
+from classifeed_common.publish_mark import pusher as pusher_module
+from classifeed_common.testing.pauses import HeldPauses
 
 from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
 
@@ -88,17 +90,17 @@ async def test_a_wake_cuts_the_pause_short(db: Database, monkeypatch: pytest.Mon
     monkeypatch.setattr("classifeed_common.publish_mark.pusher._FIRST_PAUSE_S", 3600)
     peer = Peer()
     pusher = pusher_of(db, peer.push, max_idle_s=3600)
-    looks: list[bool] = []
+    looks: list[int] = []
     look = pusher._push_batch
 
-    async def noted_look(lease: Lease) -> bool:
+    async def noted_look(lease: Lease) -> int:
         looks.append(await look(lease))
         return looks[-1]
 
     monkeypatch.setattr(pusher, "_push_batch", noted_look)
 
     async def found_nothing() -> bool:
-        return looks == [False]
+        return looks == [0]
 
     async with running(pusher):
         await until(found_nothing)
@@ -106,6 +108,41 @@ async def test_a_wake_cuts_the_pause_short(db: Database, monkeypatch: pytest.Mon
         pusher.wake()
         await until(settled(pusher))
     assert peer.prices() == {"chair": 1}
+
+
+async def test_rows_that_come_after_a_small_batch_go_together(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = HeldPauses(monkeypatch, pusher_module)
+    peer = Peer()
+    pusher = pusher_of(db, peer.push, gather_s=1)
+    await put(db, "chair", 1)
+    async with running(pusher):
+        async with asyncio.timeout(30):
+            await pauses.begun.wait()
+        for number in range(5):
+            await put(db, f"lamp {number}", number)
+            pusher.wake()
+        assert peer.calls == [1]
+        pauses.end()
+        await until(settled(pusher))
+        assert peer.calls == [1, 5]
+
+
+async def test_a_backlog_is_pushed_without_pauses(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = HeldPauses(monkeypatch, pusher_module)
+    await fill(db, 30)
+    peer = Peer()
+    pusher = pusher_of(db, peer.push, batch=10, gather_s=1)
+    async with running(pusher):
+        await until(settled(pusher))
+    assert (peer.calls, pauses.count) == ([10, 10, 10], 0)
+
+
+async def test_a_pause_ends_with_the_process(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    pauses = HeldPauses(monkeypatch, pusher_module)
+    await put(db, "chair", 1)
+    async with asyncio.timeout(30):
+        async with running(pusher_of(db, Peer().push, gather_s=1)):
+            await pauses.begun.wait()
 
 
 async def test_what_is_refused_holds_up_nobody_and_goes_when_it_is_taken(db: Database) -> None:
