@@ -47,6 +47,13 @@ async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, 
     return sum(_rows_of(node) for node in _list_nodes(plan[0]["Plan"]))
 
 
+async def rows_scanned(tx: Tx, table: str) -> int:
+    """Return how many rows of a table the statements of a transaction read from end to end."""
+    query = "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relid = %s::regclass"
+    row = await (await tx.execute(query, [table])).fetchone()
+    return int(row[0]) if row else 0
+
+
 def _rows_of(node: Node) -> int:
     left_out = sum(float(value) for name, value in node.items() if name.startswith("Rows Removed by"))
     return round((float(node["Actual Rows"]) + left_out) * int(node["Actual Loops"]))

@@ -76,5 +76,5 @@ class Requester(ABC):
 
     async def backlog(self) -> dict[str, int]:
         """Return how many offers wait."""
-        async with self._database.connection() as connection:
-            return {f"{self.WHAT}_waiting": await self.count(connection)}
+        async with self._database.transaction() as tx:
+            return {f"{self.WHAT}_waiting": await self.count(tx)}

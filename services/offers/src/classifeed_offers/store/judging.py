@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.store.applying import forbid_scans
 
 SQL: Final = load_queries(__package__, "judging.sql")
 
@@ -64,7 +65,11 @@ async def request_again(tx: Tx, namespace: Namespace, external_ids: Sequence[str
 
 
 async def count_unanswered(tx: Tx) -> tuple[int, float]:
-    """Return how many texts wait for their verdict, and since how many seconds the oldest was requested."""
+    """Return how many texts wait for their verdict, and since how many seconds the oldest was requested.
+
+    Belongs into a transaction, for the rest of which scans are forbidden.
+    """
+    await forbid_scans(tx)
     row = await (await tx.execute(SQL["count_unanswered"])).fetchone()
     assert row is not None
     return row[0], row[1]

@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 from classifeed_common.db import Tx, load_queries
 from classifeed_offers.domain.offers import Namespace, Place, Status
 from classifeed_offers.domain.pictures import PictureChange, PicturePlan
+from classifeed_offers.store.applying import forbid_scans
 
 SQL: Final = load_queries(__package__, "picturing.sql")
 
@@ -99,7 +100,11 @@ async def find_awaited(tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, 
 
 
 async def count_awaited(tx: Tx) -> int:
-    """Return how many offers wait for pictures."""
+    """Return how many offers wait for pictures.
+
+    Belongs into a transaction, for the rest of which scans are forbidden.
+    """
+    await forbid_scans(tx)
     row = await (await tx.execute(SQL["count_awaited"])).fetchone()
     assert row is not None
     return int(row[0])
