@@ -229,8 +229,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A callback waits until responses have gathered, although its caller waits for the commit.",
         f"{MODERATION}/app/decisions/record_verdicts.py",
-        before="        if not gathers:",
-        after="        if not items:",
+        before="if not gathers or len(batch.items) >= self._gathered_items:",
+        after="if len(batch.items) >= self._gathered_items:",
         tests=(f"{_TAKING_TESTS}::test_responses_that_come_after_a_small_transaction_are_recorded_together",),
     ),
 )

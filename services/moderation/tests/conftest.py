@@ -198,6 +198,7 @@ class Moderation:
             clock,
             current_rules=lambda: self.rules,
             max_pending_duration_s=PENDING_S,
+            gathered_items=max((self.workers - 1) // 2, 1),
             on_decided=self.outbox.wake,
             on_due=lambda: self.corrector.wake(),  # noqa: PLW0108 - it comes later
         )

@@ -86,6 +86,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         clock,
         current_rules=current_rules,
         max_pending_duration_s=settings.max_pending_duration_s,
+        gathered_items=max(offers_limit // 2, 1),
         on_decided=on_decided,
         on_due=on_due,
     )

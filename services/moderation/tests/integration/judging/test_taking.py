@@ -178,6 +178,17 @@ async def test_responses_that_come_after_a_small_transaction_are_recorded_togeth
     pauses.end()
 
 
+async def test_responses_wait_for_no_more_than_may_be_under_way(
+    make_moderation: MakeModeration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    HeldPauses(monkeypatch, record_verdicts)
+    moderation = await make_moderation(workers=5, queue_size=1000)
+    await take(moderation, {str(number): f"text {number}" for number in range(40)})
+    moderation.start()
+    await until(lambda: not moderation.queue._known)
+    assert set((await decided(moderation)).values()) == {"APPROVED"}
+
+
 async def test_texts_that_become_due_after_a_round_are_claimed_together(
     moderation: Moderation, monkeypatch: pytest.MonkeyPatch
 ) -> None:

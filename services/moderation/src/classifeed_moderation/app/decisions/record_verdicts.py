@@ -51,6 +51,8 @@ class VerdictRecorder:
     Args:
         current_rules: returns the rules in force.
         max_pending_duration_s: how long people may have a text.
+        gathered_items: how many end the pause in which responses gather: fewer than may be under way at a time, or
+            all that are would wait for others.
         on_decided: called after the commit of decisions.
         on_due: called after the commit when texts became due.
     """
@@ -63,6 +65,7 @@ class VerdictRecorder:
         *,
         current_rules: Callable[[], Rules],
         max_pending_duration_s: float,
+        gathered_items: int = _BATCH,
         on_decided: Callable[[], None],
         on_due: Callable[[], None],
     ) -> None:
@@ -71,11 +74,12 @@ class VerdictRecorder:
         self._clock = clock
         self._current_rules = current_rules
         self._pending_s = max_pending_duration_s
+        self._gathered_items = min(gathered_items, _BATCH)
         self._on_decided = on_decided
         self._on_due = on_due
         self._batches: deque[_Batch] = deque()
         self._writing: asyncio.Task[None] | None = None
-        self._awaited = asyncio.Event()
+        self._has_gathered = asyncio.Event()
 
     async def record(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
         """Return once all is committed.
@@ -93,8 +97,8 @@ class VerdictRecorder:
         batch = self._batches[-1]
         first = len(batch.items)
         batch.items += items
-        if not gathers:
-            self._awaited.set()
+        if not gathers or len(batch.items) >= self._gathered_items:
+            self._has_gathered.set()
         if self._writing is None or self._writing.done():
             self._writing = asyncio.create_task(self._write_all())
         faults = await asyncio.shield(batch.written)
@@ -128,7 +132,7 @@ class VerdictRecorder:
     async def _write_all(self) -> None:
         while self._batches:
             batch = self._batches.popleft()
-            self._awaited.clear()
+            self._has_gathered.clear()
             began_s = time.monotonic()
             try:
                 faults = await self.write(batch.items)
@@ -142,7 +146,7 @@ class VerdictRecorder:
                 batch.written.set_result(faults)
                 if len(batch.items) < _BATCH:
                     pause_s = pause_after(time.monotonic() - began_s, longest_s=_GATHER_S, times=_GATHER_TIMES)
-                    await wait_for_event(self._awaited, pause_s)
+                    await wait_for_event(self._has_gathered, pause_s)
 
     async def _write(self, items: Sequence[Recordable]) -> None:
         arrived = [each for each in items if isinstance(each, Arrived)]
