@@ -19,6 +19,7 @@ BACKLOG_TIMEOUT_S = 5.0
 _KEPT_TIMES: Final = 100.0
 _KEPT_S: Final = 5.0
 _QUICK_S: Final = 0.01
+_MANY: Final = 1_000
 _log = structlog.get_logger("http")
 
 BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
@@ -27,8 +28,9 @@ BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
 class Backlog:
     """Counts what waits for the roles of a service.
 
-    A count reads as many rows as wait, so one that took long stands for a while, up to five seconds. One that found
-    nothing never does: what was added since would be missed.
+    A count reads as many rows as wait, so one that found thousands and took long stands for a while, up to five
+    seconds. One that found few never does: who waits for the end of the work would be late, and one that found nothing
+    would hide what came since.
 
     Args:
         sources: by role, what counts the work that waits.
@@ -82,7 +84,7 @@ class Backlog:
             log_fault(_log, "http.backlog.uncounted", error, role=role)
         else:
             ended_s = time.monotonic()
-            if ended_s - began_s > _QUICK_S and any(found.values()):
+            if ended_s - began_s > _QUICK_S and max(found.values(), default=0) >= _MANY:
                 self._kept[role] = (ended_s + min(_KEPT_TIMES * (ended_s - began_s), _KEPT_S), found)
             return found
         return {}

@@ -64,7 +64,7 @@ ROLE_BLOCKED: Final = METRICS.gauge(
 BACKLOG: Final = METRICS.gauge(
     "classifeed_backlog_items",
     "Work that waits: tasks, messages to be sent, documents to be published or delivered, verdicts to come. A service "
-    "with 0 everywhere is settled.",
+    "with 0 everywhere is settled. A count of thousands is up to 5 s old.",
     unit="items",
     labels={"item": "`<role>.<what waits>`, such as `relay.outbox` or `publish.offers`"},
 )

@@ -37,8 +37,8 @@ async def test_a_count_that_took_long_stands_for_a_while(
     assert source.counts == 2
 
 
-@pytest.mark.parametrize(("took_s", "waiting"), [(3.0, 0), (0.005, 40_000)])
-async def test_nothing_and_what_was_counted_quickly_are_counted_each_time(
+@pytest.mark.parametrize(("took_s", "waiting"), [(3.0, 0), (3.0, 999), (0.005, 40_000)])
+async def test_few_and_what_was_counted_quickly_are_counted_each_time(
     monkeypatch: pytest.MonkeyPatch, took_s: float, waiting: int
 ) -> None:
     source = Source(monkeypatch, took_s, waiting)
@@ -50,12 +50,12 @@ async def test_nothing_and_what_was_counted_quickly_are_counted_each_time(
 
 async def test_each_role_is_kept_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = Source(monkeypatch, 0.0, 3)
-    slow = Source(monkeypatch, 1.0, 5)  # its clock is the one of both
+    slow = Source(monkeypatch, 1.0, 5_000)  # its clock is the one of both
     counted = Backlog({"slow": slow.count, "quick": quick.count})
     monkeypatch.setattr("classifeed_common.http.backlog.asyncio.gather", one_after_the_other)
-    assert await counted.count() == {"slow.rows": 5, "quick.rows": 3}
+    assert await counted.count() == {"slow.rows": 5_000, "quick.rows": 3}
     slow.waiting = quick.waiting = 9
-    assert await counted.count() == {"slow.rows": 5, "quick.rows": 9}
+    assert await counted.count() == {"slow.rows": 5_000, "quick.rows": 9}
 
 
 async def one_after_the_other(*counts: Awaitable[Mapping[str, int]]) -> list[Mapping[str, int]]:
