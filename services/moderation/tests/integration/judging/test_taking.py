@@ -194,8 +194,7 @@ async def test_texts_that_become_due_after_a_round_are_claimed_together(
 ) -> None:
     pauses = HeldPauses(monkeypatch, correct_pending)
     moderation.start(moderation.corrector.run)
-    async with asyncio.timeout(30):
-        await pauses.begun.wait()
+    await until(lambda: pauses.count == len(Kind))
     await take(moderation, {"1": "chair", "2": "table"})
     while moderation.queue.lengths()[Kind.OFFER]:
         moderation.queue.done(await moderation.queue.take())
