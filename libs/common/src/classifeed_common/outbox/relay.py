@@ -11,7 +11,7 @@ from typing import Any, Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
-from classifeed_common.gathering import pause_after
+from classifeed_common.gathering import gather_records
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
@@ -144,7 +144,7 @@ class Relay:
                 if sent := await _unless(closing, self._send_front(lease)):
                     pause_s = _FIRST_PAUSE_S
                     if sent < self._max_messages:
-                        await wait_for_event(closing, pause_after(time.monotonic() - began_s, longest_s=_GATHER_S))
+                        await gather_records(began_s, closing, longest_s=_GATHER_S)
                     continue
             except LeaseLost:
                 return

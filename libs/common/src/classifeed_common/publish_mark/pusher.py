@@ -13,7 +13,7 @@ from psycopg.rows import namedtuple_row
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
-from classifeed_common.gathering import pause_after
+from classifeed_common.gathering import gather_records
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
@@ -162,7 +162,7 @@ class MarkPusher:
             if found:
                 idle_s = _FIRST_PAUSE_S
                 if self._gather_s and found < self._batch:
-                    await wait_for_event(stopping, pause_after(time.monotonic() - began_s, longest_s=self._gather_s))
+                    await gather_records(began_s, stopping, longest_s=self._gather_s)
             else:
                 await wait_for_event(self._woken, idle_s)
                 idle_s = min(idle_s * 2, self._max_idle_s)

@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from classifeed_common.gathering import TIMES, pause_after
+from classifeed_common.gathering import TIMES, gather_records
 from classifeed_common.kafka.consuming.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.consuming.blocked import BlockedPartitions
 from classifeed_common.kafka.consuming.effects import Effects
@@ -38,7 +38,6 @@ from classifeed_common.kafka.positions import (
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.topics.cluster import Cluster
 from classifeed_common.telemetry import metrics
-from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger(__name__)
 
@@ -230,8 +229,7 @@ class OrderedConsumer(Generic[T]):
         await self._compare()
         await self._show(now=False)
         if self._gather_s and 0 < len(records) < self._max_records:
-            took_s = time.monotonic() - self._received_s
-            await wait_for_event(stop, pause_after(took_s, longest_s=self._gather_s, times=self._gather_times))
+            await gather_records(self._received_s, stop, longest_s=self._gather_s, times=self._gather_times)
 
     async def _compare(self) -> None:
         """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.

@@ -13,10 +13,9 @@ import structlog
 
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.gathering import pause_after
+from classifeed_common.gathering import gather_records
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.store import subjects
@@ -145,8 +144,7 @@ class VerdictRecorder:
             else:
                 batch.written.set_result(faults)
                 if len(batch.items) < _BATCH:
-                    pause_s = pause_after(time.monotonic() - began_s, longest_s=_GATHER_S, times=_GATHER_TIMES)
-                    await wait_for_event(self._has_gathered, pause_s)
+                    await gather_records(began_s, self._has_gathered, longest_s=_GATHER_S, times=_GATHER_TIMES)
 
     async def _write(self, items: Sequence[Recordable]) -> None:
         arrived = [each for each in items if isinstance(each, Arrived)]

@@ -9,9 +9,8 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.gathering import pause_after
+from classifeed_common.gathering import gather_records
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
 from classifeed_moderation.app.judging.claim_texts import ClaimTexts
@@ -114,7 +113,7 @@ class PendingCorrector:
                     raise
                 log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s)
             if not is_full:
-                await wait_for_event(stop, pause_after(time.monotonic() - began_s, longest_s=_GATHER_S))
+                await gather_records(began_s, stop, longest_s=_GATHER_S)
             await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
 
     async def _pause(self, event: asyncio.Event, stop: asyncio.Event, *, is_full: bool) -> None:
