@@ -159,7 +159,7 @@ async def test_workers_that_wait_share_what_comes_at_once(make_moderation: MakeM
 async def test_responses_that_come_after_a_small_transaction_are_recorded_together(
     make_moderation: MakeModeration, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moderation = await make_moderation(workers=8, batch=4)
+    moderation = await make_moderation(workers=40, batch=4)  # so that few responses end no pause
     pauses = HeldPauses(monkeypatch, record_verdicts)
     await take(moderation, {str(number): f"text {number}" for number in range(4)})
     sent = [task.sent_key for task in await moderation.queue.take()]
