@@ -24,6 +24,7 @@ _GIVEN_UP: Final = f"{PICTURES_TESTS}/integration/jobs/test_given_up.py"
 _LOOKING: Final = f"{PICTURES_TESTS}/integration/states/test_look_again.py"
 _ORDERING: Final = f"{PICTURES}/domain/lifecycle/ordering.py"
 _ORPHANS: Final = f"{PICTURES_TESTS}/integration/files/test_check_stored.py"
+_UNFINISHED: Final = f"{PICTURES_TESTS}/integration/files/test_unfinished_downloads.py"
 _LOST: Final = f"{PICTURES_TESTS}/integration/jobs/test_lost_claims.py"
 _POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
 
@@ -453,5 +454,14 @@ MUTATIONS: Final = (
             f"{_GIVEN_UP}::test_a_download_that_fails_five_times_by_an_unknown_fault_is_reported",
             f"{_GIVEN_UP}::test_a_download_at_which_three_workers_die_is_reported",
         ),
+    ),
+    Mutation(
+        "downloads-outside-of-run-folders",
+        "Pictures",
+        "What a killed process was downloading stays on the disk for good.",
+        f"{PICTURES}/app/files/download_picture.py",
+        before='path = folder / "picture"',
+        after='path = self._spool_dir / "picture"',
+        tests=(f"{_UNFINISHED}::test_files_of_downloads_lie_in_run_folders",),
     ),
 )

@@ -107,8 +107,10 @@ def build(settings: PicturesSettings) -> ServiceRunner:
     )
     rules = lifecycle_rules(settings)
     store = PictureStorer(database, base.blobs, clock)
-    robots = RobotsChecker(database, base.fetcher) if settings.obey_robots else None
-    downloader = PictureDownloader(database, base.fetcher, base.decoder, store, clock, check_robots=robots)
+    robots = RobotsChecker(database, base.fetcher, settings.spool_dir) if settings.obey_robots else None
+    downloader = PictureDownloader(
+        database, base.fetcher, base.decoder, store, clock, spool_dir=settings.spool_dir, check_robots=robots
+    )
 
     async def note_gap(tx: Tx, cause: str) -> None:
         await open_gap(tx, cause, store=jobs.store)

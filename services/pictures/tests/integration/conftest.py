@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -110,6 +111,7 @@ async def service(
     migrated_database: Callable[[str], Awaitable[Database]],
     kafka: EmbeddedKafka,
     s3: EmbeddedS3,
+    tmp_path: Path,
     options: dict[str, Any],
 ) -> AsyncIterator[Service]:
     database = await migrated_database("classifeed_pictures")
@@ -127,6 +129,7 @@ async def service(
         host_highest_rate=1000,
         downloads_per_host=8,
         drain_notice_s=0,
+        spool_dir=tmp_path,
         **options,
     )
     await prepare(settings)

@@ -77,14 +77,13 @@ async def store(migrated_database: MigratedDatabase, s3: EmbeddedS3) -> AsyncIte
 
 
 @pytest.fixture
-def run_lost(store: Store) -> Run:
+def run_lost(store: Store, tmp_path: Path) -> Run:
     """Return what runs a task with an order, as a run that has lost its claim does."""
     registry, reporter = Registry(), LoadReporter(Outbox())
     storer = PictureStorer(store.database, store.blobs, SystemClock())
     fetcher = cast(Fetcher, OnePicture())
-    download.register_download(
-        registry, PictureDownloader(store.database, fetcher, FileMaker(), storer, SystemClock()), reporter
-    )
+    downloader = PictureDownloader(store.database, fetcher, FileMaker(), storer, SystemClock(), spool_dir=tmp_path)
+    download.register_download(registry, downloader, reporter)
     resize.register_resize(registry, PictureResizer(store.database, store.blobs, FileMaker()), reporter)
 
     async def run(task: str, order: DownloadOrder | CopyOrder) -> None:

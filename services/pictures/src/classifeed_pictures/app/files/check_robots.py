@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 from typing import Final
@@ -15,6 +14,7 @@ from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
 from classifeed_common.fetch import FetchFailed, FetchLimits, FetchRequest
 from classifeed_common.fetch.fetcher import Fetcher
+from classifeed_common.spool import run_folder
 from classifeed_pictures.domain.lifecycle.retries import ROBOTS_DISALLOWED, ROBOTS_UNREACHABLE
 from classifeed_pictures.store.robots import claim_rules, give_claim_back, save_rules
 
@@ -41,11 +41,13 @@ class RobotsChecker:
     Args:
         database: with the rules.
         fetcher: the way to addresses that nobody vouches for.
+        spool_dir: for the files that are fetched.
     """
 
-    def __init__(self, database: Database, fetcher: Fetcher) -> None:
+    def __init__(self, database: Database, fetcher: Fetcher, spool_dir: Path) -> None:
         self._database = database
         self._fetcher = fetcher
+        self._spool_dir = spool_dir
 
     async def __call__(self, url: str) -> LoadFailure | None:
         """Return why a program may not fetch an address now; None: it may.
@@ -93,8 +95,8 @@ class RobotsChecker:
 
     async def _fetch(self, origin: str) -> str | None:
         """Return the rules of a host, empty if it has none; None: it cannot be reached."""
-        with tempfile.TemporaryDirectory(prefix="robots-") as folder:
-            path = Path(folder) / "robots.txt"
+        with run_folder(self._spool_dir) as folder:
+            path = folder / "robots.txt"
             try:
                 await self._fetcher.fetch(FetchRequest(f"{origin}/robots.txt"), path, _LIMITS)
             except FetchFailed as failed:
