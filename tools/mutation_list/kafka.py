@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON, COMMON_TESTS
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, OFFERS_TESTS
 
 _OUTBOX_TESTS: Final = f"{COMMON_TESTS}/kafka/test_outbox.py"
 _GROWTH_TESTS: Final = f"{COMMON_TESTS}/kafka/test_topic_growth.py"
@@ -133,5 +133,14 @@ MUTATIONS: Final = (
         before="        await self._check_grown(fresh, known, states)\n",
         after="",
         tests=(f"{_GROWTH_TESTS}::test_a_group_that_was_behind_when_its_topic_was_grown_by_hand_does_not_go_on",),
+    ),
+    Mutation(
+        "messages-cut-by-count-alone",
+        "Outbox",
+        "A hundred long texts are one message, which Kafka refuses: the partition of their seller stands still.",
+        f"{COMMON}/kafka/records.py",
+        before="if part and (len(part) == _PART_ITEMS or size_bytes + item_bytes > _PART_BYTES):",
+        after="if part and len(part) == _PART_ITEMS:",
+        tests=(f"{OFFERS_TESTS}/texts/test_texts.py::test_many_long_texts_fit_into_messages",),
     ),
 )

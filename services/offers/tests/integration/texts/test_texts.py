@@ -13,11 +13,16 @@ from classifeed.feeds.v1.offer_results_pb2 import LateResult, OfferBatchResult
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged, TextsToJudge
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed.offers.v1.offer_pb2 import OfferContent
+from classifeed_common.kafka import MAX_MESSAGE_BYTES
 from classifeed_common.outbox import Outbox
 from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.app.texts.request_texts import TextRequester
+from classifeed_offers.consumers.requests import reply_message
 from classifeed_offers.domain.moderation import ByVerdicts
+from classifeed_offers.domain.offers import hash_of
 from classifeed_offers.domain.texts import hash_text, plain_text
+
+from ...conftest import Load, Owner, Records
 
 BAN = Ban(
     rule="text_auto_obscene",
@@ -196,6 +201,28 @@ async def test_texts_without_an_outcome_are_requested_again(shop: Shop) -> None:
     assert await requested() == 1
     await shop.judge("a lamp", is_allowed=True)
     assert (await shop.stored())[4] is False
+
+
+async def test_many_long_texts_fit_into_messages(owner: Owner, records: Records, new_load: type[Load]) -> None:
+    owner.moderation = ByVerdicts()
+    long = []
+    for number in range(150):
+        record = records.good(f"{number:03}")
+        record.content.description = "a long text " * 1_000
+        record.content_hash = hash_of(record.content)
+        long.append(record)
+    replies = await owner.take(new_load(long, batch_size=15).messages)
+    requested = [it for it in replies if isinstance(it, TextsToJudge)]
+    assert max(reply_message(it).size_bytes for it in requested) <= MAX_MESSAGE_BYTES
+    assert {text.external_id for it in requested for text in it.texts} == {it.external_id for it in long}
+
+    async with owner.db.connection() as connection:
+        await connection.execute("UPDATE offers SET text_requested_at = text_requested_at - interval '901 s'")
+    await TextRequester(owner.db, Outbox(), wait_s=900, period_s=60).round()
+    async with owner.db.connection() as connection:
+        rows = await (await connection.execute("SELECT value FROM outbox")).fetchall()
+    again = [text.external_id for (value,) in rows for text in TextsToJudge.FromString(value).texts]
+    assert sorted(again) == [it.external_id for it in long]
 
 
 async def test_versions_of_texts_grow_with_every_request_also_after_a_restore(shop: Shop) -> None:

@@ -14,7 +14,7 @@ from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
 from classifeed.moderation.v1.subject_pb2 import Span, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
 from classifeed_common.db import Tx, after_commit
-from classifeed_common.kafka import Message, message_of
+from classifeed_common.kafka import Message, message_of, split_by_size
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
 from classifeed_moderation.domain.bans import ban_of
@@ -23,7 +23,6 @@ from classifeed_moderation.domain.verdicts import Verdict
 from classifeed_moderation.metrics import DECISIONS, SHOWN
 from classifeed_moderation.store.decisions import Recorded
 
-_TEXTS_A_MESSAGE = 100
 _EVENTS = {Kind.POINT: "point_moderated", Kind.COMMENT: "comment_moderated", Kind.OFFER: "offer_moderated"}
 
 
@@ -49,9 +48,9 @@ def outcome_messages(judged: Iterable[tuple[tuple[str, str, str], OfferTextJudge
         by_namespace.setdefault((seller_id, namespace), []).append(text)
     messages = []
     for (seller_id, namespace), texts in by_namespace.items():
-        for start in range(0, len(texts), _TEXTS_A_MESSAGE):
-            part = TextsJudged(seller_id=seller_id, namespace=namespace, texts=texts[start : start + _TEXTS_A_MESSAGE])
-            messages.append(message_of(MODERATION_OUTCOMES, seller_id.encode(), part))
+        for part in split_by_size(texts):
+            outcomes = TextsJudged(seller_id=seller_id, namespace=namespace, texts=part)
+            messages.append(message_of(MODERATION_OUTCOMES, seller_id.encode(), outcomes))
     return messages
 
 

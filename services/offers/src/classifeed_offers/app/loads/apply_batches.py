@@ -14,6 +14,7 @@ from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Tx
+from classifeed_common.kafka import split_by_size
 from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
@@ -28,7 +29,6 @@ from classifeed_offers.store.applying import AppliedNow
 from classifeed_offers.store.waiting import WaitingChange
 
 _STATEMENT_OFFERS: Final = 300
-_MESSAGE_TEXTS: Final = 100
 _NO_SHIFT: Final = Shift(None, becomes_unavailable=False)
 _NO_PICTURES: Final = PicturePlan()
 _Item = TypeVar("_Item")
@@ -126,10 +126,9 @@ async def apply_batches(
 
 
 def texts_to_judge(name: Namespace, texts: Sequence[OfferText]) -> list[TextsToJudge]:
-    """Return texts of a namespace as messages."""
+    """Return texts of a namespace as messages, each small enough for Kafka."""
     return [
-        TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=texts[at : at + _MESSAGE_TEXTS])
-        for at in range(0, len(texts), _MESSAGE_TEXTS)
+        TextsToJudge(seller_id=name.seller_id, namespace=name.namespace, texts=part) for part in split_by_size(texts)
     ]
 
 

@@ -9,6 +9,7 @@ import structlog
 from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
 from classifeed.pictures.v1.requests_pb2 import PictureResult, PictureResults
 from classifeed_common.db import Tx
+from classifeed_common.kafka import split_by_size
 from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.domain.picture_issues import picture_issue
@@ -17,7 +18,6 @@ from classifeed_offers.domain.results import late_result
 from classifeed_offers.store import applying, picturing
 
 _log = structlog.get_logger(__name__)
-_ERRORS_A_MESSAGE = 100
 
 
 async def keep_pictures(tx: Tx, messages: Sequence[PictureResults], *, picture_namespace: str) -> list[LateResult]:
@@ -85,7 +85,5 @@ async def _apply_to_namespace(
             "offers.pictures.skipped", **namespace._asdict(), offers=len(results_of) - len(changes), why="no news"
         )
     return [
-        late_result(namespace, task_id, errors[at : at + _ERRORS_A_MESSAGE])
-        for task_id, errors in errors_of.items()
-        for at in range(0, len(errors), _ERRORS_A_MESSAGE)
+        late_result(namespace, task_id, part) for task_id, errors in errors_of.items() for part in split_by_size(errors)
     ]

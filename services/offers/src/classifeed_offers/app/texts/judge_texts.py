@@ -12,6 +12,7 @@ from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged
 from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_DISAPPROVED, Ban
 from classifeed_common.db import Tx
+from classifeed_common.kafka import split_by_size
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.domain.offers import Change, Namespace, Status
 from classifeed_offers.domain.results import banned, late_result
@@ -19,7 +20,6 @@ from classifeed_offers.store import applying, judging
 from classifeed_offers.store.judging import Outcome
 
 _log = structlog.get_logger(__name__)
-_ERRORS_A_MESSAGE = 100
 _COUNTED = {Change.ADDED, Change.UPDATED}
 _SHOWN = {Status.PENDING, Status.ACTIVE}
 
@@ -64,7 +64,5 @@ def _late_results(namespace: Namespace, changed: Sequence[Any]) -> list[LateResu
         error = banned(row.external_id, ban, ordinal=row.last_ordinal, line=row.last_line)
         by_task.setdefault(row.last_task_id, []).append(LateError(error=error, counted=counted))
     return [
-        late_result(namespace, task_id, errors[at : at + _ERRORS_A_MESSAGE])
-        for task_id, errors in by_task.items()
-        for at in range(0, len(errors), _ERRORS_A_MESSAGE)
+        late_result(namespace, task_id, part) for task_id, errors in by_task.items() for part in split_by_size(errors)
     ]

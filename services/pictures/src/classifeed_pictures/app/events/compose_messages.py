@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Final, TypeVar
 
 from opentelemetry.context import Context
 
@@ -19,7 +18,7 @@ from classifeed.pictures.v1.requests_pb2 import (
     PictureResult,
     PictureResults,
 )
-from classifeed_common.kafka import Message, message_of
+from classifeed_common.kafka import Message, message_of, split_by_size
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_REQUESTS, PICTURES_RESULTS
 from classifeed_pictures.domain.lifecycle.events import (
     NOBODY,
@@ -31,10 +30,6 @@ from classifeed_pictures.domain.lifecycle.events import (
     Request,
     RequestResult,
 )
-
-_ITEMS_A_MESSAGE: Final = 100
-_BYTES_A_MESSAGE: Final = 500_000
-M = TypeVar("M", PictureNotice, PictureRequest, PictureResult)
 
 
 def order_message(
@@ -77,7 +72,7 @@ def result_messages(results: Iterable[RequestResult]) -> list[Message]:
     return [
         message_of(PICTURES_RESULTS, recipient.encode(), PictureResults(recipient=recipient, results=part))
         for recipient, listed in by_recipient.items()
-        for part in _parts(listed)
+        for part in split_by_size(listed)
     ]
 
 
@@ -91,7 +86,7 @@ def request_messages(requests: Iterable[Request]) -> list[Message]:
     return [
         message_of(PICTURES_REQUESTS, recipient.encode(), PictureRequests(recipient=recipient, requests=part))
         for recipient, listed in by_recipient.items()
-        for part in _parts(listed)
+        for part in split_by_size(listed)
     ]
 
 
@@ -112,7 +107,7 @@ def notice_messages(notices: Sequence[PictureNotice]) -> list[Message]:
     """Return notices as messages of up to 100. Their order does not matter: each URL is noticed once."""
     return [
         message_of(PICTURES_REQUESTS, part[0].url.encode("utf-8", "replace"), PictureNotices(notices=part))
-        for part in _parts(notices)
+        for part in split_by_size(notices)
     ]
 
 
@@ -126,17 +121,3 @@ def _result(found: RequestResult) -> PictureResult:
     else:
         result.failure.CopyFrom(found.result)
     return result
-
-
-def _parts(items: Sequence[M]) -> Iterable[list[M]]:
-    part: list[M] = []
-    size_bytes = 0
-    for item in items:
-        item_bytes = item.ByteSize()
-        if part and (len(part) == _ITEMS_A_MESSAGE or size_bytes + item_bytes > _BYTES_A_MESSAGE):
-            yield part
-            part, size_bytes = [], 0
-        part.append(item)
-        size_bytes += item_bytes
-    if part:
-        yield part
