@@ -9,6 +9,7 @@ import inspect
 import os
 import signal
 import sys
+import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
@@ -41,6 +42,8 @@ _EPILOG = (
 # A batch makes thousands of objects that end with it. At 700 of them, as Python has it by itself, the collector goes
 # through them several times a batch and finds nothing: 5 to 10 % of a service's CPU under a load.
 _YOUNG_OBJECTS: Final = 10_000
+# Python joins its threads before a process ends, and one that reads a large file cannot be interrupted.
+_JOINING_S: Final = 5.0
 _log = structlog.get_logger("runner")
 
 
@@ -182,12 +185,14 @@ async def _run(
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stop.set)
-        return await runner.run(stop, selected)
+        code = await runner.run(stop, selected)
     except StartError:
         raise
     except Exception as error:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
         log_fault(_log, "runner.failed", error, pid=os.getpid())
-        return 1
+        code = 1
+    _end_within(_JOINING_S, code)
+    return code
 
 
 def _spare_collector() -> None:
@@ -195,6 +200,21 @@ def _spare_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
+
+
+def _end_within(limit_s: float, code: int) -> None:
+    """End the process after `limit_s` at the latest: nobody waits any more for what its threads do."""
+
+    def end() -> None:
+        working = [thread.name for thread in threading.enumerate() if not thread.daemon]
+        _log.warning("runner.threads.left", threads=working)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+    timer = threading.Timer(limit_s, end)
+    timer.daemon = True
+    timer.start()
 
 
 async def _check(runner: ServiceRunner) -> int:

@@ -478,6 +478,7 @@ def test_roles_need_names_of_their_own() -> None:
 SERVICE = """
     import asyncio
     import gc
+    import time
     import structlog
     from pydantic_settings import SettingsConfigDict
     from classifeed_common.runner import Role, ServiceRunner, main
@@ -491,6 +492,10 @@ SERVICE = """
         structlog.get_logger("shop").info("shop.idle", frozen=gc.get_freeze_count(), young=gc.get_threshold()[0])
         await stop.wait()
 
+    async def busy(stop):
+        asyncio.get_running_loop().run_in_executor(None, time.sleep, 3600)
+        raise OSError("disk is full")
+
     async def missing():
         raise ConnectionError("no broker")
 
@@ -498,7 +503,8 @@ SERVICE = """
         if settings.s3_endpoint:
             raise OSError("index is in use")
         readiness = {"kafka": missing} if settings.kafka_bootstrap else {}
-        return ServiceRunner(settings, "shop", "1", roles=[Role("idle", idle)], policy=POLICY, readiness=readiness)
+        roles = [Role("idle", idle), *([Role("busy", busy)] if settings.s3_bucket == "busy" else [])]
+        return ServiceRunner(settings, "shop", "1", roles=roles, policy=POLICY, readiness=readiness)
 
     main("shop", ShopSettings, build, None)
 """
@@ -538,6 +544,19 @@ async def test_a_process_ends_with_0_on_sigterm(tmp_path: Path) -> None:
         idle = lines[1]
         assert idle["frozen"] > 50_000, "the collector goes through what was imported"
         assert idle["young"] >= 10_000, "the collector runs several times a batch"
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def test_a_thread_that_goes_on_keeps_no_process_that_has_ended(tmp_path: Path) -> None:
+    process = await spawn(tmp_path, S3_BUCKET="busy", DRAIN_NOTICE_S="0")
+    try:
+        async with asyncio.timeout(120):
+            _, log = await process.communicate()
+        assert process.returncode == 1
+        assert json.loads(log.decode().splitlines()[-1])["event"] == "runner.threads.left"
     finally:
         if process.returncode is None:
             process.kill()
