@@ -37,20 +37,21 @@ _PROBE_EVERY_S: Final = 15.0
 class _Batch:
     """Counts down the delivery reports of one `send` and resolves its future once."""
 
-    __slots__ = ("_left", "_loop", "error", "producer", "settled")
+    __slots__ = ("_left", "_loop", "error", "producer", "settled", "topic")
 
     def __init__(self, loop: asyncio.AbstractEventLoop, producer: Producer, size: int) -> None:
         self._loop = loop
         self.producer = producer
         self._left = size
         self.error: KafkaError | None = None
+        self.topic: str | None = None
         self.settled: asyncio.Future[None] = loop.create_future()
 
-    def report(self, error: KafkaError | None, _message: Any) -> None:
+    def report(self, error: KafkaError | None, message: Any) -> None:
         """One delivery report. Only the poll thread comes here, so that the count needs no lock."""
         self._left -= 1
         if error is not None and self.error is None:
-            self.error = error
+            self.error, self.topic = error, message.topic()
         if self._left == 0:
             with suppress(RuntimeError):  # the sender's loop is closed: nobody waits any more
                 self._loop.call_soon_threadsafe(self._settle)
@@ -135,7 +136,7 @@ class KafkaProducer:
             self._retire_if_fatal(batch.producer, batch.error)
             raise Unavailable(
                 KAFKA_UNAVAILABLE,
-                f"Kafka at {self._bootstrap} refused messages to {messages[0].topic}: {batch.error.str()}",
+                f"Kafka at {self._bootstrap} refused messages to {batch.topic}: {batch.error.str()}",
             )
 
     async def close(self) -> None:

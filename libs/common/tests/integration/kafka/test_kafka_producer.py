@@ -88,9 +88,12 @@ async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(
 
 
 @pytest.mark.slow
-async def test_a_topic_that_does_not_exist_is_told(producer: KafkaProducer, topic_prefix: str) -> None:
-    with pytest.raises(Unavailable, match=f"{topic_prefix}nowhere"):
-        await producer.send([Message(topic_prefix + "nowhere", b"k", b"v")], limit_s=120)
+async def test_a_topic_that_does_not_exist_is_told(
+    producer: KafkaProducer, make_topic: MakeTopic, topic_prefix: str
+) -> None:
+    topics = [await make_topic(), topic_prefix + "nowhere"]
+    with pytest.raises(Unavailable, match=f"refused messages to {topics[1]}"):
+        await producer.send([Message(topic, b"k", b"v") for topic in topics], limit_s=120)
 
 
 async def test_too_large_a_message_is_refused_before_anything_is_sent(
