@@ -85,8 +85,8 @@ MUTATIONS: Final = (
         "Outbox and relay",
         "Messages are removed before Kafka has acknowledged them.",
         f"{COMMON}/outbox/relay.py",
-        before="        await self._producer.send([_message(row) for row in rows], limit_s=None)\n",
-        after="        asyncio.ensure_future(self._producer.send([_message(row) for row in rows], limit_s=None))\n",
+        before="            await self._producer.send(messages, limit_s=None)\n",
+        after="            asyncio.ensure_future(self._producer.send(messages, limit_s=None))\n",
         tests=(f"{_OUTBOX_TESTS}::test_death_between_acknowledgement_and_removal_sends_again",),
     ),
     Mutation(
@@ -97,6 +97,28 @@ MUTATIONS: Final = (
         before="                    if sent < self._max_messages:\n",
         after="                    if not sent:\n",
         tests=(f"{_OUTBOX_TESTS}::test_messages_gather_after_a_few_were_sent",),
+    ),
+    Mutation(
+        "relay-fault-in-the-log-only",
+        "Outbox and relay",
+        "Kafka refuses what a relay sends, and the service reports that nothing is blocked.",
+        f"{COMMON}/outbox/relay.py",
+        before="                self._fault.note(error)\n",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/outbox/test_blocked_relay.py::test_a_relay_names_topics_and_fault_until_it_sends_again",
+        ),
+    ),
+    Mutation(
+        "relay-silence-not-named",
+        "Outbox and relay",
+        "Kafka acknowledges nothing that a relay sends, and the service reports that nothing is blocked.",
+        f"{COMMON}/faults/lasting.py",
+        before="self._awaited = (what, self._clock.monotonic_s())",
+        after="self._awaited = None",
+        tests=(
+            f"{COMMON_TESTS}/outbox/test_blocked_relay.py::test_a_relay_whose_messages_nobody_acknowledges_is_named",
+        ),
     ),
     Mutation(
         "topic-grown-under-a-group-that-is-behind",

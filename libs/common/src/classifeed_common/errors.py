@@ -134,3 +134,9 @@ def name_fault(error: BaseException) -> str:
     """Return `Type: words` of an error, in one line."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def describe_fault(error: BaseException) -> str:
+    """Return the words of an error in one line, with its class where that explains more than they do."""
+    named = name_fault(error)
+    return named.partition(": ")[2] or named if isinstance(error, DomainError) else named

@@ -174,7 +174,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             Role("correct", corrector.run, corrector.backlog),
             Role("watch", watch, blocked=rules.blocked),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
-            Role("relay", relay.run, unsent),
+            Role("relay", relay.run, unsent, relay.blocked),
             Role("publish", points.run, points.backlog, points.blocked),
             *jobs.roles({rejudge.QUEUE: 1, republish.QUEUE: 1}, drain_grace_s=settings.drain_grace_s / 2),
         ],

@@ -205,6 +205,9 @@ def build(settings: OffersSettings) -> ServiceRunner:
         await channel.close()
         await database.close()
 
+    def unpushed() -> dict[str, str]:
+        return {**publication.blocked(), **pusher.blocked()}
+
     async def unsent() -> dict[str, int]:
         return {"offer_results": await relay.backlog()}
 
@@ -219,12 +222,12 @@ def build(settings: OffersSettings) -> ServiceRunner:
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("consume-verdicts", consume_verdicts, requester.backlog, outcomes.blocked),
             Role("consume-pictures", consume_pictures, picture_requester.backlog, pictures.blocked),
-            Role("relay", relay.run, unsent),
+            Role("relay", relay.run, unsent, relay.blocked),
             *jobs.roles(
                 {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, request_pictures.QUEUE: 1},
                 drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
             ),
-            Role("publish", publish, unpublished, blocked=publication.blocked),
+            Role("publish", publish, unpublished, unpushed),
         ],
         servicers=[
             Servicer.of(

@@ -138,7 +138,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("consume-events", processing.run, processing.backlog, processing.blocked),
             Role("consume-copies", copying.run, copying.backlog, copying.blocked),
             Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
-            Role("relay", relay.run, unsent),
+            Role("relay", relay.run, unsent, relay.blocked),
             # Each process makes keys, or is called with them.
             Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
             Role("watch", partial(watch, base, jobs.store)),

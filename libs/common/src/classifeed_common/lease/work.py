@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Final
 
+from classifeed_common.clock import Clock
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.lease.keeper import LeaseKeeper
 from classifeed_common.lease.leases import Lease, Leases
 
@@ -21,6 +23,10 @@ class LeasedWork:
         name: of the lease.
         work: gets the lease and an event; returns soon after that is set. It is cancelled when it does not.
         on_stop: called once the event is set, such as to end a pause of the work.
+        clock: counts how long a fault lasts; None: the machine's.
+
+    Attributes:
+        fault: of the work, which notes and clears it; forgotten with the lease, as another process names its own.
     """
 
     def __init__(
@@ -30,11 +36,13 @@ class LeasedWork:
         work: Callable[[Lease, asyncio.Event], Awaitable[None]],
         *,
         on_stop: Callable[[], None],
+        clock: Clock | None = None,
     ) -> None:
         self._leases = leases
         self._name = name
         self._work = work
         self._on_stop = on_stop
+        self.fault = LastingFault(clock)
         self._stopping = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -53,5 +61,6 @@ class LeasedWork:
         self._on_stop()
         await asyncio.wait([task], timeout=_MAX_WAIT_S)
         task.cancel()
+        self.fault.clear()
         with suppress(asyncio.CancelledError):
             await task

@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import structlog
 
+from classifeed_common.clock import Clock
 from classifeed_common.db import Database, load_queries
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.gathering import gather_records
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
@@ -51,6 +53,7 @@ class Relay:
         max_messages: int = 1000,
         max_idle_s: float = 0.25,
         max_backoff_s: float = 5.0,
+        clock: Clock | None = None,
     ) -> None:
         """Prepare; `run` works.
 
@@ -63,6 +66,7 @@ class Relay:
             max_messages: how many messages are sent and removed at a time.
             max_idle_s: the longest pause between two looks at an empty outbox.
             max_backoff_s: the longest pause after a fault.
+            clock: counts how long a fault lasts; None: the machine's.
         """
         self._database = database
         self._producer = producer
@@ -74,6 +78,8 @@ class Relay:
         self._max_backoff_s = max_backoff_s
         self._cursor = OutboxCursor()
         self._was_empty = False
+        self._fault = LastingFault(clock)
+        self._topics = ""
 
     async def run(self, stop: asyncio.Event) -> None:
         """Send until `stop` is set; wait for the lease when another process has it. Faults are retried for ever."""
@@ -85,6 +91,11 @@ class Relay:
     async def backlog(self) -> int:
         """Return how many messages wait to be sent. No effect."""
         return int(await self._read_value(_COUNT))
+
+    def blocked(self) -> dict[str, str]:
+        """Return why this process, which has the lease, cannot send; for `Role.blocked`. No effect."""
+        work = f"sending to {self._topics}" if self._topics else "sending"
+        return self._fault.blocked(f"outbox shard {self._shard}", work, "Messages wait in the outbox")
 
     async def _acquire(self, stop: asyncio.Event) -> Lease | None:
         try:
@@ -108,6 +119,7 @@ class Relay:
             for task in (renewing, stopping):
                 task.cancel()
             await asyncio.wait({renewing, stopping})
+            self._fault.clear()
             with suppress(Exception):  # it runs out by itself
                 await self._leases.release(lease)
 
@@ -141,7 +153,9 @@ class Relay:
             limit_s, failed = self._max_idle_s, False
             began_s = time.monotonic()
             try:
-                if sent := await _unless(closing, self._send_front(lease)):
+                sent = await _unless(closing, self._send_front(lease))
+                self._fault.clear()
+                if sent:
                     pause_s = _FIRST_PAUSE_S
                     if sent < self._max_messages:
                         await gather_records(began_s, closing, longest_s=_GATHER_S)
@@ -149,6 +163,7 @@ class Relay:
             except LeaseLost:
                 return
             except Exception as error:  # noqa: BLE001 - messages must not be skipped, whatever it is
+                self._fault.note(error)
                 log_fault(_log, "relay.blocked", error, retry_in_s=pause_s, lease=lease.name)
                 self._cursor.reset()  # a restore breaks the connections
                 limit_s, failed = self._max_backoff_s, True
@@ -171,7 +186,11 @@ class Relay:
         if not rows:
             self._cursor.removed(0, is_whole=True)
             return 0
-        await self._producer.send([_message(row) for row in rows], limit_s=None)
+        messages = [_message(row) for row in rows]
+        self._topics = ", ".join(sorted({message.topic for message in messages}))
+        with self._fault.waiting_for(f"Kafka to acknowledge {len(messages)} messages"):
+            await self._producer.send(messages, limit_s=None)
+        self._topics = ""
         # Without the lease's guard: these are acknowledged, and a successor would only send them once more.
         async with self._database.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})

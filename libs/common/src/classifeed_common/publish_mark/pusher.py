@@ -10,6 +10,7 @@ from typing import Any
 import structlog
 from psycopg.rows import namedtuple_row
 
+from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
@@ -58,6 +59,7 @@ class MarkPusher:
         max_backoff_s: the longest pause after `push` raised.
         gather_s: the longest pause after fewer rows than a batch, in which those of the next one come together; see
             `gathering`.
+        clock: counts how long a fault lasts; None: the machine's.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class MarkPusher:
         idle_every_s: float = 10.0,
         max_backoff_s: float = 5.0,
         gather_s: float = 0.0,
+        clock: Clock | None = None,
     ) -> None:
         self._database = database
         self._name = name
@@ -96,7 +99,7 @@ class MarkPusher:
         self._woken = asyncio.Event()
         self._refusals = Refusals()
         self._cursor = DueCursor()
-        self._work = LeasedWork(leases, self.lease_name, self._push_until, on_stop=self._woken.set)
+        self._work = LeasedWork(leases, self.lease_name, self._push_until, on_stop=self._woken.set, clock=clock)
 
     @property
     def lease_name(self) -> str:
@@ -121,6 +124,10 @@ class MarkPusher:
             if (above := self._cursor.above) and (found := await self._count(connection, above)):
                 return found + len(self._refusals)
             return await self._count(connection, 0)
+
+    def blocked(self) -> dict[str, str]:
+        """Return why this process, which has the lease, cannot push; for `Role.blocked`. No effect."""
+        return self._work.fault.blocked(self._name, "pushing", "What has changed waits to be pushed")
 
     async def _count(self, connection: Tx, above: int) -> int:
         count = f"SELECT count(*) FROM ({self._select_due}) AS due"  # noqa: S608 - the statement is code, not input
@@ -152,12 +159,14 @@ class MarkPusher:
                 await wait_for_event(stopping, min(self._leases.ttl_s / 10, self._max_idle_s))
                 continue
             except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
+                self._work.fault.note(error)
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
                 self._cursor.reset()  # what was read is still due
                 await wait_for_event(stopping, pause_s)  # new rows are no reason to hurry
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
+            self._work.fault.clear()
             backoff_s = _FIRST_BACKOFF_S
             if found:
                 idle_s = _FIRST_PAUSE_S

@@ -12,8 +12,8 @@ from prometheus_client import REGISTRY
 from classifeed_common.db import Tx
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import Unavailable
+from classifeed_common.faults import lasting
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, Message, OrderedConsumer, Poison, Record, dlq
-from classifeed_common.kafka.consuming import blocked as blocked_module
 from classifeed_common.telemetry import metrics
 from classifeed_common.testing.topics import MakeTopic
 
@@ -69,7 +69,7 @@ async def test_a_record_that_fails_blocks_its_own_partition(
     topic_prefix: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
     topic = await make_topic(partitions=4)
     first = [await send(topic, 3, partition=partition) for partition in range(4)]
     bad = {first[2][1]}
@@ -160,7 +160,7 @@ async def test_dead_letters_that_nobody_takes_block_one_partition(
     subject = polling_at_once(consumer(topic, handle=handle, dead_letters=DeadLetters(producer)), 2, monkeypatch)
     async with running(subject):
         await eventually(ledger.holding(good))
-        monkeypatch.setattr(blocked_module, "_NAMED_AFTER_S", 0.0)
+        monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
 
         async def named() -> bool:
             return dlq(topic) in subject.blocked().get(f"{topic}[0]", "")

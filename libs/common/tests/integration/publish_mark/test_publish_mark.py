@@ -10,6 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
+from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
@@ -170,6 +171,36 @@ async def test_nothing_is_lost_while_the_other_side_is_away(db: Database) -> Non
     async with running(pusher):
         await until(settled(pusher))
     assert peer.calls == [10, 10, 10, 10]
+
+
+async def test_a_push_that_fails_is_named_until_one_succeeds(db: Database) -> None:
+    await fill(db, 10)
+    peer, clock = Peer(), FakeClock()
+    peer.away, before = 1_000_000, 0
+    pusher = pusher_of(db, peer.push, max_backoff_s=0.05, clock=clock)
+
+    async def has_failed() -> bool:
+        return len(peer.calls) > before + 1
+
+    async def is_well() -> bool:
+        return pusher.blocked() == {}
+
+    async with running(pusher):
+        await until(has_failed)
+        assert pusher.blocked() == {}
+        await clock.advance(5)
+        fault = pusher.blocked()["goods"]
+        assert fault.startswith("pushing has failed for 5 s, ")
+        assert ": PEER_AWAY: the peer is away. What has changed waits to be pushed; it continues by itself" in fault
+        peer.away = 0
+        await until(is_well)
+        assert await pusher.backlog() == 0
+        peer.away, before = 1_000_000, len(peer.calls)
+        await put(db, "lamp", 1)
+        await until(has_failed)
+        await clock.advance(5)
+        assert pusher.blocked()
+    assert pusher.blocked() == {}, "whoever has the lease next names what fails there"
 
 
 async def test_pushing_goes_on_after_a_lease_that_ran_out_and_was_renewed(db: Database) -> None:

@@ -10,7 +10,7 @@ from typing import Final, TypeVar
 import structlog
 
 from classifeed_common.db import is_passing_fault
-from classifeed_common.errors import DomainError, Unavailable, name_fault
+from classifeed_common.errors import Unavailable, describe_fault
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.telemetry import metrics
@@ -84,7 +84,7 @@ class Attempts:
                 raise
             except Exception as error:  # noqa: BLE001 - whatever it is, nothing can be read without it
                 metrics.BLOCKED.labels(self._group).inc()
-                self.fault = describe(error)
+                self.fault = describe_fault(error)
                 is_repeated = pause_s > FIRST_PAUSE_S
                 log_fault(
                     _log, "consumer.blocked", error, retry_in_s=pause_s, is_repeated=is_repeated, group=self._group
@@ -109,9 +109,3 @@ class Attempts:
 def is_of_the_surroundings(error: BaseException) -> bool:
     """Say whether a fault is that of a server or network that everything needs, rather than of one record."""
     return isinstance(error, Unavailable) or is_passing_fault(error)
-
-
-def describe(error: BaseException) -> str:
-    """Return what an error says, in one line, with its class where that says more than the words."""
-    named = name_fault(error)
-    return named.partition(": ")[2] or named if isinstance(error, DomainError) else named

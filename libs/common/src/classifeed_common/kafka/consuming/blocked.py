@@ -9,7 +9,8 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.kafka.consuming.attempts import FIRST_PAUSE_S, describe
+from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.kafka.consuming.attempts import FIRST_PAUSE_S
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
 from classifeed_common.telemetry import metrics
@@ -18,15 +19,12 @@ from classifeed_common.telemetry.fault_log import log_fault
 _log = structlog.get_logger(__name__)
 
 _AT_ONCE_S: Final = 0.02
-_NAMED_AFTER_S: Final = 5.0  # shorter ones are over before anybody has read of them
 
 
 @dataclass(slots=True)
 class _Blocked:
     records: Sequence[Record]
-    since_s: float
-    error: str = ""
-    attempts: int = 0
+    fault: LastingFault = field(default_factory=LastingFault)
     pause_s: float = FIRST_PAUSE_S
     due_s: float = field(default=0.0)
 
@@ -55,25 +53,24 @@ class BlockedPartitions:
     def block(self, part: GroupPartition, records: Sequence[Record], error: Exception) -> None:
         """Note a failed attempt; the partition is due again after a pause that doubles with each."""
         now_s = time.monotonic()
-        blocked = self._blocked.setdefault(part, _Blocked(records, now_s))
-        first = blocked.attempts == 0
+        blocked = self._blocked.setdefault(part, _Blocked(records))
         blocked.records = records
-        blocked.attempts += 1
-        blocked.error = describe(error)
+        blocked.fault.note(error)
+        attempts = blocked.fault.attempts
         blocked.due_s = now_s + blocked.pause_s
         metrics.BLOCKED.labels(part.group).inc()
-        if blocked.attempts & (blocked.attempts - 1) == 0:  # 1, 2, 4, 8 …: an hour is a dozen lines
+        if attempts & (attempts - 1) == 0:  # 1, 2, 4, 8 …: an hour is a dozen lines
             log_fault(
                 _log,
                 "consumer.partition.blocked",
                 error,
                 retry_in_s=blocked.pause_s,
-                is_repeated=not first,
+                is_repeated=attempts > 1,
                 group=part.group,
                 topic=part.topic,
                 partition=part.partition,
                 offset=records[0].offset,
-                attempts=blocked.attempts,
+                attempts=attempts,
             )
         blocked.pause_s = min(blocked.pause_s * 2, self._max_pause_s)
 
@@ -88,8 +85,8 @@ class BlockedPartitions:
             group=part.group,
             topic=part.topic,
             partition=part.partition,
-            attempts=blocked.attempts,
-            after_s=round(time.monotonic() - blocked.since_s, 1),
+            attempts=blocked.fault.attempts,
+            after_s=round(blocked.fault.lasted_s(), 1),
         )
         return True
 
@@ -120,22 +117,17 @@ class BlockedPartitions:
 
     def show(self) -> None:
         """Move the gauge of each blocked partition."""
-        now_s = time.monotonic()
         for part, each in self._blocked.items():
-            metrics.BLOCKED_SECONDS.labels(part.group, part.topic, str(part.partition)).set(now_s - each.since_s)
+            metrics.BLOCKED_SECONDS.labels(part.group, part.topic, str(part.partition)).set(each.fault.lasted_s())
 
     def describe(self) -> dict[str, str]:
         """Return what fails, for whom, and since when, by partition."""
-        now_s = time.monotonic()
-        return {
-            f"{part.topic}[{part.partition}]": (
-                f"offset {each.records[0].offset} has failed for {now_s - each.since_s:.0f} s, {each.attempts} times: "
-                f"{each.error}. The partition is blocked, the others continue; it continues by itself once the cause "
-                f"is fixed."
-            )
-            for part, each in self._blocked.items()
-            if now_s - each.since_s >= _NAMED_AFTER_S
-        }
+        found: dict[str, str] = {}
+        for part, each in self._blocked.items():
+            work = f"offset {each.records[0].offset}"
+            effect = "The partition is blocked, the others continue"
+            found |= each.fault.blocked(f"{part.topic}[{part.partition}]", work, effect)
+        return found
 
     def _forget(self, part: GroupPartition) -> None:
         metrics.remove(metrics.BLOCKED_SECONDS, part)

@@ -55,7 +55,8 @@ class PointPublication:
 
     def blocked(self) -> Mapping[str, str]:
         """Return why nothing is published, for people."""
-        return {"schema": self._schema_fault} if self._schema_fault else {}
+        schema = {"schema": self._schema_fault} if self._schema_fault else {}
+        return schema | self._pusher.blocked()
 
     def _note_schema_fault(self, fault: str) -> None:
         self._schema_fault = fault
