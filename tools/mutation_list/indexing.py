@@ -24,6 +24,15 @@ MUTATIONS: Final = (
         tests=(f"{_RECEIVER_TESTS}/pushing/test_push.py::test_fresher_wins_in_every_order",),
     ),
     Mutation(
+        "delivery-fault-in-the-log-only",
+        "Registry and index",
+        "Kafka or the receiver refuses the indexer, and it reports that nothing is blocked.",
+        f"{_INDEXER}/app/deliver_elements.py",
+        before="                self._fault.note(error)\n",
+        after="",
+        tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_what_holds_up_delivery_is_named_until_it_goes_on[refuses]",),
+    ),
+    Mutation(
         "epochs-not-locked",
         "Registry and index",
         "Two schemas of a client are put at the same time, each compared with what was there before.",

@@ -17,7 +17,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2_grpc import add_IndexQueueServiceServicer_to_server
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
-from classifeed_common.clock import SystemClock
+from classifeed_common.clock import Clock, SystemClock
 from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import Cluster, KafkaProducer, Message, Topic
@@ -153,7 +153,7 @@ class RecordingProducer:
 class Indexer:
     """One process of the indexer, driven round by round."""
 
-    def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str) -> None:
+    def __init__(self, channel: Any, database: Database, client: str, producer: Any, holder: str, clock: Clock) -> None:
         self.settings = IndexerSettings(
             receiver_address="127.0.0.1:1", clients=client, read_wait_s=0, report_interval_s=0.01, refill_documents=20
         )
@@ -161,10 +161,14 @@ class Indexer:
         self.producer = producer
         self.receiver = ReceiverClient(channel, client)
         self.offsets = Offsets(database, self.settings.group, client)
-        self.deliverer = Deliverer(self.receiver, self.offsets, producer, SystemClock(), self.settings)
+        self.deliverer = Deliverer(self.receiver, self.offsets, producer, clock, self.settings)
         self.leases = Leases(database, holder, ttl_s=600)
         self.refiller = ShardRefiller(
-            self.receiver, self.offsets.refills, self.deliverer, step_documents=self.settings.refill_documents
+            self.receiver,
+            self.offsets.refills,
+            self.deliverer,
+            clock,
+            step_documents=self.settings.refill_documents,
         )
 
     async def take(self, *shards: int) -> list[Lease]:
@@ -186,10 +190,13 @@ class Indexer:
     async def backlog(self) -> dict[str, int]:
         return dict(await measure_backlog([(self.receiver, self.offsets)], self.settings.group))
 
+    async def is_delivered(self) -> bool:
+        return not any((await self.backlog()).values())
+
     async def settle(self) -> None:
         """Do what a running process does until nothing is left to do."""
         async with asyncio.timeout(120):
-            while any((await self.backlog()).values()):
+            while not await self.is_delivered():
                 await self.deliverer._deliver_or_reposition()
                 await self.refiller.step_once()
 
@@ -210,9 +217,11 @@ def make_indexer(
 ) -> MakeIndexer:
     """Make processes of the indexer: `make_indexer("a", producer)`."""
 
-    def make(holder: str = "a", producer: Any = None) -> Indexer:
+    def make(holder: str = "a", producer: Any = None, clock: Clock | None = None) -> Indexer:
         channel = rpc_channel(receiver_target, caller="indexer", audience="receiver")
-        return Indexer(channel, indexer_database, client, producer or RecordingProducer(), holder)
+        return Indexer(
+            channel, indexer_database, client, producer or RecordingProducer(), holder, clock or SystemClock()
+        )
 
     return make
 

@@ -156,7 +156,7 @@ class Upstream:
             lease = await leases.acquire(lease_name(settings.group, self.client, shard))
             assert lease is not None
             await deliverer.gain(lease)
-        refiller = ShardRefiller(receiver, offsets.refills, deliverer, step_documents=500)
+        refiller = ShardRefiller(receiver, offsets.refills, deliverer, SystemClock(), step_documents=500)
         self._stop = asyncio.Event()
         self._delivery = [asyncio.create_task(run(self._stop)) for run in (deliverer.run, refiller.run)]
 

@@ -48,7 +48,11 @@ def build(settings: IndexerSettings) -> ServiceRunner:
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
     refillers = [
         ShardRefiller(
-            receivers[client], offsets[client].refills, deliverers[client], step_documents=settings.refill_documents
+            receivers[client],
+            offsets[client].refills,
+            deliverers[client],
+            clock,
+            step_documents=settings.refill_documents,
         )
         for client in settings.client_list
     ]

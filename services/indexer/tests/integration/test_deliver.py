@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
+from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.lease import Lease
+from classifeed_common.testing.recovery import until
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.domain.shards import ShardQueue
 from classifeed_indexer.store.offsets import Move
@@ -315,6 +317,41 @@ async def test_offset_stays_when_delivery_is_not_acknowledged(
     [(shard, end)] = await registry.fetch("SELECT shard, last_idx FROM shards")
     assert [delivered.idx for delivered in indexer.producer.sent] == [end, end]
     assert await indexer.stored_offsets() == {shard: end}
+
+
+@pytest.mark.parametrize("is_silent", [False, True], ids=("refuses", "is silent"))
+async def test_what_holds_up_delivery_is_named_until_it_goes_on(
+    registry: Registry, make_indexer: MakeIndexer, document: MakeDocument, is_silent: bool
+) -> None:
+    clock, well, attempts = FakeClock(), asyncio.Event(), 0
+    indexer = make_indexer(clock=clock)
+    await indexer.take(*ALL)
+    await registry.push(document("a"))
+
+    async def hold_up() -> None:
+        nonlocal attempts
+        attempts += 1
+        if is_silent:
+            await well.wait()
+        elif not well.is_set():
+            raise Unavailable("KAFKA_UNAVAILABLE", "no broker")
+
+    indexer.producer.on_send = hold_up
+    stop = asyncio.Event()
+    running = asyncio.create_task(indexer.deliverer.run(stop))
+    await until(lambda: attempts > (0 if is_silent else 1))
+    assert indexer.deliverer.blocked() == {}
+    await clock.advance(5)
+    [(what, fault)] = indexer.deliverer.blocked().items()
+    assert what == f"{indexer.client} documents"
+    begins = "waited 5 s for Kafka to acknowledge 1 documents." if is_silent else "failed for 5 s, "
+    assert fault.startswith(f"delivery has {begins}")
+    assert is_silent or "KAFKA_UNAVAILABLE: no broker. The search stays as it was; it continues by itself" in fault
+    well.set()
+    await until(lambda: indexer.deliverer.blocked() == {})
+    await until(indexer.is_delivered)
+    stop.set()
+    await running
 
 
 async def test_lease_that_was_renewed_late_goes_on(

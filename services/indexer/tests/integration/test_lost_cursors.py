@@ -15,9 +15,12 @@ from classifeed.documents.v1.indexer_service_pb2_grpc import (
     IndexerServiceStub,
     add_IndexerServiceServicer_to_server,
 )
+from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database
+from classifeed_common.errors import PermissionDenied
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.testing.databases import TableBackup
+from classifeed_common.testing.recovery import until
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_domain.document_shards import SHARDS
 from classifeed_indexer.domain.shards import EMERGENCY, MAIN, ShardQueue
@@ -225,6 +228,34 @@ async def test_no_step_is_taken_before_the_one_before_is_delivered(
     await indexer.settle()
     assert await indexer.refiller.step_once() is False
     assert indexer.refiller.blocked() == {}
+
+
+async def test_a_refill_that_fails_is_named_until_it_goes_on(
+    registry: Registry, make_indexer: MakeIndexer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_indexer.app.refill_shards._POLL_S", 0.02)
+    clock, attempts = FakeClock(), 0
+    indexer = make_indexer(clock=clock)
+    await indexer.take(5)
+    await indexer.offsets.refills.request([5], "test")
+
+    async def refuse(*_: Any, **__: Any) -> Any:
+        nonlocal attempts
+        attempts += 1
+        raise PermissionDenied("CALLER_REFUSED", "the receiver lets nobody refill")
+
+    what = f"{indexer.client} refill"
+    with monkeypatch.context() as patched:
+        patched.setattr(indexer.receiver, "refill", refuse)
+        stop = asyncio.Event()
+        running = asyncio.create_task(indexer.refiller.run(stop))
+        await until(lambda: attempts > 1)
+        assert what not in indexer.refiller.blocked()
+        await clock.advance(5)
+        assert ": CALLER_REFUSED: the receiver lets nobody refill. Shards" in indexer.refiller.blocked()[what]
+    await until(lambda: indexer.refiller.blocked() == {})
+    stop.set()
+    await running
 
 
 @pytest.mark.parametrize("seen_by", ["the wait", "the next step"])

@@ -12,6 +12,7 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Lease
 from classifeed_common.telemetry.fault_log import log_fault
@@ -66,6 +67,7 @@ class Deliverer:
         self._delivered: dict[ShardQueue, int] = {}
         self._rests_until_s: dict[int, float] = {}
         self._stuck: dict[int, str] = {}
+        self._fault = LastingFault(clock)
         self._changed = asyncio.Event()
         self._round = asyncio.Lock()
         self._report_due = False
@@ -81,8 +83,10 @@ class Deliverer:
         return self._delivered.get(key, 0)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return the shards that cannot go on, and why."""
-        return {f"{self._receiver.client} shard {shard}": why for shard, why in self._stuck.items()}
+        """Return the shards that cannot go on, or that nothing is delivered, and why."""
+        client = self._receiver.client
+        stuck = {f"{client} shard {shard}": why for shard, why in self._stuck.items()}
+        return stuck | self._fault.blocked(f"{client} documents", "delivery", "The search stays as it was")
 
     async def gain(self, lease: Lease) -> None:
         """Begin to deliver a shard where its group stands."""
@@ -110,9 +114,11 @@ class Deliverer:
             try:
                 await self._deliver_or_reposition()
                 pause_s = 0.0
+                self._fault.clear()
             except Exception as error:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
+                self._fault.note(error)
                 pause_s = min(max(2 * pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
                 log_fault(_log, "indexer.delivery.waits", error, retry_in_s=pause_s, client=self._receiver.client)
             if pause_s or not self._active():
@@ -137,7 +143,8 @@ class Deliverer:
             with queue_spans("process", self._receiver.client, carried) as traces:
                 messages, failures = await self._convert(ours, leases, traces)
                 if messages:
-                    await self._producer.send(messages)
+                    with self._fault.waiting_for(f"Kafka to acknowledge {len(messages)} documents"):
+                        await self._producer.send(messages)
                 if failures:
                     _log.warning("indexer.documents.failed", client=self._receiver.client, count=len(failures))
                     await self._receiver.append_failed(failures)

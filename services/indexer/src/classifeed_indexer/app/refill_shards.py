@@ -8,8 +8,10 @@ from typing import Final, Protocol
 
 import structlog
 
+from classifeed_common.clock import Clock
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.lease import Lease
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.waiting import wait_for_event
@@ -42,12 +44,15 @@ class ShardRefiller:
     beyond a step a shard. Where a refill stands is noted after each step; the next holder of the shard goes on there.
     """
 
-    def __init__(self, receiver: ReceiverClient, refills: Refills, held: HeldShards, *, step_documents: int) -> None:
+    def __init__(
+        self, receiver: ReceiverClient, refills: Refills, held: HeldShards, clock: Clock, *, step_documents: int
+    ) -> None:
         self._receiver = receiver
         self._refills = refills
         self._held = held
         self._step_documents = step_documents
         self._known: Mapping[int, Refill] = {}
+        self._fault = LastingFault(clock)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; retry while receiver or database are away."""
@@ -55,9 +60,11 @@ class ShardRefiller:
             has_stepped = False
             try:
                 has_stepped = await self.step_once()
+                self._fault.clear()
             except Exception as error:
                 if not (isinstance(error, DomainError) or is_passing_fault(error)):
                     raise
+                self._fault.note(error)
                 log_fault(_log, "indexer.refill.waits", error, retry_in_s=_POLL_S, client=self._receiver.client)
             await wait_for_event(stop, _POLL_S / 20 if has_stepped else _POLL_S)
 
@@ -92,17 +99,19 @@ class ShardRefiller:
         return has_stepped
 
     def blocked(self) -> Mapping[str, str]:
-        """Return, in one line, what is being filled again by this process, and why."""
+        """Return, in one line, what is being filled again by this process, and why; and why that fails."""
+        client = self._receiver.client
+        fault = self._fault.blocked(f"{client} refill", "refilling", "Shards that lost documents wait")
         mine = [refill for shard, refill in self._known.items() if shard in self._held.leases]
         if not mine:
-            return {}
+            return fault
         reasons = ", ".join(sorted({refill.reason.split(" at ")[0] for refill in mine}))
         documents = sum(refill.documents for refill in mine)
         line = (
             f"{len(mine)} shards are being refilled from the registry ({reasons}), {documents} documents so far; "
             "until then the search may show older documents of them. It completes by itself"
         )
-        return {self._receiver.client: line}
+        return {client: line} | fault
 
     async def _step(self, refill: Refill, lease: Lease) -> None:
         try:
