@@ -64,12 +64,13 @@ def build(settings: ApiSettings) -> ServiceRunner:
     loader = LoaderClient(to_loader, states_timeout_s=settings.states_timeout_s)
     join_loads = JoinLoads(processor)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
+    create_tasks = CreateTasks(database, processor)
     tasks = MarkPusher(
         database,
         name="uploads",
         select_due=task_line.SQL["select_due"],
         advance=task_line.SQL["advance_published"],
-        push=CreateTasks(database, processor),
+        push=create_tasks,
         leases=leases,
         batch=50,
     )
@@ -130,6 +131,9 @@ def build(settings: ApiSettings) -> ServiceRunner:
         await blobs.close()
         await database.close()
 
+    def uploads_blocked() -> dict[str, str]:
+        return {**tasks.blocked(), **create_tasks.blocked()}
+
     async def without_task() -> dict[str, int]:
         async with database.transaction() as tx:
             return {"uploads": await task_line.count(tx)}
@@ -142,8 +146,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("publish-uploads", tasks.run, without_task),
-            Role("publish-feeds", sources.run, unpublished),
+            Role("publish-uploads", tasks.run, without_task, uploads_blocked),
+            Role("publish-feeds", sources.run, unpublished, sources.blocked),
             *jobs.roles({}, drain_grace_s=settings.drain_grace_s / 2),
             Role("verify-feeds", verifier.run, blocked=verifier.blocked),
             Role("verify-tasks", task_verifier.run),

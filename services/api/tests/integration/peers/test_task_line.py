@@ -29,6 +29,7 @@ from classifeed_api.domain.uploads import NewUpload, Upload
 from classifeed_api.store import task_line
 from classifeed_api.store.task_line import SQL
 from classifeed_common.blobs import BlobRefs, BlobStore
+from classifeed_common.clock import FakeClock
 from classifeed_common.db import Database, fetch_named
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.telemetry.tracing import context_of, entered, trace_ids
@@ -265,6 +266,23 @@ async def test_a_task_belongs_to_the_trace_in_which_it_was_acknowledged(
         rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
     assert await CreateTasks(db, Noting())(rows) == [True, True]
     assert made_in == traces
+
+
+async def test_tasks_that_the_processor_refuses_are_named_until_one_is_made(
+    db: Database, blobs: BlobStore, file: Path
+) -> None:
+    await Seller(db, blobs, file, random.Random(1))._remove(NamespaceKey("shop", "one"))
+    async with db.transaction() as tx:
+        rows = await fetch_named(tx, SQL["select_due"], {"limit": 50})
+    clock, is_away = FakeClock(), True
+    create_tasks = CreateTasks(db, Processor(lambda: is_away), clock=clock)
+    assert await create_tasks(rows) == [False]
+    assert create_tasks.blocked() == {}
+    await clock.advance(5)
+    assert "failed for 5 s, 1 times: ConnectionError: away. Uploads and" in create_tasks.blocked()["tasks"]
+    is_away = False
+    assert await create_tasks(rows) == [True]
+    assert create_tasks.blocked() == {}
 
 
 async def test_mark_of_an_upload_moves_by_version_and_never_falls(db: Database, blobs: BlobStore, file: Path) -> None:

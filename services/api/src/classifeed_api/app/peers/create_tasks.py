@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import structlog
 
 from classifeed_api.domain.feeds import FeedDeletion
 from classifeed_api.domain.uploads import Upload
 from classifeed_api.store import task_line, uploads
+from classifeed_common.clock import Clock
 from classifeed_common.db import Database
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.tracing import entered
+
+# A row that failed is tried again within half a minute, unless it was deleted with its feed.
+_FORGET_FAULT_S: Final = 60.0
 
 log = structlog.get_logger(__name__)
 
@@ -35,13 +40,18 @@ class CreateTasks:
     what comes after them is not requested before their tasks are there.
     """
 
-    def __init__(self, database: Database, processor: TaskMaker) -> None:
+    def __init__(self, database: Database, processor: TaskMaker, *, clock: Clock | None = None) -> None:
         self._database = database
         self._processor = processor
+        self._fault = LastingFault(clock, forget_after_s=_FORGET_FAULT_S)
 
     async def __call__(self, rows: Sequence[Any]) -> Sequence[bool]:
         """Return for each row whether its task is made. One that fails does not hold up other namespaces."""
         return await asyncio.gather(*(self._push_traced(row) for row in rows))
+
+    def blocked(self) -> dict[str, str]:
+        """Return why no task is created; for `Role.blocked`. No effect."""
+        return self._fault.blocked("tasks", "creating tasks", "Uploads and removed feeds wait for theirs")
 
     async def _push_traced(self, row: Any) -> bool:
         with entered(task_line.trace_of(row)):
@@ -50,12 +60,15 @@ class CreateTasks:
     async def _push(self, waiting: task_line.Waiting) -> bool:
         try:
             if isinstance(waiting, FeedDeletion):
-                await self._processor.delete_offers(waiting)
-                return True
-            task_id = await self._processor.load_upload(waiting)
+                task_id = await self._processor.delete_offers(waiting)
+            else:
+                task_id = await self._processor.load_upload(waiting)
         except Exception as error:  # noqa: BLE001 - whatever it is, the row stays due and is tried again
+            self._fault.note(error)
             log_fault(log, "api.create_task.failed", error, namespace=waiting.key.name)
             return False
-        async with self._database.transaction() as tx:
-            await uploads.set_task(tx, waiting.upload_id, task_id)
+        self._fault.clear()
+        if not isinstance(waiting, FeedDeletion):
+            async with self._database.transaction() as tx:
+                await uploads.set_task(tx, waiting.upload_id, task_id)
         return True
