@@ -134,7 +134,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("schedule-fetches", scheduler.run, scheduler.backlog),
+            Role("schedule-fetches", scheduler.run, scheduler.backlog, scheduler.blocked),
             *jobs.roles(
                 queues,
                 resources=dependencies,

@@ -7,6 +7,7 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.lease import Lease, LeasedWork, Leases
 from classifeed_common.telemetry.fault_log import log_fault
@@ -51,15 +52,24 @@ class FetchScheduler:
         jobs: where the fetches are put.
         leases: in the same database.
         min_interval_s: shortest time between two scheduled fetches of a source.
+        clock: counts how long a fault lasts; None: the machine's.
     """
 
-    def __init__(self, database: Database, jobs: JobStore, leases: Leases, *, min_interval_s: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        jobs: JobStore,
+        leases: Leases,
+        *,
+        min_interval_s: float,
+        clock: Clock | None = None,
+    ) -> None:
         self._database = database
         self._jobs = jobs
         self._leases = leases
         self._min_interval_s = min_interval_s
         self._woken = asyncio.Event()
-        self._work = LeasedWork(leases, LEASE, self._schedule_until, on_stop=self._woken.set)
+        self._work = LeasedWork(leases, LEASE, self._schedule_until, on_stop=self._woken.set, clock=clock)
 
     def wake(self) -> None:
         """Check for due sources now; call it after the commit of a change in this process. Costs nothing."""
@@ -74,6 +84,10 @@ class FetchScheduler:
         async with self._database.transaction() as tx:
             return {"sources_due": await queueing.count_due(tx)}
 
+    def blocked(self) -> dict[str, str]:
+        """Return why this process, which has the lease, cannot schedule; for `Role.blocked`. No effect."""
+        return self._work.fault.blocked("fetches", "scheduling", "Feeds that are due wait")
+
     async def _schedule_until(self, lease: Lease, stopping: asyncio.Event) -> None:
         while not stopping.is_set():
             self._woken.clear()
@@ -84,9 +98,11 @@ class FetchScheduler:
                 pause_s = await self._pause_s()
             except Exception as error:  # noqa: BLE001 - whatever it is, sources stay due and are found again
                 # A lease that ran out and that nobody took may be renewed yet: who ends this is the keeper.
+                self._work.fault.note(error)
                 log_fault(_log, "fetches.schedule.failed", error, retry_in_s=_FAULT_PAUSE_S)
                 await wait_for_event(stopping, _FAULT_PAUSE_S)
                 continue
+            self._work.fault.clear()
             if queued:
                 _log.info("fetches.queued", fetches=queued)
             await wait_for_event(self._woken, pause_s)

@@ -7,8 +7,10 @@ import asyncio
 import pytest
 
 from classifeed.feeds.v1 import feed_pb2
+from classifeed_common.clock import FakeClock
 from classifeed_common.db import Tx
 from classifeed_common.lease import Lease, LeaseLost, Leases
+from classifeed_common.testing.recovery import until
 from classifeed_loader.app.schedule_fetches import FetchScheduler, schedule_due
 from classifeed_loader.store import queueing
 
@@ -186,3 +188,30 @@ async def test_the_schedule_goes_on_after_a_lease_that_ran_out_is_renewed(
     stop.set()
     await running
     assert faults == []
+
+
+async def test_a_schedule_that_fails_is_named_until_it_goes_on(
+    loader: Loader, source: MakeSource, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("classifeed_loader.app.schedule_fetches._FAULT_PAUSE_S", 0.05)
+    leases, clock, attempts = Leases(loader.database, "a", 60), FakeClock(), 0
+
+    async def fail(*_: object) -> None:
+        nonlocal attempts
+        attempts += 1
+        raise ConnectionError("cut off")
+
+    await loader.put(source())
+    scheduler = FetchScheduler(loader.database, loader.jobs, leases, min_interval_s=600, clock=clock)
+    stop = asyncio.Event()
+    with monkeypatch.context() as patched:
+        patched.setattr(leases, "guard", fail)
+        running = asyncio.create_task(scheduler.run(stop))
+        await until(lambda: attempts > 1)
+        assert scheduler.blocked() == {}
+        await clock.advance(5)
+        assert ": ConnectionError: cut off. Feeds that are due wait; it" in scheduler.blocked()["fetches"]
+    await until(lambda: scheduler.blocked() == {})
+    stop.set()
+    await running
+    assert len(await loader.queued()) == 1
