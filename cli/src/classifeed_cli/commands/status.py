@@ -70,10 +70,16 @@ def _print_problems(output: Output, name: str, row: Mapping[str, Any]) -> None:
         return
     hang = len(name) + 2
     for number, (problem, fix) in enumerate(zip(row["problems"], row["fixes"], strict=True)):
-        output.say(f"{name}: {problem.rstrip('.')}{'' if number else f', {since_words(row)}'}", hang=hang)
+        text = problem.rstrip(".") if number else _dated(problem, since_words(row))
+        output.say(f"{name}: {text}", hang=hang)
         if fix:
             output.say(f"{'':<{hang}}{fix}", hang=hang)
     output.say(f"{'':<{hang}}log: {row['log']}", hang=hang)
+
+
+def _dated(problem: str, since: str) -> str:
+    """Return a problem with its time, which is a sentence of its own where the problem is one."""
+    return f"{problem} {since.capitalize()}" if problem.endswith(".") else f"{problem}, {since}"
 
 
 def _pid(pids: Any) -> str:
