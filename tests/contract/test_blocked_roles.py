@@ -1,0 +1,35 @@
+"""What holds up the sending of a service is in its /health: each role that sends names it, a new one too."""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+from tests.contract.test_http_routes import SERVICES, settings_of
+
+from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.runner import ServiceRunner
+
+SENDING = ("relay", "publish", "deliver", "schedule-fetches")
+
+
+async def test_every_role_that_sends_names_what_blocks_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is built with faults that have lasted, which all of these roles must name."""
+    monkeypatch.setattr(LastingFault, "blocked", lambda _, name, work, effect: {name: f"{work}. {effect}"})
+    found: dict[str, bool] = {}
+    for service in SERVICES:
+        runner: ServiceRunner = importlib.import_module(f"classifeed_{service}.bootstrap").build(
+            settings_of(service, tmp_path)
+        )
+        await runner._on_stop()
+        found |= {
+            f"{service} {name}": role.blocked is not None and bool(role.blocked())
+            for name, role in runner._roles.items()
+            if name.startswith(SENDING)
+        }
+    assert [name for name, is_named in found.items() if not is_named] == []
+    assert found.keys() >= {
+        "api publish-uploads", "api publish-feeds", "indexer deliver", "loader schedule-fetches", "moderation publish",
+        "moderation relay", "offers publish", "offers relay", "pictures relay",
+    }  # fmt: skip
