@@ -27,6 +27,7 @@ from tools.mutation_list import (
     reviews,
     snapshots,
     starting,
+    supervision,
     verdicts,
 )
 from tools.mutation_list.mutation import Mutation
@@ -36,6 +37,7 @@ __all__ = ["MUTATIONS", "Mutation"]
 MUTATIONS: Final[tuple[Mutation, ...]] = (
     *leases.MUTATIONS,
     *starting.MUTATIONS,
+    *supervision.MUTATIONS,
     *kafka.MUTATIONS,
     *publish_marks.MUTATIONS,
     *jobs.MUTATIONS,

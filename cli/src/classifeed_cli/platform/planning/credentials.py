@@ -68,7 +68,10 @@ def write_tokens(layout: Layout, services: Iterable[str]) -> None:
 def write_private(path: Path, text: str) -> None:
     """Replace a file in one step, mode 0600."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)
-    draft.replace(path)
+    try:
+        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)

@@ -17,8 +17,8 @@ class HealthWatch:
 
     Args:
         describe: returns the run document.
-        on_change: called after something fell ill or recovered.
-        progress: called with a message of it.
+        on_change: called after something fell ill or recovered; must not raise.
+        progress: called with a message of it; must not raise.
     """
 
     def __init__(
@@ -36,7 +36,12 @@ class HealthWatch:
         """Look until cancelled."""
         while True:
             await asyncio.sleep(PERIOD_S)
-            self.note(await examine(self._describe()))
+            try:
+                healths = await examine(self._describe())
+            except OSError as error:  # no file left to open, for now
+                self._progress(f"health was not examined: {error}")
+            else:
+                self.note(healths)
 
     def note(self, healths: Mapping[str, Health]) -> None:
         """Take what a look has found."""

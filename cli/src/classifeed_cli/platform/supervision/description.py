@@ -65,7 +65,7 @@ def describe_plan(
 
 
 def _process(unit: Supervised) -> dict[str, Any]:
-    identity = unit.identity if unit.alive else None
+    identity = unit.identity
     return {
         "pid": identity.pid if identity else None,
         "started": identity.started if identity else None,

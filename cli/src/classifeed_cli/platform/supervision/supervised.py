@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from classifeed_common.embedded.process import ProcessIdentity, ServerError
+from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error
 from classifeed_common.waiting import wait_for_event
 
 _POLL_S = 0.1
@@ -32,12 +32,12 @@ class Supervised:
     Args:
         name: for logs and status.
         spawn: starts the process and returns at once; called in the event loop's thread, which must live as long as
-            the supervisor does. May raise ServerError: counts as a death.
-        probe: whether the process serves, called while others wait for it.
+            the supervisor does. May raise ServerError or OSError: counts as a death.
+        probe: whether the process serves, called while others wait for it. May raise ServerError: it never will.
         log: where its output goes.
         stop_signal: what makes it stop.
         stop_timeout_s: when it is killed instead.
-        on_change: called after each start and each death.
+        on_change: called after each start and each death; must not raise.
     """
 
     def __init__(
@@ -56,9 +56,9 @@ class Supervised:
         self.log = log
         self.restarts = 0
         self.process: subprocess.Popen[bytes] | None = None
-        self.identity: ProcessIdentity | None = None
         self.last_exit: int | None = None
         self.refusal: str | None = None
+        self._identity: ProcessIdentity | None = None
         self._spawn = spawn
         self._stop_signal = stop_signal
         self._stop_timeout_s = stop_timeout_s
@@ -87,6 +87,15 @@ class Supervised:
         """Whether the process runs now."""
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def identity(self) -> ProcessIdentity | None:
+        """Which process runs now; None while none does."""
+        if self.process is None or not self.alive:
+            return None
+        if self._identity is None:
+            self._identity = ProcessIdentity.of(self.process.pid)
+        return self._identity
+
     async def stop(self) -> None:
         """Ask the process to end, wait, kill it when it takes too long. May be called twice."""
         self._stopping.set()
@@ -112,13 +121,14 @@ class Supervised:
             self.process.kill()
 
     def _start_once(self) -> None:
+        self.process, self._identity, self.refusal = None, None, None
         try:
             self.process = self._spawn()
         except ServerError as error:
-            self.process, self.identity, self.refusal = None, None, str(error)
+            self.refusal = str(error)
+        except OSError as error:  # no disk, memory or process left, for now
+            self.refusal = f"{self.name}: {explain_os_error(error, self.log)}"
         else:
-            self.identity = ProcessIdentity.of(self.process.pid)
-            self.refusal = None
             self._probing = asyncio.create_task(self._find_ready(), name=f"probe {self.name}")
         self._on_change()
 

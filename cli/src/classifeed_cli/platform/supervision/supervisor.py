@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from classifeed_cli.exit_codes import CommandError, refused, timed_out, unavailable
 from classifeed_cli.platform.planning.credentials import TOKEN_RENEWAL_S, write_tokens
@@ -25,7 +26,9 @@ from classifeed_cli.platform.supervision.units import (
     supervise_service,
 )
 from classifeed_common.embedded.kafka_jars import kafka_class_path
-from classifeed_common.embedded.process import ServerError, spawn_bound, tail
+from classifeed_common.embedded.process import ServerError, explain_os_error, spawn_bound, tail
+
+_REWRITE_S: Final = 3.0
 
 
 class Supervisor:
@@ -33,7 +36,7 @@ class Supervisor:
 
     Args:
         plan: what to run; its folder is locked by the caller.
-        progress: called with what is being done.
+        progress: called with what is being done. May raise OSError: nobody reads it, and nothing depends on it.
     """
 
     def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -43,8 +46,9 @@ class Supervisor:
         self.services: list[Supervised] = []
         self._progress = progress
         self._tokens: asyncio.Task[None] | None = None
-        self._health = HealthWatch(self._describe, self.write_state, progress)
+        self._health = HealthWatch(self._describe, self.write_state, self._report)
         self._watching: asyncio.Task[None] | None = None
+        self._rewriting: asyncio.TimerHandle | None = None
 
     async def start(self, timeout_s: float) -> None:
         """Return when everything is healthy; on any error everything is stopped first.
@@ -78,6 +82,7 @@ class Supervisor:
                 task.cancel()
         for group in (self.services, self.parts):
             await asyncio.gather(*(unit.stop() for unit in group))
+        self._forget_rewriting()
         self.plan.layout.supervisor.unlink(missing_ok=True)
 
     def kill(self) -> None:
@@ -86,8 +91,27 @@ class Supervisor:
             unit.kill()
 
     def write_state(self) -> None:
-        """Put down what runs, for `status`, `down` and everybody who wants to call the services."""
-        write_json(self.plan.layout.supervisor, self._describe())
+        """Put down what runs, for `status`, `down` and everybody who wants to call the services.
+
+        What cannot be written now, as on a full disk, is written a little later: who calls this goes on with its work.
+        """
+        is_first = self._rewriting is None
+        self._forget_rewriting()
+        try:
+            write_json(self.plan.layout.supervisor, self._describe())
+        except OSError as error:
+            if is_first:
+                self._report(f"the state cannot be written: {explain_os_error(error, self.plan.layout.root)}")
+            self._rewriting = asyncio.get_running_loop().call_later(_REWRITE_S, self.write_state)
+
+    def _forget_rewriting(self) -> None:
+        if self._rewriting is not None:
+            self._rewriting.cancel()
+            self._rewriting = None
+
+    def _report(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._progress(text)
 
     def _describe(self) -> dict[str, Any]:
         return describe_plan(self.plan, self.phase, self.parts, self.services, self._health.unwell_since)
@@ -162,7 +186,10 @@ class Supervisor:
     async def _renew_tokens(self) -> None:
         while True:
             await asyncio.sleep(TOKEN_RENEWAL_S)
-            write_tokens(self.plan.layout, self.plan.table.services)
+            try:
+                write_tokens(self.plan.layout, self.plan.table.services)
+            except OSError as error:  # those in the files are good for several rounds
+                self._report(f"tokens were not renewed: {explain_os_error(error, self.plan.layout.root)}")
 
 
 def _check_hopeless(unit: Supervised) -> None:

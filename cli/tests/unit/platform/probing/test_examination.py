@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ import pytest
 
 from classifeed_cli.platform import doctor
 from classifeed_cli.platform.planning.layout import Layout
-from classifeed_cli.platform.probing import part_probe
+from classifeed_cli.platform.probing import health_watch, part_probe
 from classifeed_cli.platform.probing.examination import Health, Problem, examine
 from classifeed_cli.platform.probing.health_watch import HealthWatch
 from classifeed_cli.platform.supervision import description
@@ -210,6 +211,28 @@ def test_the_supervisor_remembers_since_when() -> None:
     assert [sorted(each) for each in changes] == [["kafka"], ["kafka", "s3"], ["s3"]]
     assert reported[0] == "kafka: does not respond within 2 s"
     assert reported[-1].startswith("kafka is healthy again after ")
+
+
+async def test_the_supervisor_examines_again_after_a_fault(
+    process: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(health_watch, "PERIOD_S", 0.01)
+    to_raise = iter([OSError(errno.EMFILE, "Too many open files")])
+    reported: list[str] = []
+
+    def describe() -> dict[str, Any]:
+        for fault in to_raise:
+            raise fault
+        return document_of({**process, "pid": None}, kafka="127.0.0.1:7", service="127.0.0.1:7")
+
+    watch = HealthWatch(describe, lambda: None, reported.append)
+    watching = asyncio.create_task(watch.run())
+    async with asyncio.timeout(30):
+        while not watch.unwell_since:
+            await asyncio.sleep(0.01)
+    watching.cancel()
+    assert set(watch.unwell_since) == {"kafka", "processor"}
+    assert reported[0].startswith("health was not examined: ")
 
 
 def test_status_and_doctor_end_with_1_and_say_which(

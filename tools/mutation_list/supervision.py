@@ -1,0 +1,34 @@
+"""The supervisor of an installation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+
+_SUPERVISION: Final = "cli/src/classifeed_cli/platform/supervision"
+_TESTS: Final = "cli/tests/unit/platform/supervision/test_exhaustion.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "supervisor-ends-by-a-full-disk",
+        "Supervision",
+        "A process that ends while the disk is full is never started again, and `down` ends nothing in order.",
+        f"{_SUPERVISION}/supervisor.py",
+        before="        except OSError as error:\n            if is_first:",
+        after="        except ZeroDivisionError as error:\n            if is_first:",
+        tests=(
+            f"{_TESTS}::test_a_process_is_started_again_while_the_state_cannot_be_written",
+            f"{_TESTS}::test_stop_ends_the_processes_though_the_state_cannot_be_written",
+        ),
+    ),
+    Mutation(
+        "state-left-unwritten",
+        "Supervision",
+        "Once the disk has space again, `status` still shows what ran before.",
+        f"{_SUPERVISION}/supervisor.py",
+        before="            self._rewriting = asyncio.get_running_loop().call_later(_REWRITE_S, self.write_state)\n",
+        after="",
+        tests=(f"{_TESTS}::test_a_process_is_started_again_while_the_state_cannot_be_written",),
+    ),
+)
