@@ -71,4 +71,16 @@ MUTATIONS: Final = (
         after="WHEN f.outcome IN ('snoozed') THEN j.attempt - 1",
         tests=(f"{JOBS_TESTS}/worker/test_worker.py::test_drain_hands_back_without_using_the_attempt",),
     ),
+    Mutation(
+        "panic-keeps-its-slot",
+        "Jobs",
+        "A job whose handler panics or calls `sys.exit` never ends, and its slot runs no other.",
+        f"{JOBS}/worker/run.py",
+        before="BaseException as error:  # noqa: BLE001 - becomes the end of the run\n            if bound",
+        after="Exception as error:\n            if bound",
+        tests=(
+            f"{JOBS_TESTS}/worker/test_last_resorts.py"
+            "::test_job_of_a_handler_that_panics_or_exits_ends_as_a_fault_and_its_slot_is_free",
+        ),
+    ),
 )

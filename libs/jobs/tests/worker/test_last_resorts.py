@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
-from classifeed_common.db import Database
-from classifeed_jobs import Fixed, JobContext, JobRequest, JobStore, Notifier, Progress, Reaper, Worker
+from classifeed_common.db import Database, Tx
+from classifeed_jobs import (
+    FailedJob,
+    Fixed,
+    JobContext,
+    JobRequest,
+    JobStore,
+    Notifier,
+    Progress,
+    Reaper,
+    Worker,
+)
 from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
@@ -48,6 +60,68 @@ async def test_fault_in_a_tasks_policy_leaves_no_claim_without_an_end(bench: Ben
     assert (job.status, job.error) == ("queued", "ZeroDivisionError: no such attempt")
     told_at = "(SELECT max(at) FROM dl_job_events)"
     assert await bench.value(f"SELECT available_at > {told_at} + interval '10 s' FROM dl_jobs")
+
+
+class Panic(BaseException):
+    """As pyo3 derives what it makes of a panic: no `Exception`, and yet a fault of the job."""
+
+
+def panic() -> None:
+    raise Panic("index out of bounds")
+
+
+def leave() -> None:
+    sys.exit(1)
+
+
+@pytest.mark.parametrize(("fault", "message"), [(panic, "Panic: index out of bounds"), (leave, "SystemExit: 1")])
+@pytest.mark.parametrize("in_thread", [False, True], ids=["coroutine", "thread"])
+async def test_job_of_a_handler_that_panics_or_exits_ends_as_a_fault_and_its_slot_is_free(
+    bench: Bench, fault: Callable[[], None], message: str, in_thread: bool
+) -> None:
+    async def coroutine(ctx: JobContext, args: dict[str, Any]) -> None:
+        fault()
+
+    def function(ctx: JobContext, args: dict[str, Any]) -> None:
+        fault()
+
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    bench.registry.register("faulty", max_unknown_faults=2, backoff=Fixed(0.01))(function if in_thread else coroutine)
+    async with bench.working(1):
+        faulty = await bench.enqueue("faulty")
+        assert await bench.ended(faulty, within_s=30) == ["failed"]
+        following = await bench.enqueue("noop")
+        assert await bench.ended(following) == ["succeeded"]
+    job = await bench.job(faulty)
+    assert (job.unknown_faults, job.claim_no) == (2, 2)
+    assert message in str(job.error)
+
+
+async def test_panic_in_a_hook_ends_no_worker(bench: Bench) -> None:
+    async def on_failed(tx: Tx, args: dict[str, Any], job: FailedJob) -> None:
+        panic()
+
+    @bench.registry.register("faulty", max_unknown_faults=1, on_failed=on_failed)
+    async def faulty(ctx: JobContext, args: dict[str, Any]) -> None:
+        raise ZeroDivisionError
+
+    @bench.registry.register("noop")
+    async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
+
+    bench.store = JobStore(tasks=bench.registry)
+
+    async with bench.working():
+        kept = await bench.enqueue("faulty")
+
+        async def is_kept() -> bool:
+            return "snoozed" in await bench.kinds(kept)
+
+        await until(is_kept, within_s=30)
+        following = await bench.enqueue("noop")
+        assert await bench.ended(following, within_s=30) == ["succeeded"]
+    assert "the on_failed hook of task 'faulty' failed" in str((await bench.job(kept)).error)
 
 
 async def test_error_out_of_a_handler_that_was_stopped_is_its_stop(bench: Bench) -> None:

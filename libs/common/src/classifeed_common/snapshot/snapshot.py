@@ -12,6 +12,7 @@ import structlog
 from jsonschema import Draft202012Validator
 
 from classifeed_common.errors import Unavailable, name_fault
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.snapshot.document import check_document, find_line, read_document
 from classifeed_common.snapshot.faults import DocumentFault, SnapshotError, SourceMissing
 from classifeed_common.snapshot.sources import Source
@@ -147,7 +148,9 @@ class Snapshot(Generic[T]):
             loaded = await asyncio.to_thread(self._load, content, digest)
         except ValueError as error:
             return self._explain(error)
-        except Exception as error:  # noqa: BLE001
+        except INTERRUPTIONS:
+            raise
+        except BaseException as error:  # noqa: BLE001
             # A fault of `parse`: the version in force is none the worse for it.
             log_fault(_log, "snapshot.parse.failed", error, snapshot=self._name, source=self._source.name)
             return self._explain(error)
@@ -169,7 +172,7 @@ class Snapshot(Generic[T]):
         short = digest[:_VERSION_DIGITS]
         return Loaded(value, f"{own}@{short}" if isinstance(own, str) and own else short)
 
-    def _explain(self, error: Exception) -> str:
+    def _explain(self, error: BaseException) -> str:
         if isinstance(error, DocumentFault):
             return f"{self._source.name}: {error}"
         if isinstance(error, SourceMissing):

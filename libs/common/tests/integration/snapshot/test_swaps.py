@@ -209,6 +209,27 @@ async def test_a_fault_of_parse_leaves_the_version_in_force(file: File) -> None:
     assert "KeyError: 'nothing'" in snapshot.blocked()["rules"]
 
 
+class Panic(BaseException):
+    """What pyo3 makes of a panic of an engine is derived like this."""
+
+
+async def test_a_panic_in_parse_leaves_the_version_in_force(file: File) -> None:
+    def failing(document: Any) -> Rules:
+        if document["name"] == "second":
+            raise Panic("the automaton is too large")
+        return parse(document)
+
+    snapshot = make_snapshot(file.path, parse=failing)
+    await snapshot.open()
+    file.write(text_of("second", spam=True))
+    await look_twice(snapshot)
+    assert snapshot.current.version.startswith("first@")
+    assert "Panic: the automaton is too large" in snapshot.blocked()["rules"]
+    file.write(text_of("third", spam=True))
+    await look_twice(snapshot)
+    assert (snapshot.current.version.startswith("third@"), snapshot.blocked()) == (True, {})
+
+
 async def test_readers_see_one_whole_version(file: File) -> None:
     """Threads read while versions are swapped: name, hash and rules of what one reader took are of one file."""
     texts = [text_of(f"v{n}", **{f"rule{n}x{i}": True for i in range(n + 1)}) for n in range(40)]

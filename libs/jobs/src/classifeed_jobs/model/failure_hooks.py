@@ -8,6 +8,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Tx
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.faults.passing import is_passing
 from classifeed_jobs.model.task import FailedJob, Task
 
@@ -35,13 +36,17 @@ async def call_hooks(tx: Tx, tasks: Mapping[str, Task], ended: Iterable[tuple[Fa
             continue
         try:
             parsed = task.parse_args(args)
-        except Exception:  # noqa: BLE001 - whatever the model raises
+        except INTERRUPTIONS:
+            raise
+        except BaseException:  # noqa: BLE001 - whatever the model raises
             # What it stands for is unknown, and was never begun.
             _log.warning("job.hook.skipped", job_id=str(job.job_id), task=job.task, exc_info=True)
             continue
         try:
             await task.on_failed(tx, parsed, job)
-        except Exception as error:
+        except INTERRUPTIONS:
+            raise
+        except BaseException as error:
             if is_passing(error):
                 raise
             _log.exception("job.hook.failed", job_id=str(job.job_id), task=job.task)

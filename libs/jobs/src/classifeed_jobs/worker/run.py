@@ -15,6 +15,7 @@ import structlog
 
 from classifeed_common.db import Database
 from classifeed_common.errors import name_fault
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.faults.passing import is_passing
 from classifeed_common.ids import new_incident
 from classifeed_common.telemetry.fault_log import log_fault
@@ -64,7 +65,9 @@ class Run:
         """Run the handler; see the class."""
         try:
             return await self._handle()
-        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+        except INTERRUPTIONS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - becomes the end of the run
             # A fault of the engine's own must not leave the claim without an end.
             _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
             return self._completion_of(RETRY, message=name_fault(error), delay_s=30.0)
@@ -97,7 +100,9 @@ class Run:
             return self._completion_of(FAILED, fail.reason)
         except Retry as retry:
             return self._retry(self.task, retry.reason, retry.after_s)
-        except Exception as error:  # noqa: BLE001 - becomes the end of the run
+        except INTERRUPTIONS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - becomes the end of the run
             if bound is not None and bound.expired():
                 return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
             if self.context.stop_reason is not None:
@@ -160,7 +165,7 @@ class Run:
             return self._completion_of(FAILED, "the result cannot be stored as JSON: it has a NUL character")
         return self._completion_of(SUCCEEDED, result=result)
 
-    def _failed(self, task: Task, error: Exception) -> Completion:
+    def _failed(self, task: Task, error: BaseException) -> Completion:
         job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
         if task.max_unknown_faults is None or is_passing(error):
             completion = self._retry(task, name_fault(error), None)
