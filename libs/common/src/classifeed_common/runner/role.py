@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import ROLE_FAILURES
 
@@ -49,7 +50,9 @@ async def run_role(role: Role, stop: asyncio.Event) -> None:
     structlog.contextvars.bind_contextvars(role=role.name)
     try:
         await role.run(stop)
-    except Exception as error:
+    except INTERRUPTIONS:
+        raise
+    except BaseException as error:
         ROLE_FAILURES.labels(role.name).inc()
         log_fault(_log, "runner.role.failed", error, role=role.name)
         raise RoleEndedError(role.name) from error

@@ -308,14 +308,14 @@ def failures_counted(role: str) -> float:
     return REGISTRY.get_sample_value("classifeed_role_failures_total", {"role": role}) or 0.0
 
 
-@pytest.mark.parametrize("fault", ["raises", "returns"])
-async def test_a_role_that_ends_by_itself_ends_the_process_with_1(fault: str) -> None:
+@pytest.mark.parametrize("fault", [RuntimeError("connection lost"), SystemExit(3), None], ids=repr)
+async def test_a_role_that_ends_by_itself_ends_the_process_with_1(fault: BaseException | None) -> None:
     go = asyncio.Event()
 
     async def faulty(_: asyncio.Event) -> None:
         await go.wait()
-        if fault == "raises":
-            raise RuntimeError("connection lost")
+        if fault is not None:
+            raise fault
 
     other_ended = asyncio.Event()
 
