@@ -83,4 +83,13 @@ MUTATIONS: Final = (
             "::test_job_of_a_handler_that_panics_or_exits_ends_as_a_fault_and_its_slot_is_free",
         ),
     ),
+    Mutation(
+        "schedules-share-a-fault",
+        "Jobs",
+        "A schedule whose job cannot be enqueued keeps others that are due from theirs.",
+        f"{JOBS}/schedule/scheduler.py",
+        before="            if is_passing(error):\n                raise\n",
+        after="            raise\n",
+        tests=(f"{JOBS_TESTS}/schedule/test_schedules.py::test_job_that_cannot_be_enqueued_stops_no_other_schedule",),
+    ),
 )

@@ -117,7 +117,7 @@ class ServiceJobs:
         return (
             Role("work", worker.run, backlog or worker.backlog),
             Role("reap", self._reaper.run, self._reaper.backlog),
-            Role("schedule", self._scheduler.run),
+            Role("schedule", self._scheduler.run, blocked=self._scheduler.blocked),
         )
 
     def servicer(self) -> Servicer:

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from classifeed_common.errors import NotFound
 from classifeed_jobs import JobAdmin, Schedule, Scheduler, Schedules
 from classifeed_jobs.schedule.schedules import ScheduleState
+from classifeed_jobs.service import ServiceJobs
 
 from ..conftest import Bench, running, until
 
@@ -208,6 +209,63 @@ async def test_what_cannot_be_read_stops_no_other_and_can_be_shown_and_removed(b
             await until(is_made)
     await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere' WHERE name = 'bad'")
     assert (await admin.remove_schedule("bad", by="anna")).schedule.time_zone == "Europe/Nowhere"
+
+
+async def test_what_cannot_be_read_is_named_until_it_can(bench: Bench) -> None:
+    await _put(bench, cron="* * * * *", time_zone="UTC")
+    await _stay_away(bench, 1)
+    await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere'")
+    why = "its timing cannot be read here: there is no time zone 'Europe/Nowhere'. Put it again, or remove it."
+    scheduler = Scheduler(bench.db, bench.store, period_s=0.05)
+
+    async def is_named() -> bool:
+        return scheduler.blocked() == {"s": why}
+
+    async def is_over() -> bool:
+        return scheduler.blocked() == {}
+
+    async with running(scheduler):
+        await until(is_named)
+        await bench.execute("UPDATE dl_schedules SET time_zone = 'UTC'")
+        await until(is_over)
+    assert await _slots(bench)
+
+
+async def test_role_of_a_service_names_what_its_scheduler_cannot_read(bench: Bench) -> None:
+    await _put(bench, cron="* * * * *", time_zone="UTC")
+    await _stay_away(bench, 1)
+    await bench.execute("UPDATE dl_schedules SET time_zone = 'Europe/Nowhere'")
+    roles = {role.name: role for role in ServiceJobs(bench.db, {}).roles({"q": 1}, drain_grace_s=5.0)}
+    blocked = roles["schedule"].blocked
+    assert blocked is not None
+
+    async def is_named() -> bool:
+        return list(blocked()) == ["s"]
+
+    async with running(roles["schedule"]):
+        await until(is_named)
+
+
+async def test_job_that_cannot_be_enqueued_stops_no_other_schedule(bench: Bench, hour_s: int) -> None:
+    for name in ("a", "bad", "c"):
+        await _put(bench, name=name, every_s=hour_s)
+    await _stay_away(bench, 1)
+    await bench.execute("UPDATE dl_schedules SET max_attempts = 0 WHERE name = 'bad'")
+    scheduler = Scheduler(bench.db, bench.store)
+    with capture_logs() as lines:
+        async with asyncio.timeout(60):
+            await scheduler._poll()
+            await scheduler._poll()
+    rows = await bench.execute("SELECT payload ->> 'schedule' FROM dl_job_events ORDER BY 1")
+    assert rows == [("a",), ("c",)]
+    assert list(scheduler.blocked()) == ["bad"]
+    assert scheduler.blocked()["bad"].startswith("its job cannot be enqueued: CheckViolation: ")
+    failures = [line for line in lines if line["event"] == "scheduler.failed"]
+    assert [(line["schedule"], line["exc_info"] is None) for line in failures] == [("bad", False), ("bad", True)]
+    await bench.execute("UPDATE dl_schedules SET max_attempts = 1 WHERE name = 'bad'")
+    await scheduler._poll()
+    assert scheduler.blocked() == {}
+    assert len(await _slots(bench)) == 3
 
 
 async def test_paused_schedule_makes_nothing_and_has_missed_nothing(bench: Bench, hour_s: int) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
 
 from classifeed_common.db import Database, Tx, fetch_named, load_queries
+from classifeed_common.errors import name_fault
+from classifeed_common.faults.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import JobRequest
@@ -56,17 +58,19 @@ class Scheduler:
         self._period_s = period_s
         self._to_put = list(own)
         self._schedules = schedules or Schedules()
-        self._unreadable: set[str] = set()
+        self._failed: dict[str, str] = {}  # of the poll under way: name and why
+        self._blocked: Mapping[str, str] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
         """Enqueue what is due until `stop` is set. Faults of the database are retried."""
         await poll_until(stop, self._poll, period_s=self._period_s, on_fault=_report)
 
     async def _poll(self) -> float:
-        self._unreadable.clear()
+        self._failed.clear()
         await self._put_own()
         while await self.make_due():
             continue
+        self._blocked = dict(self._failed)
         return await self._wait_s()
 
     async def _put_own(self) -> None:
@@ -78,15 +82,19 @@ class Scheduler:
     async def make_due(self) -> int:
         """Enqueue the jobs of at most 50 due schedules; returns how many schedules were seen to.
 
-        One whose timing this process cannot read, such as a zone that its tz database lacks, is left to the others: it
-        must not stop the rest.
+        One whose timing this process cannot read, such as a zone that its tz database lacks, or whose job cannot be
+        enqueued is left to the others, and to the next poll: it must not stop the rest.
         """
         async with self._db.transaction() as tx:
-            parameters = {"limit": _BATCH, "unreadable": list(self._unreadable)}
+            parameters = {"limit": _BATCH, "failed": list(self._failed)}
             rows = await fetch_named(tx, _LOCK_DUE, parameters)
             for row in rows:
-                await self._make(tx, read_state(row), row.now)
+                await self._try(tx, read_state(row), row.now)
         return len(rows)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return the schedules that the last poll made no jobs of although they were due, and why."""
+        return self._blocked
 
     async def backlog(self) -> dict[str, int]:
         """Schedules whose slot has come and that nobody has seen to yet."""
@@ -94,14 +102,25 @@ class Scheduler:
             row = await (await tx.execute(_COUNT_DUE)).fetchone()
         return {"due_schedules": row[0] if row is not None else 0}
 
-    async def _make(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
-        schedule = state.schedule
+    async def _try(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
+        name = state.schedule.name
         try:
             slots, next_slot = _due_slots(state, now)
         except ValueError as error:
-            _log.error("scheduler.unreadable", schedule=schedule.name, error=str(error))
-            self._unreadable.add(schedule.name)
+            _log.error("scheduler.unreadable", schedule=name, error=str(error))
+            self._failed[name] = f"its timing cannot be read here: {error}. Put it again, or remove it."
             return
+        try:
+            async with tx.transaction():
+                await self._make(tx, state, slots, next_slot)
+        except Exception as error:
+            if is_passing(error):
+                raise
+            log_fault(_log, "scheduler.failed", error, is_repeated=name in self._blocked, schedule=name)
+            self._failed[name] = f"its job cannot be enqueued: {name_fault(error)}. Put it again, or remove it."
+
+    async def _make(self, tx: Tx, state: ScheduleState, slots: Sequence[datetime], next_slot: datetime) -> None:
+        schedule = state.schedule
         job_id = None
         for slot in slots:
             request = JobRequest(
@@ -128,7 +147,7 @@ class Scheduler:
 
     async def _wait_s(self) -> float:
         async with self._db.connection() as connection:
-            row = await (await connection.execute(_NEXT_SLOT, {"unreadable": list(self._unreadable)})).fetchone()
+            row = await (await connection.execute(_NEXT_SLOT, {"failed": list(self._failed)})).fetchone()
         if row is None or row[0] is None:
             return self._period_s
         return min(self._period_s, max(_SHORTEST_WAIT_S, float(row[0])))

@@ -53,7 +53,7 @@ SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts,
        cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
        last_job_id, clock_timestamp() AS now
 FROM dl_schedules
-WHERE paused_at IS NULL AND next_slot <= statement_timestamp() AND name <> ALL (%(unreadable)s::text[])
+WHERE paused_at IS NULL AND next_slot <= statement_timestamp() AND name <> ALL (%(failed)s::text[])
 ORDER BY next_slot LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED
 
@@ -64,7 +64,7 @@ WHERE name = %(name)s
 
 -- name: next_slot
 SELECT extract(epoch FROM min(next_slot) - clock_timestamp())::float8 AS in_s FROM dl_schedules
-WHERE paused_at IS NULL AND name <> ALL (%(unreadable)s::text[])
+WHERE paused_at IS NULL AND name <> ALL (%(failed)s::text[])
 
 -- name: count_due
 SELECT count(*) FROM dl_schedules WHERE paused_at IS NULL AND next_slot <= statement_timestamp()
