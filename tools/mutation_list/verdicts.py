@@ -10,6 +10,7 @@ from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 _CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 _TAKING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_taking.py"
+_LOCK_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_locks.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -232,5 +233,34 @@ MUTATIONS: Final = (
         before="if not gathers or len(batch.items) >= self._gathered_items:",
         after="if len(batch.items) >= self._gathered_items:",
         tests=(f"{_TAKING_TESTS}::test_responses_that_come_after_a_small_transaction_are_recorded_together",),
+    ),
+    Mutation(
+        "equal-texts-waited-for",
+        "Verdicts",
+        "Two batches with equal texts wait for each other, and all verdicts of one are thrown away.",
+        f"{MODERATION}/store/subjects.sql",
+        before="      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)\n"
+        "    FOR NO KEY UPDATE SKIP LOCKED",
+        after="      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)\n"
+        "    FOR NO KEY UPDATE",
+        tests=(f"{_LOCK_TESTS}::test_an_equal_text_that_somebody_holds_is_not_waited_for",),
+    ),
+    Mutation(
+        "texts-of-people-locked-first",
+        "Verdicts",
+        "A batch locks the texts that people have before the others, and waits for one that waits for it.",
+        f"{MODERATION}/app/decisions/record_verdicts.py",
+        before="further=further",
+        after="further=()",
+        tests=(f"{_LOCK_TESTS}::test_texts_left_to_people_are_locked_in_one_order_with_the_others",),
+    ),
+    Mutation(
+        "kept-verdicts-without-order",
+        "Verdicts",
+        "Two batches keep verdicts about the same texts in different orders, and wait for each other.",
+        f"{MODERATION}/store/decisions.py",
+        before="keys = sorted(verdicts)",
+        after="keys = list(verdicts)",
+        tests=(f"{_LOCK_TESTS}::test_kept_verdicts_are_written_in_one_order",),
     ),
 )

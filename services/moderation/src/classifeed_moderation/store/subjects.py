@@ -94,10 +94,16 @@ async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s
     return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters, prepare=False)]
 
 
-async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float) -> None:
-    """Leave texts to people for `pending_s`, as far as they still wait and still say the same."""
+async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Collection[str]) -> None:
+    """Leave texts to people for `pending_s`, as far as they still wait and still say the same.
+
+    Args:
+        further: keys of texts that the transaction locks later; locked here, all in the order of their keys.
+    """
+    keys = [task.key for task in tasks]
+    await tx.execute(SQL["lock_keys"], {"subject_keys": [*keys, *further]})
     parameters = {
-        "subject_keys": [task.key for task in tasks],
+        "subject_keys": keys,
         "text_hashes": [task.text_hash for task in tasks],
         "pending_s": pending_s,
     }
@@ -105,7 +111,7 @@ async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float) -> None:
 
 
 async def release_same(tx: Tx, cache_keys: Collection[bytes], decided: Collection[str]) -> int:
-    """Make texts due that are equal to some that were decided; return how many."""
+    """Make texts due that are equal to some that were decided, as far as nobody holds them; return how many."""
     parameters = {"cache_keys": list(cache_keys), "subject_keys": list(decided)}
     return (await tx.execute(SQL["release_same"], parameters)).rowcount
 

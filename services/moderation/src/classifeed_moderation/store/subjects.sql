@@ -76,10 +76,19 @@ FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS left_texts (s
 WHERE s.subject_key = left_texts.subject_key AND s.text_hash = left_texts.text_hash AND s.status = 'PENDING'
 
 -- name: release_same
--- Equal texts that wait: their verdicts are known.
-UPDATE subjects SET next_retry = clock_timestamp()
-WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
-  AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)
+-- Equal texts that wait: their verdicts are known. One that somebody holds now is being decided, rewritten or left to
+-- people, or keeps its own time; waiting for it, with others locked, could go in a circle.
+WITH free AS (
+    SELECT subject_key
+    FROM subjects
+    WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
+      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE subjects s SET next_retry = clock_timestamp() FROM free WHERE s.subject_key = free.subject_key
+
+-- name: lock_keys
+SELECT FROM subjects WHERE subject_key = ANY (%(subject_keys)s) ORDER BY subject_key FOR NO KEY UPDATE
 
 -- name: lock_subjects
 SELECT subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,

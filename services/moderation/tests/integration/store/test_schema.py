@@ -49,6 +49,7 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
         subjects.SQL["claim_due"]: {"kind": "POINT", "limit": 100, "retry_s": 60},
         subjects.SQL["list_sellers"]: {"after": "seller1", "limit": 50},
         subjects.SQL["claim_shares"]: {"seller_ids": ["seller1", "seller2"], "share": 5, "retry_s": 60},
+        subjects.SQL["lock_keys"]: {"subject_keys": [key]},
         subjects.SQL["lock_subjects"]: {"subject_keys": [key]},
         subjects.SQL["find_subject"]: {"subject_key": key},
         subjects.SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},

@@ -29,6 +29,7 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "claim_due": (subjects.SQL, {"kind": "OFFER", "limit": BATCH, "retry_s": 60.0}),
     "claim_shares": (subjects.SQL, {"seller_ids": ["old", "new"], "share": BATCH // 2, "retry_s": 60.0}),
     "list_sellers": (subjects.SQL, {"after": "", "limit": 50}),
+    "lock_keys": (subjects.SQL, {"subject_keys": KEYS}),
     "lock_subjects": (subjects.SQL, {"subject_keys": KEYS}),
     "leave": (subjects.SQL, {"subject_keys": KEYS, "text_hashes": HASHES, "pending_s": 600.0}),
     "release_same": (subjects.SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),

@@ -81,9 +81,12 @@ async def apply_verdicts(
 ) -> Applied:
     """Apply verdicts to the texts that they are about; twice changes nothing.
 
-    Locks the texts in the order of their keys. Several about one text are applied one after the other.
+    Locks the texts in the order of their keys, then the kept verdicts in the order of theirs, so that two of these
+    transactions never wait for each other in a circle. Several about one text are applied one after the other.
     """
     applied = Applied()
+    kept: dict[bytes, VerdictList] = {}
+    rounds: list[list[Recorded]] = []
     rest = list(arrived)
     while rest:
         taken: dict[str, tuple[SentKey, Arrived]] = {}
@@ -94,23 +97,30 @@ async def apply_verdicts(
                 later.append(item)
             else:
                 taken[sent.key] = (sent, item)
-        await _apply_each(tx, taken, applied, rules=rules, outbox=outbox, decided_at=decided_at)
+        rounds.append(await _record_each(tx, taken, applied, kept, rules=rules, decided_at=decided_at))
         rest = later
+    if kept:
+        await decisions_table.keep_verdicts(tx, kept)
+        decided = [item.decision.subject.key for recorded in rounds for item in recorded]
+        applied.released = await subjects_table.release_same(tx, kept, decided)
+    for recorded in rounds:
+        await report_decisions(tx, outbox, recorded)
+        applied.recorded += recorded
+        after_commit(tx, partial(_measure, recorded, decided_at, rules.value))
     return applied
 
 
-async def _apply_each(
+async def _record_each(
     tx: Tx,
     arrived: Mapping[str, tuple[SentKey, Arrived]],
     applied: Applied,
+    kept: dict[bytes, VerdictList],
     *,
     rules: Rules,
-    outbox: Outbox,
     decided_at: datetime,
-) -> None:
+) -> list[Recorded]:
     subjects = await subjects_table.lock_subjects(tx, arrived.keys())
     decided: list[Decision] = []
-    kept: dict[bytes, VerdictList] = {}
     for key, (sent, item) in arrived.items():
         subject = subjects.get(key)
         after_commit(tx, partial(_count, item, is_known=subject is not None))
@@ -126,7 +136,7 @@ async def _apply_each(
         if decision.is_applied and item.keeps and item.verdict_list.has_end:
             kept[subject.cache_key] = item.verdict_list
     if not decided:
-        return
+        return []
     recorded = await decisions_table.record(
         tx,
         decided,
@@ -137,12 +147,7 @@ async def _apply_each(
     )
     if again := [decision.subject.key for decision in decided if decision.is_recheck]:
         await subjects_table.recheck(tx, again)
-    if kept:
-        await decisions_table.keep_verdicts(tx, kept)
-        applied.released += await subjects_table.release_same(tx, kept, [item.subject.key for item in decided])
-    await report_decisions(tx, outbox, recorded)
-    applied.recorded += recorded
-    after_commit(tx, partial(_measure, recorded, decided_at, rules.value))
+    return recorded
 
 
 def _count(item: Arrived, *, is_known: bool) -> None:

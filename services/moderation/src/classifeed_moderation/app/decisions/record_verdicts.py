@@ -17,7 +17,7 @@ from classifeed_common.gathering import gather_records
 from classifeed_common.outbox import Outbox
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived, Rules, apply_verdicts
-from classifeed_moderation.domain.subjects import Task
+from classifeed_moderation.domain.subjects import Task, parse_sent_key
 from classifeed_moderation.store import subjects
 
 _BATCH: Final = 200
@@ -151,7 +151,8 @@ class VerdictRecorder:
         left = [each.task for each in items if isinstance(each, WithPeople)]
         async with self._database.transaction() as tx:
             if left:
-                await subjects.leave(tx, left, pending_s=self._pending_s)
+                further = [parse_sent_key(each.sent_key).key for each in arrived]
+                await subjects.leave(tx, left, pending_s=self._pending_s, further=further)
             applied = await apply_verdicts(
                 tx, arrived, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
             )
