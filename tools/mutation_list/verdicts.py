@@ -263,4 +263,15 @@ MUTATIONS: Final = (
         after="keys = list(verdicts)",
         tests=(f"{_LOCK_TESTS}::test_kept_verdicts_are_written_in_one_order",),
     ),
+    Mutation(
+        "clean-up-removes-what-changes",
+        "Verdicts",
+        "The clean-up waits for an old text that is being changed, and removes the new one.",
+        f"{MODERATION}/store/cleaning.sql",
+        before="    FOR UPDATE OF s SKIP LOCKED\n",
+        after="",
+        tests=(
+            f"{MODERATION_TESTS}/integration/test_clean_up.py::test_what_somebody_holds_is_not_waited_for_and_stays",
+        ),
+    ),
 )

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 
+from classifeed_common.testing.locks import comes_to_wait
 from classifeed_moderation.app.clean_up import _SQL
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.points import Author, AuthorRole
+from classifeed_moderation.domain.subjects import Status
 
 from ..conftest import Moderation
-from .decisions.test_verdicts import send
+from .decisions.test_verdicts import KEY, send
 
 ALL = (
     "delete_offer_texts",
@@ -68,3 +71,16 @@ async def test_what_is_old_goes_and_what_counts_stays(moderation: Moderation) ->
         assert await moderation.rows(f"SELECT count(*) FROM {table}") == [(1,)]
     assert await moderation.rows("SELECT verdicts -> 0 ->> 'name' FROM decisions") == [("request",)]
     assert await moderation.rows("SELECT count(*) FROM verdict_cache") == [(0,)]
+
+
+async def test_what_somebody_holds_is_not_waited_for_and_stays(moderation: Moderation) -> None:
+    """Waiting with others locked would go in a circle, and a text that changed meanwhile would be removed."""
+    await moderation.apply(await send(moderation, "text"))
+    async with moderation.database.transaction() as tx:
+        await tx.execute("UPDATE subjects SET status = 'PENDING', next_retry = clock_timestamp()")
+        await tx.execute("UPDATE verdict_cache SET stored_at = clock_timestamp()")
+        cleaning = asyncio.create_task(clean(moderation, timedelta(seconds=-60)))
+        assert not await comes_to_wait(cleaning, moderation.database, behind=tx)
+    removed = await cleaning
+    assert (removed["delete_offer_texts"], removed["delete_kept"]) == (0, 0)
+    assert (await moderation.subject(KEY)).status is Status.PENDING

@@ -1,4 +1,5 @@
--- What was kept long enough.
+-- What was kept long enough. Texts and kept verdicts that somebody holds are left for the next time: they are about to
+-- change, and waiting for them, with others locked, could go in a circle.
 
 -- name: delete_decisions
 -- Decisions that newer ones have superseded, and those that were never applied.
@@ -12,19 +13,22 @@ WHERE decision_id IN (
 )
 
 -- name: delete_kept
-DELETE FROM verdict_cache
-WHERE cache_key IN (SELECT cache_key FROM verdict_cache WHERE stored_at < %(before)s LIMIT %(limit)s)
+WITH old AS (
+    SELECT cache_key FROM verdict_cache WHERE stored_at < %(before)s LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+DELETE FROM verdict_cache v USING old WHERE v.cache_key = old.cache_key
 
 -- name: delete_offer_texts
 -- Texts of offers whose decision is old: one that comes again is judged again.
-DELETE FROM subjects
-WHERE subject_key IN (
+WITH old AS (
     SELECT s.subject_key
     FROM decisions d
     JOIN subjects s ON s.decision_id = d.decision_id
     WHERE d.recorded_at < %(before)s AND s.kind = 'OFFER' AND s.status <> 'PENDING'
     LIMIT %(limit)s
+    FOR UPDATE OF s SKIP LOCKED
 )
+DELETE FROM subjects s USING old WHERE s.subject_key = old.subject_key
 
 -- name: delete_points
 -- Points that were removed, with comments, votes, and the texts of all.
