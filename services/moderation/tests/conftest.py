@@ -166,7 +166,10 @@ async def stand_in() -> AsyncIterator[StandIn]:
 
 @dataclass
 class Moderation:
-    """One process of moderation: its queue, workers and corrector over a database."""
+    """One process of moderation: its queue, workers and corrector over a database.
+
+    Its queue has room before the workers start, too, unless it `is_closed`.
+    """
 
     database: Database
     stand_in: StandIn
@@ -178,12 +181,15 @@ class Moderation:
     kept_s: float = 0.0
     batch: int = 1
     check_s: float = 3600.0
+    is_closed: bool = False
 
     def __post_init__(self) -> None:
         clock = SystemClock()
         self.clock: Clock = clock
         self.outbox = Outbox()
         self.queue = TaskQueue(self.queue_size, {Kind.OFFER: max(self.workers - 1, 1)}, {Kind.OFFER: self.batch})
+        if not self.is_closed:
+            self.queue.open()
         self.service = HttpVerdictService(
             self.stand_in.url,
             service="maps-core-jams-infopoints",

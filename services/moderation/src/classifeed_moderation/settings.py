@@ -38,7 +38,8 @@ class ModerationSettings(ServiceJobSettings):
     queue_size: int = Field(
         default=10_000,
         ge=1,
-        description="Maximum number of texts of each kind that wait in memory; more are handled once due.",
+        description="Texts of each kind that wait in memory, at most; new texts of offers get half of it. More are"
+        " handled once due.",
     )
     verdict_url: str = Field(
         default="http://127.0.0.1:8088",

@@ -16,6 +16,7 @@ from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.judging import correct_pending
 from classifeed_moderation.domain.subjects import Kind
 from classifeed_moderation.domain.verdicts import VerdictList
+from classifeed_moderation.metrics import DROPPED
 
 from ...conftest import PEOPLE, RETRY_S, MakeModeration, Moderation
 
@@ -203,3 +204,32 @@ async def test_texts_that_become_due_after_a_round_are_claimed_together(
     assert queued(moderation) == []
     pauses.end()
     await until(lambda: queued(moderation) == ["chair", "table"])
+
+
+async def test_texts_are_queued_while_workers_run(make_moderation: MakeModeration) -> None:
+    moderation = await make_moderation(is_closed=True)
+    stop = asyncio.Event()
+    judging = asyncio.create_task(moderation.judge.run(stop))
+    await until(lambda: moderation.queue.is_open)
+    await take(moderation, {"1": "chair"})
+    await until(lambda: not moderation.queue._known)
+    assert await decided(moderation) == {"1": "APPROVED"}
+    stop.set()
+    await judging
+    await take(moderation, {"2": "table"})
+    assert await due(moderation) == {"2"}
+    assert queued(moderation) == []
+
+
+async def test_without_workers_texts_are_due_at_once_and_left_to_others(make_moderation: MakeModeration) -> None:
+    moderation, other = await make_moderation(is_closed=True), await make_moderation()
+    before = DROPPED.labels("point")._value.get()
+    await take(moderation, {"1": "chair"})
+    point_id = await moderation.create_point()
+    assert DROPPED.labels("point")._value.get() == before, "its queue is not full"
+    for kind, key in ((Kind.OFFER, "offer/seller/default/1"), (Kind.POINT, str(point_id))):
+        assert await moderation.corrector.round(kind) is True
+        assert not moderation.queue.half_empty(kind).is_set(), "the next round begins with the workers"
+        assert await other.corrector.round(kind) is False
+        assert [task.key for task in other.queue._waiting[kind]] == [key]
+    assert sum(moderation.queue.lengths().values()) == 0

@@ -27,9 +27,9 @@ _log = structlog.get_logger(__name__)
 class PendingCorrector:
     """Every `check_interval_s`: claims what is due, oldest first, as much as the queue has room for.
 
-    A full queue ends the round of its kind; the next one begins once the queue is half empty. Texts that are equal to
-    one with kept verdicts are decided here, without a request; of several equal ones the first is requested, and its
-    decision releases the others.
+    A full queue, or one without workers, ends the round of its kind; the next one begins once there are workers and it
+    is half empty. Texts that are equal to one with kept verdicts are decided here, without a request; of several equal
+    ones the first is requested, and its decision releases the others.
     """
 
     def __init__(

@@ -42,6 +42,7 @@ class TextJudge:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; texts under way are given up, and are due again after RETRY_INTERVAL_S."""
+        self._queue.open()
         workers = [asyncio.create_task(self._work(), name=f"judge-{number}") for number in range(self._workers)]
         stopping = asyncio.create_task(stop.wait())
         try:
@@ -50,6 +51,7 @@ class TextJudge:
                 if worker.done():
                     worker.result()
         finally:
+            self._queue.close()
             for task in (stopping, *workers):
                 task.cancel()
             await asyncio.gather(stopping, *workers, return_exceptions=True)

@@ -16,6 +16,8 @@ _BATCH_CHARACTERS: Final = 100_000
 class TaskQueue:
     """A bounded queue for each kind. A text is in it once, from `put` to `done`. For one event loop.
 
+    It has room from `open` to `close`, while there are workers: other processes leave alone what is queued here.
+
     Args:
         size: texts of a kind that wait, at most.
         limits: texts of a kind that workers may have at a time, for kinds that have such a limit.
@@ -26,6 +28,7 @@ class TaskQueue:
         self, size: int, limits: Mapping[Kind, int] | None = None, batches: Mapping[Kind, int] | None = None
     ) -> None:
         self._size = size
+        self._is_open = False
         self._limits = dict(limits or {})
         self._batches = dict(batches or {})
         self._waiting: dict[Kind, deque[Task]] = {kind: deque() for kind in Kind}
@@ -36,35 +39,47 @@ class TaskQueue:
         for kind in Kind:
             self._measure(kind)
 
-    def put(self, task: Task) -> bool:
-        """Add a text without waiting; return whether it waits or is with a worker now."""
-        if _identity(task) in self._known:
-            return True
-        if not self.room(task.kind):
-            DROPPED.labels(task.kind.lower()).inc()
-            return False
-        self._add([task])
-        return True
+    @property
+    def is_open(self) -> bool:
+        """Whether there are workers."""
+        return self._is_open
 
-    def put_new(self, tasks: Collection[Task]) -> None:
-        """Add texts of one kind for which there was `room_for_new`, whatever was added since then."""
+    def open(self) -> None:
+        """Have room: workers begin."""
+        self._set_open(True)
+
+    def close(self) -> None:
+        """Have no more room: the workers end."""
+        self._set_open(False)
+
+    def put(self, task: Task) -> None:
+        """Add a text if there is room, without waiting; one for which a queue with workers has none is counted."""
+        if not self._is_open or _identity(task) in self._known:
+            return
+        if self.room(task.kind):
+            self._add([task])
+        else:
+            DROPPED.labels(task.kind.lower()).inc()
+
+    def put_all(self, tasks: Collection[Task]) -> None:
+        """Add texts of one kind for which there was room, whatever was added since then."""
         if unknown := [task for task in tasks if _identity(task) not in self._known]:
             self._add(unknown)
 
     def room(self, kind: Kind) -> int:
         """Return how many texts of a kind may be added."""
-        return max(self._size - len(self._waiting[kind]), 0)
+        return self._room(kind, self._size)
 
     def room_for_new(self, kind: Kind) -> int:
         """Return how many texts of a kind may be added that were never due: half of the places are for due ones."""
-        return max(self._size // 2 - len(self._waiting[kind]), 0)
+        return self._room(kind, self._size // 2)
 
     def lengths(self) -> dict[Kind, int]:
         """Return how many texts of each kind wait."""
         return {kind: len(waiting) for kind, waiting in self._waiting.items()}
 
     def half_empty(self, kind: Kind) -> asyncio.Event:
-        """Return an event that is set while at most half of the places of a kind are taken."""
+        """Return an event that is set while it is open and at most half of the places of a kind are taken."""
         return self._half_empty[kind]
 
     async def take(self) -> list[Task]:
@@ -96,6 +111,14 @@ class TaskQueue:
         self._known.difference_update(map(_identity, tasks))
         self._wake()
 
+    def _set_open(self, is_open: bool) -> None:
+        self._is_open = is_open
+        for kind in Kind:
+            self._measure(kind)
+
+    def _room(self, kind: Kind, size: int) -> int:
+        return max(size - len(self._waiting[kind]), 0) if self._is_open else 0
+
     def _add(self, tasks: Sequence[Task]) -> None:
         kind = tasks[0].kind
         self._waiting[kind].extend(tasks)
@@ -114,7 +137,7 @@ class TaskQueue:
     def _measure(self, kind: Kind) -> None:
         length = len(self._waiting[kind])
         QUEUED.labels(kind.lower()).set(length)
-        if length * 2 <= self._size:
+        if self._is_open and length * 2 <= self._size:
             self._half_empty[kind].set()
         else:
             self._half_empty[kind].clear()

@@ -19,7 +19,8 @@ from classifeed_moderation.store.subjects import NewSubject
 class TextStore:
     """Stores texts, PENDING or approved at once; nothing waits for the verdict service.
 
-    `add` belongs into the transaction that stores what the texts belong to, `enqueue` after its commit.
+    `add` belongs into the transaction that stores what the texts belong to, `enqueue` after its commit. Where no
+    workers run, texts are due at once, for another process.
     """
 
     def __init__(self, queue: TaskQueue, outbox: Outbox, clock: Clock, *, retry_interval_s: float) -> None:
@@ -34,7 +35,7 @@ class TextStore:
         Args:
             exemption: why those that are approved already need no verdict; recorded as the rule of their decisions.
         """
-        added = await subjects.add_subjects(tx, texts, retry_s=self._retry_s)
+        added = await subjects.add_subjects(tx, texts, retry_s=self._retry_s if self._queue.is_open else 0.0)
         exempt = [text.key for text in texts if text.key in added and text.status is Status.APPROVED]
         if not exempt:
             return

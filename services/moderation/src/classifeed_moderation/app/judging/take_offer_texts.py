@@ -28,8 +28,8 @@ class TakeOfferTexts:
     """Stores texts of offers, and hands those that are new to the workers of this process.
 
     A new text goes into the queue right after the commit while the queue has room for new ones: it is stored as if it
-    had been claimed. Where there is no room, and where verdicts about an equal text are kept, it is due at once. Of
-    several equal ones the first is requested, and its decision releases the others.
+    had been claimed. Where there is no room, as without workers, and where verdicts about an equal text are kept, it is
+    due at once. Of several equal ones the first is requested, and its decision releases the others.
 
     Args:
         current_rules: returns the rules in force.
@@ -67,7 +67,7 @@ class TakeOfferTexts:
             if text.cache_key in queued:
                 firsts.setdefault(text.cache_key, text.task)
         if firsts:
-            after_commit(tx, partial(self._queue.put_new, firsts.values()))
+            after_commit(tx, partial(self._queue.put_all, firsts.values()))
         if any(text.cache_key not in queued for text in new):
             after_commit(tx, self._on_due)
         if len(new) < len(texts):
