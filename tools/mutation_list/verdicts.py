@@ -10,6 +10,7 @@ from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 _CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 _TAKING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_taking.py"
+_CORRECTING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_correcting.py"
 _LOCK_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_locks.py"
 
 MUTATIONS: Final = (
@@ -251,6 +252,15 @@ MUTATIONS: Final = (
         before="            self._queue.close()\n",
         after="",
         tests=(f"{_TAKING_TESTS}::test_texts_are_queued_while_workers_run",),
+    ),
+    Mutation(
+        "claimed-texts-dropped",
+        "Verdicts",
+        "Texts that were claimed find the queue full of new ones, and wait for a minute.",
+        f"{MODERATION}/app/judging/correct_pending.py",
+        before="self._queue.put_all(firsts.values())",
+        after="[self._queue.put(task) for task in firsts.values()]",
+        tests=(f"{_CORRECTING_TESTS}::test_what_is_claimed_is_queued_although_new_texts_come_meanwhile",),
     ),
     Mutation(
         "equal-texts-waited-for",

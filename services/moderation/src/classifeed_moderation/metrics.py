@@ -65,7 +65,8 @@ QUEUED: Final = METRICS.gauge(
 )
 DROPPED: Final = METRICS.counter(
     "classifeed_moderation_dropped_texts_total",
-    "Texts that did not fit into the queue in memory; they are handled once they are due.",
+    "Texts of points and comments that found the queue in memory full; they are handled once due. Texts of offers are"
+    " taken only as there is room.",
     unit="texts",
     labels={"kind": _KINDS},
 )

@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.db import Tx
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
-from classifeed_moderation.domain.subjects import Kind, Status
+from classifeed_moderation.domain.subjects import Kind, Status, Task
 from classifeed_moderation.domain.verdicts import VerdictList
+from classifeed_moderation.store.subjects import DueText
 
 from ...conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, MakeModeration, Moderation, result, verdict
 
@@ -231,6 +233,24 @@ async def test_a_text_that_cannot_be_recorded_holds_up_no_other(moderation: Mode
     await until(lambda: not moderation.queue._known)
     assert {(await moderation.subject(key)).status for key in others} == {Status.APPROVED}
     assert (await moderation.subject(broken)).status is Status.PENDING
+
+
+async def test_what_is_claimed_is_queued_although_new_texts_come_meanwhile(
+    make_moderation: MakeModeration, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moderation = await make_moderation(queue_size=4)
+    await seed(moderation, 4, kind=Kind.OFFER)
+    claim = moderation.corrector._claim
+
+    async def claim_and_queue(tx: Tx, kind: Kind, limit: int) -> list[DueText]:
+        claimed = await claim(tx, kind, limit)
+        moderation.queue.put_all([Task(f"new {number}", kind, "text", b"", ()) for number in range(2)])
+        return claimed
+
+    monkeypatch.setattr(moderation.corrector, "_claim", claim_and_queue)
+    assert await moderation.corrector.round(Kind.OFFER) is True
+    keys = {task.key for task in moderation.queue._waiting[Kind.OFFER]}
+    assert keys == {"new 0", "new 1", *(f"offer/seller/default/{number}" for number in range(1, 5))}
 
 
 @pytest.mark.parametrize("killed", [True, False])

@@ -75,8 +75,8 @@ class PendingCorrector:
                     known.append(Arrived(text.task.sent_key, kept[text.cache_key], keeps=False))
                 else:
                     firsts.setdefault(text.cache_key, text.task)
-            for task in firsts.values():
-                self._queue.put(task)
+            if firsts:
+                self._queue.put_all(firsts.values())
             if known:
                 await self._recorder.write(known)
                 SAVED.inc(len(known))
