@@ -287,6 +287,17 @@ class Moderation:
         verdict_list = VerdictList(tuple(Verdict(name) for name in sorted(names)), has_end=True)
         await self.recorder.record([Arrived(str(key), verdict_list)])
 
+    async def refuse_decisions(self, key: str | UUID) -> None:
+        """Have the database refuse decisions about a text from now on."""
+        async with self.database.connection() as connection:
+            await connection.execute(
+                "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
+                f" IF NEW.subject_key = '{key}' THEN RAISE 'broken row'; END IF; RETURN NEW; END $$"
+            )
+            await connection.execute(
+                "CREATE TRIGGER refuse BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION refuse()"
+            )
+
     async def advance(self, duration_s: float) -> None:
         """Move the clock of the table: all that is stored was stored earlier, and is due earlier."""
         async with self.database.connection() as connection:

@@ -472,14 +472,7 @@ async def test_it_is_confirmed_when_it_is_committed(moderation: Moderation) -> N
 async def test_what_cannot_be_stored_is_not_confirmed_and_holds_up_no_other(moderation: Moderation) -> None:
     """A sender that gets 200 forgets what it sent."""
     broken, other = await moderation.create_point("broken"), await moderation.create_point("other")
-    async with moderation.database.connection() as connection:
-        await connection.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF NEW.subject_key = '{broken}' THEN RAISE 'broken row'; END IF; RETURN NEW; END $$"
-        )
-        await connection.execute(
-            "CREATE TRIGGER refuse BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION refuse()"
-        )
+    await moderation.refuse_decisions(broken)
     results = await asyncio.gather(
         *(moderation.record(key, "police") for key in (broken, other)), return_exceptions=True
     )

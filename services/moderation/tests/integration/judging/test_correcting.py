@@ -8,12 +8,14 @@ from collections import Counter
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status, Task
 from classifeed_moderation.domain.verdicts import VerdictList
+from classifeed_moderation.metrics import SAVED
 from classifeed_moderation.store.subjects import DueText
 
 from ...conftest import CLEAN, END, PENDING_S, PEOPLE, RETRY_S, MakeModeration, Moderation, result, verdict
@@ -220,19 +222,27 @@ async def test_old_verdicts_are_not_used(make_moderation: MakeModeration) -> Non
 
 async def test_a_text_that_cannot_be_recorded_holds_up_no_other(moderation: Moderation) -> None:
     broken = await moderation.create_point("broken")
-    async with moderation.database.connection() as connection:
-        await connection.execute(
-            "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN"
-            f" IF NEW.subject_key = '{broken}' THEN RAISE 'broken row'; END IF; RETURN NEW; END $$"
-        )
-        await connection.execute(
-            "CREATE TRIGGER refuse BEFORE INSERT ON decisions FOR EACH ROW EXECUTE FUNCTION refuse()"
-        )
+    await moderation.refuse_decisions(broken)
     others = [await moderation.create_point(f"text {number}") for number in range(20)]
     moderation.start()
     await until(lambda: not moderation.queue._known)
     assert {(await moderation.subject(key)).status for key in others} == {Status.APPROVED}
     assert (await moderation.subject(broken)).status is Status.PENDING
+
+
+async def test_kept_verdicts_that_cannot_be_recorded_do_not_end_the_role(make_moderation: MakeModeration) -> None:
+    moderation = await make_moderation(kept_s=3600.0)
+    await moderation.apply(await moderation.create_point("the same"))
+    broken = await moderation.create_point("the same")
+    await moderation.refuse_decisions(broken)
+    await moderation.advance(RETRY_S + 1)
+    before = SAVED._value.get()
+    with capture_logs() as logs:
+        assert await moderation.corrector.round(Kind.POINT) is False
+    [line] = [line for line in logs if line["event"] == "moderation.verdicts.not_recorded"]
+    assert line["key"] == str(broken)
+    assert (await moderation.subject(broken)).status is Status.PENDING
+    assert SAVED._value.get() == before
 
 
 async def test_what_is_claimed_is_queued_although_new_texts_come_meanwhile(

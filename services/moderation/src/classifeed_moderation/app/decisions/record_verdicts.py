@@ -109,23 +109,17 @@ class VerdictRecorder:
         """Write it together; what cannot be written does not hold up the rest, and is returned.
 
         Raises:
-            Exception: what passes by itself; or what a single one raised.
+            Exception: what passes by itself.
         """
         try:
             await self._write(items)
         except Exception as error:
-            if len(items) == 1 or is_passing_fault(error):
+            if is_passing_fault(error):
                 raise
-            faults: dict[int, Exception] = {}
-            for place, item in enumerate(items):
-                try:
-                    await self._write([item])
-                except Exception as fault:
-                    if is_passing_fault(fault):
-                        raise
-                    log_fault(_log, "moderation.verdicts.not_recorded", fault, key=_key_of(item))
-                    faults[place] = fault
-            return faults
+            if len(items) == 1:
+                log_fault(_log, "moderation.verdicts.not_recorded", error, key=_key_of(items[0]))
+                return {0: error}
+            return {place: fault for place, item in enumerate(items) for fault in (await self.write([item])).values()}
         return {}
 
     async def _write_all(self) -> None:

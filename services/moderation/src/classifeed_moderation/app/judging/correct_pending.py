@@ -78,8 +78,8 @@ class PendingCorrector:
             if firsts:
                 self._queue.put_all(firsts.values())
             if known:
-                await self._recorder.write(known)
-                SAVED.inc(len(known))
+                faults = await self._recorder.write(known)
+                SAVED.inc(len(known) - len(faults))
             if len(due) < room:
                 return False
         return True
