@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -14,13 +16,14 @@ import pytest
 
 from classifeed.documents.v1 import schema_pb2
 from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.errors import Unavailable
+from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka import Cluster, Topic
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built
 from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
-from classifeed_searcher.domain.rebuild import Rebuild
+from classifeed_searcher.consumers import index_keeper
+from classifeed_searcher.domain.rebuild import DIFFERENCE, Cause, Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
@@ -177,6 +180,56 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     assert again.versions() == await upstream.live_versions()
     # What a crash left goes behind the swap.
     await again.until(lambda: len([entry for entry in again.generations.folder.iterdir() if entry.is_dir()]) == 1)
+
+
+@pytest.mark.parametrize("fault", ["its writer ends", "the engine refuses its files", "another epoch is active"])
+async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
+    upstream: Any,
+    build: Any,
+    deliver: Deliver,
+    open_searcher: OpenSearcher,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:
+    """The role goes on: else its process ends, starts again, and fails again."""
+    monkeypatch.setattr(index_keeper, "_WRITE_AGAIN_S", 1.0)
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(500)])
+    await deliver()
+    searcher = open_searcher()
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole and searcher.live.rebuild is None)
+    former = searcher.live.generation
+    builds: list[IndexGeneration] = []
+    folders: list[set[str]] = []
+    create, scan_page = IndexGeneration.create, searcher.receiver.scan_page
+
+    def create_noted(folder: Path, schema: schema_pb2.Schema) -> IndexGeneration:
+        generation = create(folder, schema)
+        is_refused = fault == "the engine refuses its files" and not builds
+        builds.append(generation)
+        if is_refused:
+            raise ValueError("No space left on device")
+        return generation
+
+    async def scan_half(shard: int, *position: Any) -> Any:
+        if shard == SHARDS // 2:
+            folders.append({entry.name for entry in searcher.generations.folder.iterdir() if entry.is_dir()})
+            if len(builds) == 1 and fault == "its writer ends":
+                assert builds[0].writer.pid is not None
+                os.kill(builds[0].writer.pid, signal.SIGKILL)
+            elif len(builds) == 1:
+                raise FailedPrecondition("EPOCH_NOT_ACTIVE", "epoch 1 is not the active one")
+        return await scan_page(shard, *position)
+
+    monkeypatch.setattr(IndexGeneration, "create", create_noted)
+    searcher.receiver.scan_page = scan_half
+    searcher.keeper.request_rebuild(Cause(DIFFERENCE, "a shard differs", keeps_former=True))
+    reason = "not the active one" if fault == "another epoch is active" else "the index cannot be written"
+    await searcher.until(lambda: reason in searcher.keeper.blocked().get(upstream.client, ""))
+    await searcher.until(lambda: searcher.live.generation is not former)
+    assert folders[-1] == {former.folder.name, builds[1].folder.name}
+    assert searcher.versions() == await upstream.live_versions()
 
 
 async def test_client_without_a_schema_is_waited_for(

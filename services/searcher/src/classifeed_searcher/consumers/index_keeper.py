@@ -17,6 +17,8 @@ from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import PositionsLost, TopicLog
 from classifeed_searcher.consumers.following import Following
 from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Cause, Rebuild
+from classifeed_searcher.engine.writing.process import WriterLost
+from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.metrics import IS_WHOLE, REBUILDS
 from classifeed_searcher.store.catch_up import CatchUp
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
@@ -30,6 +32,7 @@ _log = structlog.get_logger(__name__)
 MakeConsumer = Callable[[IndexGeneration], OrderedConsumer[IndexWrite]]
 
 _SCHEMA_EVERY_S: Final = 0.5
+_WRITE_AGAIN_S: Final = 5.0
 # A commit of many documents takes a second or two; what takes longer is an outage, in which old results are better.
 _STANDSTILL_S: Final = 60.0
 
@@ -72,7 +75,8 @@ class IndexKeeper:
         self._build = BuildIndex(receiver, topic, generations)
         self._make_consumer = make_consumer
         self._standstill_s = standstill_s
-        self._following: Following | None = None
+        self._following: Following |        # Follows the generation that is to take the place of the current one.
+        self._coming: Following | None = None
         self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
         self._stored: IndexGeneration | None = None
         self._cause: Cause | None = None
@@ -199,11 +203,15 @@ class IndexKeeper:
             [schema] = await _until(stop, self._await_schema(rebuild))
             if schema.cancelled():
                 return cause
+            await asyncio.to_thread(self._generations.remove_abandoned)
             [building] = await _until(stop, self._build(schema.result(), rebuild))
             return cause if building.cancelled() else await self._take_over(building.result(), cause, stop)
-        except EpochChanged as error:
-            _log.warning("searcher.rebuild.begins.anew", client=live.client, why=str(error))
-            await asyncio.sleep(_SCHEMA_EVERY_S)
+        # ValueError: what the engine raises where a file cannot be written.
+        except (EpochChanged, WriterLost, LockedIndex, OSError, ValueError) as error:
+            is_other_epoch = isinstance(error, EpochChanged)
+            rebuild.blocked_by = str(error) if is_other_epoch else f"the index cannot be written: {error}"
+            _log.warning("searcher.rebuild.begins.anew", client=live.client, why=rebuild.blocked_by)
+            await _until(stop, asyncio.sleep(_SCHEMA_EVERY_S if is_other_epoch else _WRITE_AGAIN_S))
             return cause
         finally:
             live.rebuild = None

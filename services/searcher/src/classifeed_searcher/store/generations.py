@@ -59,9 +59,7 @@ class Generations:
         """
         if all(entry.name == _LOCK for entry in self.folder.iterdir()):
             raise UnusableIndex(f"{self.folder} is empty")
-        name = read_json(self.folder / _CURRENT).get("generation")
-        if not isinstance(name, str) or not name or Path(name).name != name:
-            raise UnusableIndex(f"{self.folder / _CURRENT} does not name an index")
+        name = self._read_current()
         generation = IndexGeneration.open(self.folder / name)
         self._remove_all_but(name)
         return generation
@@ -79,6 +77,25 @@ class Generations:
     def remove_all_but(self, generation: IndexGeneration) -> None:
         """Remove the other generations, which must be closed. Blocks."""
         self._remove_all_but(generation.folder.name)
+
+    def remove_abandoned(self) -> None:
+        """Remove what builds that came to no end have left: all but the current generation. Blocks."""
+        try:
+            name = self._read_current()
+        except UnusableIndex:
+            name = ""
+        self._remove_all_but(name)
+
+    def _read_current(self) -> str:
+        """Return the name of the current generation.
+
+        Raises:
+            UnusableIndex: there is none.
+        """
+        name = read_json(self.folder / _CURRENT).get("generation")
+        if not isinstance(name, str) or not name or Path(name).name != name:
+            raise UnusableIndex(f"{self.folder / _CURRENT} does not name an index")
+        return name
 
     def _remove_all_but(self, name: str) -> None:
         for entry in self.folder.iterdir():
