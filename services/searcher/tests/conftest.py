@@ -21,6 +21,7 @@ from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceSer
 from classifeed_common.clock import SystemClock
 from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer, Topic, dlq
 from classifeed_common.lease import Leases
 from classifeed_common.rpc.server import Servicer
@@ -257,6 +258,26 @@ def stored_versions(generation: IndexGeneration) -> dict[str, int]:
         Everything(), [], sort_field="", descending=False, offset=0, limit=max(1, generation.index.documents)
     )
     return {hit.pk: hit.version for hit in found.hits}
+
+
+class Disk:
+    """What indexes are written to: while it does not respond nothing is taken in."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.is_away = False
+        take_in = IndexSink.__call__
+
+        async def write(sink: IndexSink, *batch: Any) -> None:
+            if self.is_away:
+                raise Unavailable("DISK_UNAVAILABLE", "the disk does not respond")
+            await take_in(sink, *batch)
+
+        monkeypatch.setattr(IndexSink, "__call__", write)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
+    return Disk(monkeypatch)
 
 
 @pytest.fixture

@@ -8,32 +8,13 @@ from typing import Any
 import pytest
 
 from classifeed_common.errors import Unavailable
-from classifeed_searcher.consumers.index_sink import IndexSink
 from classifeed_searcher.store.catch_up import CatchUp
+
+from ..conftest import Disk
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
 DOCUMENTS, CHANGED = 60, 20
-
-
-class Disk:
-    """What indexes are written to: while it does not respond nothing is taken in."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.is_away = False
-        take_in = IndexSink.__call__
-
-        async def write(sink: IndexSink, *batch: Any) -> None:
-            if self.is_away:
-                raise Unavailable("DISK_UNAVAILABLE", "the disk does not respond")
-            await take_in(sink, *batch)
-
-        monkeypatch.setattr(IndexSink, "__call__", write)
-
-
-@pytest.fixture
-def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
-    return Disk(monkeypatch)
 
 
 def taken_in(searcher: Any) -> int:

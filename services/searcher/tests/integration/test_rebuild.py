@@ -27,6 +27,8 @@ from classifeed_searcher.domain.rebuild import DIFFERENCE, Cause, Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 
+from ..conftest import Disk
+
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(900)]
 
 Deliver = Callable[[], Awaitable[None]]
@@ -229,6 +231,32 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     await searcher.until(lambda: reason in searcher.keeper.blocked().get(upstream.client, ""))
     await searcher.until(lambda: searcher.live.generation is not former)
     assert folders[-1] == {former.folder.name, builds[1].folder.name}
+    assert searcher.versions() == await upstream.live_versions()
+
+
+async def test_partition_that_fails_before_the_new_index_is_searched_is_named(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, disk: Disk, topic: str
+) -> None:
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(60)])
+    await deliver()
+    await upstream.delivered()
+    searcher = open_searcher()
+    scan_page = searcher.receiver.scan_page
+
+    async def scan_beside_a_write(shard: int, *position: Any) -> Any:
+        if not disk.is_away:
+            disk.is_away = True
+            await upstream.push(build.upsert("k0", 2))
+            await upstream.delivered()
+        return await scan_page(shard, *position)
+
+    searcher.receiver.scan_page = scan_beside_a_write
+    searcher.start()
+    await searcher.until(lambda: any(name.startswith(topic) for name in searcher.keeper.blocked()))
+    assert not searcher.is_whole
+    disk.is_away = False
+    await searcher.until(lambda: searcher.is_whole)
     assert searcher.versions() == await upstream.live_versions()
 
 

@@ -75,7 +75,8 @@ class IndexKeeper:
         self._build = BuildIndex(receiver, topic, generations)
         self._make_consumer = make_consumer
         self._standstill_s = standstill_s
-        self._following: Following |        # Follows the generation that is to take the place of the current one.
+        self._following: Following | None = None
+        # Follows the generation that is to take the place of the current one.
         self._coming: Following | None = None
         self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
         self._stored: IndexGeneration | None = None
@@ -119,7 +120,10 @@ class IndexKeeper:
             found[live.client] = live.rebuild.describe(live.client)
         elif live.catch_up is not None and live.catch_up.behind:
             found[live.client] = live.catch_up.describe(live.client)
-        return found if self._following is None else {**found, **self._following.consumer.blocked()}
+        for following in (self._following, self._coming):
+            if following is not None:
+                found.update(following.consumer.blocked())
+        return found
 
     def close(self) -> None:
         """Give everything back; after `run` has returned."""
@@ -234,7 +238,7 @@ class IndexKeeper:
         """Let a generation take in what changed during its scan, and make it the current one."""
         live = self._live
         await self._stop_following()
-        following = Following(built.generation, self._make_consumer(built.generation))
+        self._coming = following = Following(built.generation, self._make_consumer(built.generation))
         try:
             reached, ended = await _until(stop, reach(built.generation, built.ends), following.ended())
             if not ended.cancelled():
@@ -245,6 +249,7 @@ class IndexKeeper:
             former, live.generation, self._following = live.generation, built.generation, following
             live.is_new = False
         finally:
+            self._coming = None
             if self._following is not following:
                 await following.stop()
                 built.generation.close()
