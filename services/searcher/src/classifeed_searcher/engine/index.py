@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,7 +116,7 @@ class IndexReader:
         # `manual`: a reader that polls the folder would see a commit late, and we know when one happened.
         self._index.config_reader("manual")
         self._stored_hits = StoredHits(BodyCodec(schema))
-        self._translator = Translator(schema, self._index.schema, build_analyzers(), self._frequency)
+        self._translator = Translator(schema, self._index.schema, build_analyzers(), _frequency_in(self._index))
 
     def reload(self) -> None:
         """See what was committed until now. Blocks, for some milliseconds."""
@@ -216,9 +216,6 @@ class IndexReader:
             found = self._index.searcher().search(query, 1)
         return int(getattr(found, "count", 0) or 0)
 
-    def _frequency(self, field: str, word: str) -> int:
-        return self._index.searcher().doc_freq(field, word)
-
     def get(self, pk: str) -> search_service_pb2.Hit | None:
         """Return a document as it was stored; None when the index has none."""
         searcher = self._index.searcher()
@@ -265,6 +262,11 @@ class TantivyIndex(IndexReader):
     def close(self) -> None:
         """Give the writer's lock back. What was not committed is forgotten."""
         self._writer.close()
+
+
+def _frequency_in(index: tantivy.Index) -> Callable[[str, str], int]:
+    # No method of the reader: in a cycle it would be kept, with its files, until a collection, or for ever once frozen.
+    return lambda field, word: index.searcher().doc_freq(field, word)
 
 
 @contextmanager

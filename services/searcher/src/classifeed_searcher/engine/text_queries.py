@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
 import tantivy
@@ -55,8 +55,8 @@ class TextQueries:
         self._index_schema = index_schema
         self._analyzers = analyzers
         self._frequency = frequency
-        self._spell = lru_cache(maxsize=_REMEMBERED)(self._read_spellings)
-        self._join = lru_cache(maxsize=_REMEMBERED)(self._read_joined)
+        self._spell = lru_cache(maxsize=_REMEMBERED)(partial(_read_spellings, analyzers))
+        self._join = lru_cache(maxsize=_REMEMBERED)(partial(_read_joined, analyzers))
 
     def words(self, field: schema_pb2.FieldSchema, text: str, beside: Beside = ALONE) -> tantivy.Query | None:
         """Return the query for words next to each other; None where the text or the field has no such words.
@@ -106,32 +106,6 @@ class TextQueries:
         phrase = [*map(escape, before), escape(words[-1]) + ".*"]
         return tantivy.Query.regex_phrase_query(self._index_schema, field.name, [*phrase])
 
-    def _read_spellings(self, analyzer: str, text: str) -> list[_Spelling]:
-        analyze = self._analyzers[analyzer].analyze
-        unified, *twins = alphabets(text)
-        code = read_code(unified)
-        if not code.pairs:
-            return [_Spelling([], phrase) for phrase in self._phrases(analyzer, [unified, *twins]) if phrase]
-        pairs = [word for pair in code.pairs for word in analyze(pair)]
-        rests = alphabets(code.rest) if code.rest else [""]
-        return [_Spelling(pairs, phrase) for phrase in self._phrases(analyzer, rests)]
-
-    def _phrases(self, analyzer: str, texts: list[str]) -> list[list[str]]:
-        phrases = [list(self._analyzers[analyzer].analyze(text)) for text in texts]
-        if analyzer != RU_EN:
-            return phrases
-        return phrases + other_stems(self._analyzers[PLAIN].analyze(texts[0]), phrases[0])
-
-    def _read_joined(self, analyzer: str, text: str, beside: Beside) -> list[str]:
-        if not any(beside) or len(atoms_of(text)) != 1:
-            return []
-        joined: dict[str, None] = {}
-        for left, right in ((beside.before, text), (text, beside.after)):
-            before, after = atoms_of(alphabets(left)[0]), atoms_of(alphabets(right)[0])
-            if before and after and is_pair(before[-1], after[0]):
-                joined[join(before[-1], after[0])] = None
-        return [word for pair in joined for word in self._analyzers[analyzer].analyze(pair)]
-
     def _all_of(self, field: str, spelling: _Spelling) -> tantivy.Query:
         queries = [self._term(field, pair) for pair in spelling.pairs]
         if len(spelling.phrase) == 1:
@@ -169,3 +143,31 @@ def _all(queries: Iterable[tantivy.Query]) -> tantivy.Query:
 
 def _analyzer_of(field: schema_pb2.FieldSchema) -> str:
     return RU_EN if field.analyzer == schema_pb2.ANALYZER_RU_EN else PLAIN
+
+
+def _read_spellings(analyzers: Mapping[str, tantivy.TextAnalyzer], analyzer: str, text: str) -> list[_Spelling]:
+    unified, *twins = alphabets(text)
+    code = read_code(unified)
+    if not code.pairs:
+        return [_Spelling([], phrase) for phrase in _phrases(analyzers, analyzer, [unified, *twins]) if phrase]
+    pairs = [word for pair in code.pairs for word in analyzers[analyzer].analyze(pair)]
+    rests = alphabets(code.rest) if code.rest else [""]
+    return [_Spelling(pairs, phrase) for phrase in _phrases(analyzers, analyzer, rests)]
+
+
+def _phrases(analyzers: Mapping[str, tantivy.TextAnalyzer], analyzer: str, texts: list[str]) -> list[list[str]]:
+    phrases = [list(analyzers[analyzer].analyze(text)) for text in texts]
+    if analyzer != RU_EN:
+        return phrases
+    return phrases + other_stems(analyzers[PLAIN].analyze(texts[0]), phrases[0])
+
+
+def _read_joined(analyzers: Mapping[str, tantivy.TextAnalyzer], analyzer: str, text: str, beside: Beside) -> list[str]:
+    if not any(beside) or len(atoms_of(text)) != 1:
+        return []
+    joined: dict[str, None] = {}
+    for left, right in ((beside.before, text), (text, beside.after)):
+        before, after = atoms_of(alphabets(left)[0]), atoms_of(alphabets(right)[0])
+        if before and after and is_pair(before[-1], after[0]):
+            joined[join(before[-1], after[0])] = None
+    return [word for pair in joined for word in analyzers[analyzer].analyze(pair)]

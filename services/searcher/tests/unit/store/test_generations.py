@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from structlog.testing import capture_logs
 from classifeed.documents.v1 import document_pb2, index_document_pb2, schema_pb2
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed_common.testing.texts import spoil_texts
+from classifeed_searcher.domain.query import Word
 from classifeed_searcher.engine.analysis import ANALYSIS
 from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.store.generation import MAIN, IndexGeneration
@@ -60,6 +62,27 @@ def test_a_repeated_element_is_one_debug_line_with_its_key(generations: Generati
         {"log_level": "debug", "event": "searcher.element.dropped", "pk": "a", "shard": 3, "idx": 7, "why": "repeated"}
     ]
     generation.close()
+
+
+def test_closed_index_lets_its_files_go_without_the_collector(generations: Generations) -> None:
+    """It never sees an index that a service opened at its start: everything of that time is frozen."""
+    schema = schema_pb2.Schema(client="offers", epoch=1)
+    schema.fields.add(name="title", type="FIELD_TYPE_TEXT", indexed=True, stored=True)
+    document = document_pb2.RawDocument(pk="a", version=1)
+    document.fields.add(name="title").values.add(string_value="диван")
+    gc.disable()
+    try:
+        generation = IndexGeneration.create(generations.new_folder(), schema)
+        write, folder = generation.open_write(), str(generation.folder)
+        generation.fill(write, [document])
+        generation.commit(write, {})
+        assert generation.index.postings(Word("диван")) == 1
+        assert folder in Path("/proc/self/maps").read_text()
+        generation.close()
+        del generation
+        assert folder not in Path("/proc/self/maps").read_text()
+    finally:
+        gc.enable()
 
 
 def test_switch_names_the_next_generation(generations: Generations) -> None:
