@@ -159,8 +159,10 @@ class IndexGeneration:
     def fill(self, write: IndexWrite, documents: Sequence[RawDocument]) -> None:
         """Put documents of the registry into a generation that has none of their keys. Blocks."""
         write.is_touched = True
-        for at in self.index.add(documents):
-            write.refused[documents[at].pk] = documents[at].version
+        for at, why in self.index.add(documents).items():
+            refused = documents[at]
+            write.refused[refused.pk] = refused.version
+            _log.warning("searcher.refused", client=self.schema.client, pk=refused.pk, version=refused.version, why=why)
 
     def refuse_element(self, write: IndexWrite, document: index_document_pb2.IndexDocument) -> None:
         """Note an element that the index cannot take: a comparison with the registry must not find it missing."""

@@ -92,8 +92,8 @@ class DocumentWriter:
             is_upsert = are_new or document.action == DOCUMENT_ACTION_UPSERT
             try:
                 composed = self._composer.compose(document) if is_upsert else None
-            except WrongValue as error:
-                refused[at] = str(error)
+            except Exception as error:  # noqa: BLE001 - others must not wait for whatever is wrong with this one
+                refused[at] = str(error) if isinstance(error, WrongValue) else f"{type(error).__name__}: {error}"
                 continue
             if not are_new:
                 self._writer.delete_documents_by_term(PK, document.pk)
