@@ -112,7 +112,7 @@ async def serve(folder: Path, keys: Path, documents: int) -> None:
     live.generation = generation
     settings = SearcherSettings(receiver_address="127.0.0.1:1", data_dir=folder)
     server = build_server(settings, POLICY, keys=KeyStore(keys))
-    searches = SearchProcesses({CLIENT: live}, count=settings.search_processes)
+    searches = SearchProcesses({CLIENT: live}, count=settings.search_processes, memory_mb=settings.search_memory_mb)
     searches.start()
     use_case = SearchDocuments({CLIENT: live}, search=searches, at_least_wait_s=settings.at_least_wait_s)
     add_SearchServiceServicer_to_server(SearchService(use_case), server)

@@ -34,9 +34,9 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     indexes = {client: LiveIndex(client) for client in settings.client_list}
-    searches = SearchProcesses(indexes, count=settings.search_processes)
+    searches = SearchProcesses(indexes, count=settings.search_processes, memory_mb=settings.search_memory_mb)
     keepers: list[IndexKeeper] = []
-    roles: list[Role] = []
+    roles = [Role("watch-searches", searches.run, blocked=searches.blocked, is_everywhere=True)]
     for client, live in indexes.items():
         receiver, topic = ReceiverClient(channel, client), TopicLog(cluster, client)
         keeper = _keeper_of(settings, live, receiver, topic, DeadLetters(producer))

@@ -34,6 +34,11 @@ class SearcherSettings(ServiceSettings):
         le=64,
         description="Processes that search beside the service's own, so that several cores are used; about 80 MB each.",
     )
+    search_memory_mb: int = Field(
+        default=512,
+        ge=256,
+        description="What each of them may take beside the index files, in MB; a search that needs more is refused.",
+    )
     digest_interval_s: float = Field(
         default=600.0, gt=0, description="How often the whole index is compared with the registry, in seconds."
     )

@@ -6,7 +6,11 @@ import asyncio
 import os
 import shutil
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +24,17 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.testing.recovery import until
+from classifeed_searcher import bootstrap
 from classifeed_searcher.searching import pool as module
 from classifeed_searcher.searching.pool import SearchProcesses
 from classifeed_searcher.searching.process import SearchProcess
+from classifeed_searcher.searching.wire import Reply, Request, pack
+from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
 DEADLINE_S = 60
+MEMORY_MB = 256
 
 
 class Index:
@@ -56,7 +64,7 @@ class Index:
         former.close()
         return former
 
-    def put(self, *pks: str) -> None:
+    def put(self, *pks: str, text: str = "") -> None:
         write = self.generation.open_write()
         documents = []
         for pk in pks:
@@ -64,6 +72,7 @@ class Index:
             document = IndexDocument(client="offers", epoch=1, pk=pk, version=1, action=DOCUMENT_ACTION_UPSERT)
             document.queue, document.fence, document.idx = INDEX_QUEUE_MAIN, 1, self._idx
             document.fields.add(name="title").values.add(string_value="диван")
+            document.fields.add(name="text").values.add(string_value=text)
             documents.append(document)
         self.generation.apply(write, documents)
         self.generation.commit(write, {})
@@ -85,7 +94,7 @@ async def start(index: Index) -> AsyncIterator[Start]:
     started: list[SearchProcesses] = []
 
     def start(limit_s: float = DEADLINE_S) -> SearchProcesses:
-        started.append(SearchProcesses({"offers": index.live}, count=1, limit_s=limit_s))
+        started.append(SearchProcesses({"offers": index.live}, count=1, memory_mb=MEMORY_MB, limit_s=limit_s))
         started[-1].start()
         return started[-1]
 
@@ -99,8 +108,8 @@ async def pid_of(searches: SearchProcesses) -> int:
     return searches.pids[0]
 
 
-async def find(searches: SearchProcesses, index: Index, query: str = "диван") -> list[str]:
-    content = await searches(index.generation, SearchRequest(client="offers", query=query))
+async def find(searches: SearchProcesses, index: Index, query: str = "диван", *, page_size: int = 20) -> list[str]:
+    content = await searches(index.generation, SearchRequest(client="offers", query=query, page_size=page_size))
     return sorted(hit.pk for hit in SearchResponse.FromString(content).hits)
 
 
@@ -113,7 +122,7 @@ def no_searches_here(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_first_search_starts_a_process_and_does_not_wait_for_it(index: Index) -> None:
-    searches = SearchProcesses({"offers": index.live}, count=1)
+    searches = SearchProcesses({"offers": index.live}, count=1, memory_mb=MEMORY_MB)
     assert await find(searches, index) == ["a"]
     assert searches.pids == []
     await pid_of(searches)
@@ -127,12 +136,12 @@ async def test_processes_are_not_kept_in_the_name_of_the_first_search(
     inherited: list[dict[str, Any]] = []
 
     class Noting(SearchProcess):
-        def __init__(self) -> None:
+        def __init__(self, memory_mb: int) -> None:
             inherited.append(structlog.contextvars.get_contextvars())
-            super().__init__()
+            super().__init__(memory_mb)
 
     monkeypatch.setattr(module, "SearchProcess", Noting)
-    searches = SearchProcesses({"offers": index.live}, count=1)
+    searches = SearchProcesses({"offers": index.live}, count=1, memory_mb=MEMORY_MB)
     with structlog.contextvars.bound_contextvars(request_id="r"):
         await find(searches, index)
     await pid_of(searches)
@@ -213,21 +222,148 @@ async def test_search_goes_to_no_process_that_has_just_ended(start: Start, index
     assert await find(searches, index) == ["a"]
 
 
-async def test_where_no_process_starts_searches_are_made_here(
+def refuse_to_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError("too many processes")
+
+    monkeypatch.setattr("classifeed_searcher.engine.child_process.subprocess.Popen", refuse)
+
+
+async def test_where_no_process_starts_searches_are_made_here_and_status_names_it(
     start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """At once, also after there was one."""
     searches = start(DEADLINE_S)
     pid = await pid_of(searches)
+    with monkeypatch.context() as refusing:
+        refuse_to_start(refusing)
+        os.kill(pid, signal.SIGKILL)
+        for _ in range(3):
+            async with asyncio.timeout(5):
+                assert await find(searches, index) == ["a"]
+        assert "1 of 1 do not start: too many processes" in searches.blocked()["processes"]
+    await pid_of(searches)
+    assert not searches.blocked()
 
-    def refuse(*_: object, **__: object) -> None:
-        raise OSError("too many processes")
 
-    monkeypatch.setattr("classifeed_searcher.engine.child_process.subprocess.Popen", refuse)
+@pytest.mark.usefixtures("no_searches_here")
+async def test_search_that_has_ended_its_process_is_not_made_here_where_no_other_starts(
+    start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    os.kill(pid, signal.SIGSTOP)
+    search = asyncio.create_task(find(searches, index, page_size=51))
+    await until(lambda: searches._processes[0].load == 1, DEADLINE_S)
+    refuse_to_start(monkeypatch)
     os.kill(pid, signal.SIGKILL)
-    for _ in range(3):
-        async with asyncio.timeout(5):
-            assert await find(searches, index) == ["a"]
+    with pytest.raises(Unavailable) as caught:
+        await search
+    assert caught.value.reason == "SEARCH_INTERRUPTED"
+
+
+async def test_status_names_processes_that_do_not_start_whatever_the_roles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[SearchProcesses] = []
+
+    class Noted(SearchProcesses):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            made.append(self)
+
+    monkeypatch.setattr(bootstrap, "SearchProcesses", Noted)
+    refuse_to_start(monkeypatch)
+    settings = SearcherSettings(
+        receiver_address="127.0.0.1:1", kafka_bootstrap="127.0.0.1:1", data_dir=tmp_path, drain_notice_s=0
+    )
+    runner = bootstrap.build(settings)
+    stop = asyncio.Event()
+    running = asyncio.create_task(runner.run(stop, {"serve"}))
+    made[0].start()
+    await until(lambda: running.done() or "processes" in runner.blocked.get("watch-searches", {}))
+    stop.set()
+    assert await running == 0
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_search_that_takes_too_much_memory_is_refused(start: Start, index: Index) -> None:
+    """Its process has a limit: where the container has one only, the whole service ends with it."""
+    for number in range(16):
+        index.put(f"b{number}", text="x" * 32_000_000)
+    searches = start(DEADLINE_S)
+    await pid_of(searches)
+    with pytest.raises(Unavailable) as caught:
+        await find(searches, index, page_size=51)
+    assert caught.value.reason == "SEARCH_INTERRUPTED"
+    assert await find(searches, index, "title:нет") == []
+
+
+@pytest.mark.usefixtures("no_searches_here")
+async def test_search_that_fails_on_its_way_is_not_made_here(start: Start, index: Index) -> None:
+    """It may have had too little memory, in whatever way that shows."""
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    process = searches._processes[0]
+    os.kill(pid, signal.SIGSTOP)
+    search = asyncio.create_task(find(searches, index, page_size=51))
+    for number in (1, 2):
+        await until(partial(process._waiting.__contains__, number), DEADLINE_S)
+        process.data_received(pack(Reply(number, failure="EncodeError: Failed to serialize proto", has_begun=True)))
+    with pytest.raises(Unavailable, match="Failed to serialize") as caught:
+        await search
+    assert caught.value.reason == "SEARCH_INTERRUPTED"
+    os.kill(pid, signal.SIGKILL)
+
+
+async def test_search_whose_caller_has_gone_is_given_up(
+    start: Start, index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = start(DEADLINE_S)
+    pid = await pid_of(searches)
+    process = searches._processes[0]
+    sent: list[Request] = []
+    send = process._send
+
+    def note(request: Request) -> None:
+        sent.append(request)
+        send(request)
+
+    monkeypatch.setattr(process, "_send", note)
+    os.kill(pid, signal.SIGSTOP)
+    search = asyncio.create_task(find(searches, index, page_size=51))
+    await until(lambda: process.load == 1, DEADLINE_S)
+    search.cancel()
+    await asyncio.wait({search})
+    assert sent[1] == sent[0]._replace(content=None)
+    assert process.load == 1, "one that has begun is still watched"
+    os.kill(pid, signal.SIGCONT)
+    await until(lambda: process.load == 0, DEADLINE_S)
+
+
+_SLEEPING = """
+import time
+from classifeed_searcher.app.search_index import PreparedSearch
+from classifeed_searcher.searching import worker
+worker.prepare_search = lambda *_: PreparedSearch(is_short=False, run=lambda: time.sleep(3600))
+worker.main()
+"""
+
+
+def test_process_ends_with_its_service_whatever_it_searches(tmp_path: Path) -> None:
+    generation = IndexGeneration.create(tmp_path / "generation", Schema(client="offers", epoch=1))
+    ours, theirs = socket.socketpair()
+    command = [sys.executable, "-c", _SLEEPING, str(MEMORY_MB), str(theirs.fileno())]
+    with subprocess.Popen(command, pass_fds=[theirs.fileno()]) as process:
+        theirs.close()
+        try:
+            assert ours.recv(1024) == pack(Reply(0))
+            ours.sendall(pack(Request(1, "offers", str(generation.folder), 0, b"")))
+            ours.close()
+            assert process.wait(5) == 0
+        finally:
+            process.kill()
+            generation.close()
 
 
 @pytest.mark.usefixtures("no_searches_here")

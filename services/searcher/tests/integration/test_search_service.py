@@ -65,7 +65,7 @@ def live(tmp_path: Path) -> Iterator[LiveIndex]:
 
 @pytest.fixture(params=[0, 1], ids=["in the service's process", "in a process beside it"])
 async def target(rpc_server: StartServer, live: LiveIndex, request: pytest.FixtureRequest) -> AsyncIterator[str]:
-    searches = SearchProcesses({"offers": live}, count=request.param)
+    searches = SearchProcesses({"offers": live}, count=request.param, memory_mb=512)
     searches.start()
     await until(lambda: len(searches.pids) == request.param)
     service = SearchService(SearchDocuments({"offers": live}, search=searches, at_least_wait_s=0.2))

@@ -15,7 +15,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_searcher.app.search_documents import search_here
 from classifeed_searcher.app.search_index import prepare_search
 from classifeed_searcher.metrics import SEARCH_PROCESSES_LOST
-from classifeed_searcher.searching.process import ProcessLost, SearchFailed, SearchProcess
+from classifeed_searcher.searching.process import SearchFailed, SearchInterrupted, SearchProcess
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.live_index import LiveIndex
 
@@ -43,14 +43,19 @@ class SearchProcesses:
     Args:
         indexes: by client; what is current of each.
         count: how many; 0: searches are made in this process.
+        memory_mb: what each may take beside the files of the indexes, in MB.
         limit_s: how long a search may take before its process is killed, in seconds.
     """
 
-    def __init__(self, indexes: Mapping[str, LiveIndex], *, count: int, limit_s: float = _LIMIT_S) -> None:
+    def __init__(
+        self, indexes: Mapping[str, LiveIndex], *, count: int, memory_mb: int, limit_s: float = _LIMIT_S
+    ) -> None:
         self._indexes = indexes
         self._count = count
+        self._memory_mb = memory_mb
         self._limit_s = limit_s
         self._processes: list[SearchProcess] = []
+        self._faults: dict[int, str] = {}
         self._changed = asyncio.Condition()
         self._has_served = False
         # How many searches came one after the other.
@@ -65,7 +70,7 @@ class SearchProcesses:
     def start(self) -> None:
         """Start the processes, and what watches them; the first search does it, too."""
         if self._count and not self._tasks:
-            keepers = [self._keep() for _ in range(self._count)]
+            keepers = [self._keep(number) for number in range(self._count)]
             # In a context of their own: they outlive the search that starts them, with its request id and time limit.
             self._tasks = [
                 asyncio.create_task(each, context=contextvars.Context()) for each in (*keepers, self._watch())
@@ -82,7 +87,7 @@ class SearchProcesses:
 
         Raises:
             InvalidArgument: the query, a filter, the sort or the page token cannot be read; it says which and where.
-            Unavailable: two processes ended while they searched for this.
+            Unavailable: two processes could not finish this search, or one, where it may take long and no other starts.
         """
         if not self._count:
             return await search_here(generation, request)
@@ -91,25 +96,41 @@ class SearchProcesses:
             search = prepare_search(generation.index, request)
             if search.is_short:
                 return search.run()
-        for _ in range(_ATTEMPTS):
-            process = await self._least_busy()
-            if process is None:
-                break
+        lost, why = 0, ""
+        while lost < _ATTEMPTS and (process := await self._least_busy()) is not None:
             try:
                 return await process.search(generation, request)
-            except ProcessLost:
-                continue
+            except SearchInterrupted as failure:
+                lost, why = lost + 1, str(failure)
+                _log.warning("searcher.search.interrupted", client=request.client, why=why)
             except SearchFailed as failure:
                 _log.warning("searcher.search.failed", client=request.client, why=str(failure))
                 break
-        else:
+        if lost == _ATTEMPTS or (lost and not prepare_search(generation.index, request).is_short):
             raise Unavailable(
                 "SEARCH_INTERRUPTED",
-                f"Two processes ended while they searched for this. It may take too long (more than "
-                f"{self._limit_s:g} s) or too much memory: request less at once, or try again.",
+                f"This search was interrupted where it was tried ({why}). It may take too long (more than "
+                f"{self._limit_s:g} s) or too much memory (more than {self._memory_mb} MB): request less at once, or "
+                f"try again.",
                 retry_after_s=1,
             )
         return await search_here(generation, request)
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Do nothing until `stop` is set: they start with the first search, and end after the last one."""
+        await stop.wait()
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why processes do not start."""
+        if not self._faults:
+            return {}
+        why = next(iter(self._faults.values()))
+        return {
+            "processes": (
+                f"{len(self._faults)} of {self._count} do not start: {why}. Searches are made in the others, or in the "
+                f"service's own; starting is retried. Check the limits of memory and of processes."
+            )
+        }
 
     def _is_alone(self) -> bool:
         """Return whether a short search is best made here: of those before it, none came while another one was made.
@@ -131,18 +152,19 @@ class SearchProcesses:
         """Return the processes that can search: one that has just ended is still among the others."""
         return [process for process in self._processes if process.is_ready]
 
-    async def _keep(self) -> None:
+    async def _keep(self, number: int) -> None:
         """Keep one process running."""
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                process = SearchProcess()
+                process = SearchProcess(self._memory_mb)
             except OSError as error:
                 why = str(error)
             else:
                 try:
                     why = "" if await process.start() else "it did not become ready"
                     if not why:
+                        self._faults.pop(number, None)
                         await self._serve(process)
                         SEARCH_PROCESSES_LOST.inc()
                         _log.warning("searcher.search_process.lost", pid=process.pid)
@@ -150,6 +172,7 @@ class SearchProcesses:
                     await process.close()
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S) if why else _FIRST_PAUSE_S
             if why:
+                self._faults[number] = why
                 _log.warning("searcher.search_process.not_started", why=why, retry_in_s=pause_s)
                 await self._change(has_served=bool(self._ready()))
             await asyncio.sleep(pause_s)

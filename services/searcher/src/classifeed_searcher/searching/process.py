@@ -16,18 +16,25 @@ from classifeed_searcher.store.generation import IndexGeneration
 _START_S: Final = 30.0
 
 
-class ProcessLost(Exception):
-    """The process ended while it searched."""
+class SearchInterrupted(Exception):
+    """The search came to no end, or its process did not survive it: a long one must not be tried in the service."""
 
 
 class SearchFailed(Exception):
-    """The process could not search; it lives."""
+    """The process could not begin; the service may."""
 
 
 class SearchProcess(asyncio.Protocol):
-    """One process: what it was given, and what comes back."""
+    """One process: what it was given, and what comes back.
 
-    def __init__(self) -> None:
+    Args:
+        memory_mb: what it may take beside the files of the indexes, in MB.
+
+    Raises:
+        OSError: the system starts no process.
+    """
+
+    def __init__(self, memory_mb: int) -> None:
         self.clients: set[str] = set()
         self.ended = asyncio.Event()
         self.is_ready = False
@@ -36,7 +43,7 @@ class SearchProcess(asyncio.Protocol):
         self._received = bytearray()
         self._number = 0
         self._transport: asyncio.WriteTransport | None = None
-        self._process, self._socket = start_module(worker.__name__)
+        self._process, self._socket = start_module(worker.__name__, str(memory_mb))
 
     @property
     def pid(self) -> int:
@@ -66,24 +73,32 @@ class SearchProcess(asyncio.Protocol):
 
         Raises:
             InvalidArgument: the request is refused.
-            ProcessLost, SearchFailed: see there.
+            SearchInterrupted, SearchFailed: see there.
         """
         self._number += 1
+        folder, content = str(generation.folder), request.SerializeToString()
+        sent = Request(self._number, request.client, folder, generation.commits, content)
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[Reply] = loop.create_future()
-        self._waiting[self._number] = waiter, loop.time()
+        self._waiting[sent.number] = waiter, loop.time()
         self.clients.add(request.client)
-        self._send(self._number, request.client, generation, request.SerializeToString())
-        reply = await waiter
+        self._send(sent)
+        try:
+            reply = await waiter
+        except asyncio.CancelledError:
+            # What has begun goes on, so it is watched until it replies.
+            if sent.number in self._waiting:
+                self._send(sent._replace(content=None))
+            raise
         if reply.response is not None:
             return reply.response
         if reply.refused is not None:
             raise InvalidArgument(**reply.refused)
-        raise SearchFailed(reply.failure)
+        raise (SearchInterrupted if reply.has_begun else SearchFailed)(reply.failure)
 
     def refresh(self, client: str, generation: IndexGeneration) -> None:
         """Have it look at what is current, so that it lets go what was replaced."""
-        self._send(0, client, generation, None)
+        self._send(Request(0, client, str(generation.folder), generation.commits, None))
 
     def kill(self) -> None:
         """End it at once."""
@@ -123,9 +138,9 @@ class SearchProcess(asyncio.Protocol):
         self.ended.set()
         for waiter, _ in self._waiting.values():
             if not waiter.done():
-                waiter.set_exception(ProcessLost())
+                waiter.set_exception(SearchInterrupted("its process ended"))
         self._waiting.clear()
 
-    def _send(self, number: int, client: str, generation: IndexGeneration, request: bytes | None) -> None:
+    def _send(self, request: Request) -> None:
         assert self._transport is not None
-        self._transport.write(pack(Request(number, client, str(generation.folder), generation.commits, request)))
+        self._transport.write(pack(request))

@@ -17,7 +17,8 @@ class Request(NamedTuple):
         client: whose documents.
         folder: of the generation that is current.
         commits: how many commits of it there were: what they brought is found.
-        content: a SearchRequest on the wire; None: nothing is searched, former files are let go.
+        content: a SearchRequest on the wire; None: nothing is searched. With the number 0 former files are let go;
+            with another one, nobody waits for that search any more, and it is dropped unless it has begun.
     """
 
     number: int
@@ -35,12 +36,14 @@ class Reply(NamedTuple):
         response: a SearchResponse on the wire; None where there is none.
         refused: how to make the InvalidArgument that refuses the request; None where it is another fault.
         failure: what went wrong in the process itself.
+        has_begun: whether that came in the search itself: it may have taken all memory.
     """
 
     number: int
     response: bytes | None = None
     refused: dict[str, Any] | None = None
     failure: str = ""
+    has_begun: bool = False
 
 
 def pack(message: Request | Reply) -> bytes:

@@ -1,4 +1,4 @@
-"""A process that searches beside the service: `python -m classifeed_searcher.searching.worker DESCRIPTOR`.
+"""A process that searches beside the service: `python -m classifeed_searcher.searching.worker MEMORY_MB DESCRIPTOR`.
 
 It reads the indexes that the service's other process writes, and changes nothing. Frames of the length of their content
 come in and go out; it ends with the descriptor's other side.
@@ -6,12 +6,13 @@ come in and go out; it ends with the descriptor's other side.
 
 from __future__ import annotations
 
-import gc
+import os
+import resource
 import socket
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Final
@@ -40,45 +41,62 @@ def main() -> None:
     """Search until the other side is closed."""
     ignore_stop_signals()  # the service's last searches come after them
     sys.setswitchinterval(SWITCH_S)
-    connection = socket.socket(fileno=int(sys.argv[1]))
+    memory_mb, descriptor = map(int, sys.argv[1:])
+    # Not the address space: in that the files of the indexes count.
+    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb << 20, memory_mb << 20))
+    connection = socket.socket(fileno=descriptor)
     lock = threading.Lock()
 
     def send(reply: Reply) -> None:
         frame = pack(reply)
         with lock:
-            connection.sendall(frame)
+            try:
+                connection.sendall(frame)
+            except OSError:
+                os._exit(0)  # nobody waits any more
 
     opened: dict[str, _Opened] = {}
+    pending: dict[int, Future[None]] = {}
     with connection.makefile("rb") as source, ThreadPoolExecutor(_LONG_SEARCHES) as threads:
         send(Reply(0))
         while (content := _read(source)) is not None:
-            _handle(unpack_request(content), opened, send, threads)
+            _handle(unpack_request(content), opened, send, threads, pending)
+        os._exit(0)  # nobody waits for the searches that are left
 
 
 def _handle(
-    request: Request, opened: dict[str, _Opened], send: Callable[[Reply], None], threads: ThreadPoolExecutor
+    request: Request,
+    opened: dict[str, _Opened],
+    send: Callable[[Reply], None],
+    threads: ThreadPoolExecutor,
+    pending: dict[int, Future[None]],
 ) -> None:
+    if request.content is None and request.number:
+        if (dropped := pending.get(request.number)) is not None and dropped.cancel():
+            send(Reply(request.number, failure="cancelled"))
+        return
     try:
         index = _open(opened, request)
         if request.content is None:
             return
         search = prepare_search(index, SearchRequest.FromString(request.content))
     except Exception as error:  # noqa: BLE001 - the service has to know
-        send(_fault(request.number, error))
+        send(_fault(request.number, error, has_begun=False))
         return
 
     def run() -> None:
         try:
             send(Reply(request.number, search.run()))
-        except OSError:
-            pass  # nobody waits any more
-        except Exception as error:  # noqa: BLE001 - the service has to know
-            send(_fault(request.number, error))
+        except BaseException as error:  # noqa: BLE001 - the service has to know; a panic of the engine is no Exception
+            send(_fault(request.number, error, has_begun=True))
+            if isinstance(error, MemoryError):
+                os._exit(1)  # what is left of the memory may be in pieces, and the next search fails, too
 
     if search.is_short:
         run()
     else:
-        threads.submit(run)
+        future = pending[request.number] = threads.submit(run)
+        future.add_done_callback(lambda _: pending.pop(request.number, None))
 
 
 def _open(opened: dict[str, _Opened], request: Request) -> IndexReader:
@@ -87,18 +105,17 @@ def _open(opened: dict[str, _Opened], request: Request) -> IndexReader:
         folder = Path(request.folder)
         reader = IndexReader(index_of(folder), read_schema(folder), make=False)
         opened[request.client] = found = _Opened(request.folder, reader, request.commits)
-        gc.collect()  # a reader is part of a cycle, and has the files of the former generation open
     if found.commits < request.commits:
         found.index.reload()
         found.commits = request.commits
     return found.index
 
 
-def _fault(number: int, error: Exception) -> Reply:
+def _fault(number: int, error: BaseException, *, has_begun: bool) -> Reply:
     if isinstance(error, InvalidArgument):
         fields = {name: getattr(error, name) for name in ("reason", "message", "metadata", "violations")}
         return Reply(number, refused=fields)
-    return Reply(number, failure=f"{type(error).__name__}: {error}")
+    return Reply(number, failure=f"{type(error).__name__}: {error}", has_begun=has_begun)
 
 
 def _read(source: IO[bytes]) -> bytes | None:
