@@ -12,6 +12,10 @@ _INDEXER: Final = "services/indexer/src/classifeed_indexer"
 _INDEXER_TESTS: Final = "services/indexer/tests/integration"
 _SEARCHER: Final = "services/searcher/src/classifeed_searcher"
 _SEARCHER_TESTS: Final = "services/searcher/tests"
+_FAILED_REBUILD: Final = (
+    f"{_SEARCHER_TESTS}/integration/test_rebuild.py::test_rebuild_that_fails_begins_anew_and_leaves_nothing"
+)
+_SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -137,6 +141,60 @@ MUTATIONS: Final = (
         ),
     ),
     Mutation(
+        "lost-writer-ends-the-searcher",
+        "Registry and index",
+        "A searcher that loses the process that writes its new index ends with it.",
+        f"{_SEARCHER}/consumers/index_keeper.py",
+        before="except (EpochChanged, WriterLost, LockedIndex, OSError, ValueError) as error:",
+        after="except EpochChanged as error:",
+        tests=(f"{_FAILED_REBUILD}[its writer ends]", f"{_FAILED_REBUILD}[the engine refuses its files]"),
+    ),
+    Mutation(
+        "abandoned-builds-kept",
+        "Registry and index",
+        "An index that was not completed takes space beside the next one, until the disk is full.",
+        f"{_SEARCHER}/consumers/index_keeper.py",
+        before="            await asyncio.to_thread(self._generations.remove_abandoned)\n",
+        after="",
+        tests=(f"{_FAILED_REBUILD}[another epoch is active]",),
+    ),
+    Mutation(
+        "new-index-blocked-in-silence",
+        "Registry and index",
+        "Nothing names a partition that keeps a new index from being completed.",
+        f"{_SEARCHER}/consumers/index_keeper.py",
+        before="for following in (self._following, self._coming):",
+        after="for following in (self._following,):",
+        tests=(
+            f"{_SEARCHER_TESTS}/integration/test_rebuild.py"
+            "::test_partition_that_fails_before_the_new_index_is_searched_is_named",
+        ),
+    ),
+    Mutation(
+        "document-stops-its-partition",
+        "Registry and index",
+        "A document with a value that nobody thought of ends the process that writes, again and again.",
+        f"{_SEARCHER}/engine/writing/writer.py",
+        before="except Exception as error:",
+        after="except WrongValue as error:",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/engine/test_writer_process.py"
+            "::test_documents_that_do_not_fit_are_named_by_their_place",
+        ),
+    ),
+    Mutation(
+        "closed-index-kept",
+        "Registry and index",
+        "The index of the start keeps its space on the disk after another one took its place, until a restart.",
+        f"{_SEARCHER}/engine/index.py",
+        before="build_analyzers(), _frequency_in(self._index))",
+        after="build_analyzers(), lambda field, word: self._index.searcher().doc_freq(field, word))",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/store/test_generations.py"
+            "::test_closed_index_lets_its_files_go_without_the_collector",
+        ),
+    ),
+    Mutation(
         "search-of-an-older-commit",
         "Registry and index",
         "A process that searches does not look again after a commit.",
@@ -156,6 +214,72 @@ MUTATIONS: Final = (
             f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
             "::test_search_that_ends_every_process_ends_no_service",
         ),
+    ),
+    Mutation(
+        "deadly-search-made-where-none-starts",
+        "Registry and index",
+        "A search that has ended its process is made in the service's own, where no other process starts.",
+        f"{_SEARCHER}/searching/pool.py",
+        before="lost == _ATTEMPTS or (lost and not prepare_search(generation.index, request).is_short)",
+        after="lost == _ATTEMPTS",
+        tests=(f"{_SEARCHES}::test_search_that_has_ended_its_process_is_not_made_here_where_no_other_starts",),
+    ),
+    Mutation(
+        "search-without-a-limit-of-memory",
+        "Registry and index",
+        "A search takes all memory of the container, which ends whole.",
+        f"{_SEARCHER}/searching/worker.py",
+        before="    resource.setrlimit(resource.RLIMIT_DATA, (memory_mb << 20, memory_mb << 20))\n",
+        after="",
+        tests=(f"{_SEARCHES}::test_search_that_takes_too_much_memory_is_refused",),
+    ),
+    Mutation(
+        "search-without-memory-tried-in-the-service",
+        "Registry and index",
+        "A search that failed on its way, as it got no memory, is made in the service's own process.",
+        f"{_SEARCHER}/searching/process.py",
+        before="(SearchInterrupted if reply.has_begun else SearchFailed)",
+        after="SearchFailed",
+        tests=(f"{_SEARCHES}::test_search_that_fails_on_its_way_is_not_made_here",),
+    ),
+    Mutation(
+        "searches-for-nobody",
+        "Registry and index",
+        "Searches whose callers have gone are made, before those that somebody waits for.",
+        f"{_SEARCHER}/searching/process.py",
+        before="self._send(sent._replace(content=None))",
+        after="pass",
+        tests=(f"{_SEARCHES}::test_search_whose_caller_has_gone_is_given_up",),
+    ),
+    Mutation(
+        "dropped-search-made",
+        "Registry and index",
+        "A process makes the searches that it was to drop.",
+        f"{_SEARCHER}/searching/worker.py",
+        before="if (dropped := pending.get(request.number)) is not None and dropped.cancel():",
+        after="if (dropped := pending.get(request.number)) is not None:",
+        tests=(
+            f"{_SEARCHER_TESTS}/unit/searching/test_worker.py"
+            "::test_search_that_nobody_waits_for_any_more_is_never_made",
+        ),
+    ),
+    Mutation(
+        "search-outlives-its-service",
+        "Registry and index",
+        "A process that searches stays until its searches are through, although its service has ended.",
+        f"{_SEARCHER}/searching/worker.py",
+        before="        os._exit(0)  # nobody waits for the searches that are left\n",
+        after="",
+        tests=(f"{_SEARCHES}::test_process_ends_with_its_service_whatever_it_searches",),
+    ),
+    Mutation(
+        "search-processes-missing-in-silence",
+        "Registry and index",
+        "The status does not name processes for searches that do not start.",
+        f"{_SEARCHER}/bootstrap.py",
+        before="searches.run, blocked=searches.blocked, is_everywhere=True)",
+        after="searches.run, is_everywhere=True)",
+        tests=(f"{_SEARCHES}::test_status_names_processes_that_do_not_start_whatever_the_roles",),
     ),
     Mutation(
         "fields-sent-for-a-body",
