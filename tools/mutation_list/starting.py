@@ -44,4 +44,13 @@ MUTATIONS: Final = (
             f"{_TESTS}::test_a_process_waits_for_its_migrate_step_and_goes_on_by_itself",
         ),
     ),
+    Mutation(
+        "connections-given-up-at-once",
+        "Start of a process",
+        "A call that may not be repeated fails where its peer is so busy that a connection takes more than 0.1 s.",
+        f"{COMMON}/rpc/client.py",
+        before='("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MS)',
+        after='("grpc.min_reconnect_backoff_ms", 100)',
+        tests=(f"{COMMON_TESTS}/rpc/test_silent_peer.py::test_a_peer_that_takes_half_a_second_to_connect_is_reached",),
+    ),
 )

@@ -74,7 +74,8 @@ def open_channel(
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         *KEEPALIVE,
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
+        # Not between attempts: how long one may take. A busy machine needs more than the first pause.
+        ("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.enable_retries", 1),
         ("grpc.service_config", service_config()),
