@@ -160,9 +160,9 @@ MUTATIONS: Final = (
         "messages-cut-by-count-alone",
         "Outbox",
         "A hundred long texts are one message, which Kafka refuses: the partition of their seller stands still.",
-        f"{COMMON}/kafka/records.py",
-        before="if part and (len(part) == _PART_ITEMS or size_bytes + item_bytes > _PART_BYTES):",
-        after="if part and len(part) == _PART_ITEMS:",
+        f"{COMMON}/splitting.py",
+        before="if part and (len(part) == most_items or size_bytes + item_bytes > most_bytes):",
+        after="if part and len(part) == most_items:",
         tests=(f"{OFFERS_TESTS}/texts/test_texts.py::test_many_long_texts_fit_into_messages",),
     ),
 )

@@ -6,9 +6,9 @@ carry the trace across the topic, as W3C Trace Context defines them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final, TypeVar
+from typing import Final
 
 from google.protobuf.message import Message as ProtobufMessage
 from opentelemetry.context import Context
@@ -33,9 +33,6 @@ KAFKA_UNAVAILABLE: Final = "KAFKA_UNAVAILABLE"  # the reason of every Unavailabl
 # librdkafka refuses a message above this locally; a message that can never leave is refused where it is made.
 MAX_MESSAGE_BYTES: Final = 1_000_000
 _OVERHEAD_BYTES: Final = 512
-_PART_ITEMS: Final = 100
-_PART_BYTES: Final = 500_000
-Proto = TypeVar("Proto", bound=ProtobufMessage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,21 +77,6 @@ def message_of(
     headers = {TYPE_HEADER: proto.DESCRIPTOR.full_name.encode()}
     headers.update(trace_headers(trace))
     return Message(topic, key, proto.SerializeToString(), headers, partition)
-
-
-def split_by_size(items: Sequence[Proto]) -> Iterator[list[Proto]]:
-    """Return `items` in lists that fit into a message: up to 100 of them and 500,000 bytes; a larger one is alone."""
-    part: list[Proto] = []
-    size_bytes = 0
-    for item in items:
-        item_bytes = item.ByteSize()
-        if part and (len(part) == _PART_ITEMS or size_bytes + item_bytes > _PART_BYTES):
-            yield part
-            part, size_bytes = [], 0
-        part.append(item)
-        size_bytes += item_bytes
-    if part:
-        yield part
 
 
 def type_of(record: Record) -> str:

@@ -24,6 +24,7 @@ from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.documents.v1.schema_service_pb2 import PutSchemaRequest
 from classifeed.documents.v1.schema_service_pb2_grpc import SchemaServiceStub
 from classifeed_common.rpc.status import response_of
+from classifeed_common.splitting import split_by_size
 from classifeed_domain.document_bodies import BodyCodec
 
 # Below what a server takes in one message, with room for what is not documents.
@@ -142,18 +143,8 @@ class ReceiverClient:
 
 
 def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTES) -> Iterator[Sequence[RawDocument]]:
-    """Yield the documents in parts that fit into a request each; a document above the limit goes alone."""
-    part: list[RawDocument] = []
-    size = 0
-    for document in documents:
-        more = document.ByteSize()
-        if part and (size + more > limit_bytes or len(part) == _REQUEST_LIMIT_DOCUMENTS):
-            yield part
-            part, size = [], 0
-        part.append(document)
-        size += more
-    if part:
-        yield part
+    """Return the documents in parts that fit into a request each; a document above the limit goes alone."""
+    return split_by_size(documents, most_items=_REQUEST_LIMIT_DOCUMENTS, most_bytes=limit_bytes)
 
 
 def _messages_of(positions: Mapping[int, int]) -> list[ShardPosition]:

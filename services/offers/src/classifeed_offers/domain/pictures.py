@@ -15,13 +15,12 @@ from classifeed.offers.v1.offer_pb2 import (
 )
 from classifeed.offers.v1.picture_records_pb2 import PictureRecords
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo, PictureSize
-from classifeed.pictures.v1.requests_pb2 import PictureRequests, PictureResult
+from classifeed.pictures.v1.requests_pb2 import PictureRequest, PictureRequests, PictureResult
+from classifeed_common.splitting import split_by_size
 from classifeed_offers.domain.offers import Namespace, Place
 from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # as many values as a field of a document takes
-_MESSAGE_REQUESTS: Final = 100
-_MESSAGE_BYTES: Final = 500_000
 _FAILURE_CHARS: Final = 500
 
 
@@ -148,19 +147,15 @@ def lasting_urls(records: bytes | None) -> list[str]:
 def request_messages(
     name: Namespace, urls_of: Mapping[str, Sequence[str]], *, picture_namespace: str, now: Timestamp
 ) -> list[PictureRequests]:
-    """Return requests for links of a namespace's offers, by external id, as messages of up to 100."""
-    messages: list[PictureRequests] = []
-    requests = None
-    size = 0
-    for external_id, urls in urls_of.items():
-        reference = f"{name.namespace}/{external_id}"
-        for url in urls:
-            if requests is None or len(requests) == _MESSAGE_REQUESTS or size > _MESSAGE_BYTES:
-                messages.append(PictureRequests(recipient=name.seller_id))
-                requests, size = messages[-1].requests, 0
-            requests.add(url=url, namespace=picture_namespace, reference=reference, request_time=now)
-            size += len(url) + len(reference)
-    return messages
+    """Return requests for links of a namespace's offers, by external id, as messages, each small enough for Kafka."""
+    requests = [
+        PictureRequest(
+            url=url, namespace=picture_namespace, reference=f"{name.namespace}/{external_id}", request_time=now
+        )
+        for external_id, urls in urls_of.items()
+        for url in urls
+    ]
+    return [PictureRequests(recipient=name.seller_id, requests=part) for part in split_by_size(requests)]
 
 
 def parse_reference(seller_id: str, reference: str) -> tuple[Namespace, str] | None:

@@ -14,8 +14,9 @@ from classifeed.moderation.v1.subject_pb2 import Decision as DecisionMessage
 from classifeed.moderation.v1.subject_pb2 import Span, Tags
 from classifeed.moderation.v1.subject_pb2 import Verdict as VerdictMessage
 from classifeed_common.db import Tx, after_commit
-from classifeed_common.kafka import Message, message_of, split_by_size
+from classifeed_common.kafka import Message, message_of
 from classifeed_common.outbox import Outbox
+from classifeed_common.splitting import split_by_size
 from classifeed_domain.topics import MODERATION_EVENTS, MODERATION_OUTCOMES
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Kind, Status

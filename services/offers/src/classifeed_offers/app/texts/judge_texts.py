@@ -12,7 +12,7 @@ from classifeed.feeds.v1.offer_results_pb2 import LateError, LateResult
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged
 from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_DISAPPROVED, Ban
 from classifeed_common.db import Tx
-from classifeed_common.kafka import split_by_size
+from classifeed_common.splitting import split_by_size
 from classifeed_offers.domain.moderation import ByVerdicts
 from classifeed_offers.domain.offers import Change, Namespace, Status
 from classifeed_offers.domain.results import banned, late_result

@@ -18,7 +18,8 @@ from classifeed.pictures.v1.requests_pb2 import (
     PictureResult,
     PictureResults,
 )
-from classifeed_common.kafka import Message, message_of, split_by_size
+from classifeed_common.kafka import Message, message_of
+from classifeed_common.splitting import split_by_size
 from classifeed_domain.topics import PICTURES_COPIES, PICTURES_DOWNLOADS, PICTURES_REQUESTS, PICTURES_RESULTS
 from classifeed_pictures.domain.lifecycle.events import (
     NOBODY,
