@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Database
+from classifeed_common.testing.background import running
 from classifeed_jobs import Job, JobStore, Registry, Worker, ddl
 from classifeed_jobs.schema.ddl import VERSIONS
 
@@ -63,18 +64,6 @@ class Bench:
         worker = self.worker(concurrency, **options)
         async with running(worker):
             yield worker
-
-
-@asynccontextmanager
-async def running(role: Any) -> AsyncIterator[None]:
-    """Run a worker or a reaper beside the block, and stop it after."""
-    stop = asyncio.Event()
-    task = asyncio.create_task(role.run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task
 
 
 async def until(condition: Condition, *, within_s: float = 90.0) -> None:

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.testing.background import running
 from classifeed_jobs import QueueLimits, Queues, Schedule, Schedules, Worker
 from classifeed_jobs.claim.claim import Completion
 from classifeed_jobs.claim.finish import complete_claims
 
 from .claimant import Claimant
-from .conftest import Bench, running, until
+from .conftest import Bench, until
 
 _ROOT = Path(__file__).parents[3]
 _README = (_ROOT / "libs/jobs/README.md").read_text(encoding="utf-8")

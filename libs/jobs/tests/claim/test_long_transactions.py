@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.db import Tx
+from classifeed_common.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, Reaper, Retry, pacing
 from classifeed_jobs.claim import fetch as claiming
 from classifeed_jobs.claim.claim import Claim, Completion
@@ -27,7 +28,7 @@ from classifeed_jobs.pacing import DutyCycle
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _BATCH = 50
 _ROUNDS = 20

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from classifeed_common.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, QueueLimits, Queues
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs
@@ -18,7 +19,7 @@ from classifeed_jobs.claim.limits import claim_within_limits
 from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 
 class Process:

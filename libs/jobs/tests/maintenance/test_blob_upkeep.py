@@ -14,12 +14,13 @@ from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobRefs, BlobStor
 from classifeed_common.db import Tx, ddl
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.background import running
 from classifeed_common.testing.imports import loaded_by
 from classifeed_jobs import blobs as upkeep
 from classifeed_jobs.blobs import BlobVerification, blob_upkeep
 from classifeed_jobs.service import ServiceJobs
 
-from ..conftest import running, until
+from ..conftest import until
 
 REFS = BlobRefs()
 NO_GRACE_S = -5.0

@@ -9,11 +9,12 @@ import pytest
 from prometheus_client import REGISTRY
 from structlog.testing import capture_logs
 
+from classifeed_common.testing.background import running
 from classifeed_jobs import JobContext, JobRequest, Reaper, Retention
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Archive
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _PARTITIONS = (
     "SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid "

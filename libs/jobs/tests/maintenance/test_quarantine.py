@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 from classifeed_common.db import Database
+from classifeed_common.testing.background import running
 from classifeed_jobs import JobAdmin, JobContext, Reaper
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
@@ -21,7 +22,7 @@ from classifeed_jobs.testing import lost_lease
 from classifeed_jobs.worker.isolation import Isolation
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _SCRIPT = str(Path(__file__).with_name("worker_killer.py"))
 

@@ -12,6 +12,7 @@ import sqlalchemy
 
 from classifeed_common.db import Database
 from classifeed_common.db.migrations import check_drift
+from classifeed_common.testing.background import running
 from classifeed_jobs import (
     JobContext,
     JobRequest,
@@ -30,7 +31,7 @@ from classifeed_jobs.schema.ddl import VERSIONS
 from classifeed_jobs.schema.placing import place_jobs
 from classifeed_jobs.schema.tables import add_jobs
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _PLACES = "SELECT DISTINCT relnamespace::regnamespace::text FROM pg_class WHERE relname ^@ 'dl_' AND relkind <> 't'"
 _FUNCTIONS = (

@@ -12,6 +12,7 @@ from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.background import running
 from classifeed_jobs import (
     Fail,
     FailedJob,
@@ -28,7 +29,7 @@ from classifeed_jobs import (
 from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 
 class OrderArgs(BaseModel):

@@ -18,10 +18,11 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
+from classifeed_common.testing.background import running
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_jobs import Fixed, JobContext, Reaper
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _ROUNDS = 400 if IS_LONG else 8  # every other one is a SIGKILL
 _RESTARTS = 20 if IS_LONG else 1

@@ -13,6 +13,7 @@ from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Database, Tx
+from classifeed_common.testing.background import running
 from classifeed_jobs import (
     FailedJob,
     Fixed,
@@ -29,7 +30,7 @@ from classifeed_jobs.claim.fetch import claim_jobs
 from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-from ..conftest import Bench, running, until
+from ..conftest import Bench, until
 
 _WAITS = (
     "SELECT count(*) > 0 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' "

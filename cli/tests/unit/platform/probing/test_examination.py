@@ -23,6 +23,7 @@ from classifeed_cli.platform.probing.examination import Health, Problem, examine
 from classifeed_cli.platform.probing.health_watch import HealthWatch
 from classifeed_cli.platform.supervision import description
 from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.testing.recovery import until
 
 LONG_AGO = "2026-11-23T09:00:00+00:00"
 PARTS = ("postgres", "kafka", "s3")
@@ -227,9 +228,7 @@ async def test_the_supervisor_examines_again_after_a_fault(
 
     watch = HealthWatch(describe, lambda: None, reported.append)
     watching = asyncio.create_task(watch.run())
-    async with asyncio.timeout(30):
-        while not watch.unwell_since:
-            await asyncio.sleep(0.01)
+    await until(lambda: bool(watch.unwell_since))
     watching.cancel()
     assert set(watch.unwell_since) == {"kafka", "processor"}
     assert reported[0].startswith("health was not examined: ")

@@ -19,6 +19,7 @@ from classifeed_cli.platform.supervision import supervisor as supervisor_module
 from classifeed_cli.platform.supervision.supervised import Supervised
 from classifeed_cli.platform.supervision.supervisor import Supervisor
 from classifeed_common.embedded.process import spawn_bound
+from classifeed_common.testing.recovery import until
 
 _SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 
@@ -56,12 +57,6 @@ def unwritable(folder: Path) -> Iterator[None]:
     folder.rename(away)
     yield
     away.rename(folder)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(30):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 def supervise(layout: Layout, on_change: Callable[[], None], *faults: OSError) -> Supervised:

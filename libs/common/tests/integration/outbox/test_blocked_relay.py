@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 
 import pytest
 
@@ -14,6 +13,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Message
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
+from classifeed_common.testing.background import running
 from classifeed_common.testing.recovery import until
 
 SHARD = "outbox shard 0"
@@ -42,17 +42,6 @@ async def db(database: Database) -> Database:
         await tx.execute(ddl("leases", 1))
         await Outbox().put(tx, [Message("offers.v1", b"k", b"1"), Message("results.v1", b"k", b"2")])
     return database
-
-
-@asynccontextmanager
-async def running(relay: Relay) -> AsyncIterator[None]:
-    stop = asyncio.Event()
-    task = asyncio.create_task(relay.run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task
 
 
 def relay_of(db: Database, broker: Broker, clock: FakeClock, holder: str = "one", ttl_s: float = 60) -> Relay:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import psycopg
@@ -16,6 +15,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.lease import Lease, Leases
 from classifeed_common.publish_mark import FIRST_VERSION, NEXT_VERSION, MarkPusher
 from classifeed_common.publish_mark import pusher as pusher_module
+from classifeed_common.testing.background import running
 from classifeed_common.testing.pauses import HeldPauses
 
 from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put, until
@@ -32,17 +32,6 @@ def pusher_of(db: Database, push: Any, *, holder: str = "pusher", batch: int = 5
         batch=batch,
         **options,
     )
-
-
-@asynccontextmanager
-async def running(pusher: MarkPusher) -> AsyncIterator[None]:
-    stop = asyncio.Event()
-    task = asyncio.create_task(pusher.run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task
 
 
 def settled(pusher: MarkPusher) -> Callable[[], Awaitable[bool]]:

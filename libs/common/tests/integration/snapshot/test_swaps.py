@@ -197,26 +197,15 @@ async def test_a_file_that_is_away_leaves_its_version_in_force(file: File, snaps
     assert snapshot.current.version.startswith("back@")
 
 
-async def test_a_fault_of_parse_leaves_the_version_in_force(file: File) -> None:
-    def failing(document: Any) -> Rules:
-        return parse(document) if document.get("name") == "first" else document["nothing"]
-
-    snapshot = make_snapshot(file.path, parse=failing)
-    await snapshot.open()
-    file.write(text_of("second", spam=True))
-    await look_twice(snapshot)
-    assert snapshot.current.version.startswith("first@")
-    assert "KeyError: 'nothing'" in snapshot.blocked()["rules"]
-
-
 class Panic(BaseException):
     """What pyo3 makes of a panic of an engine is derived like this."""
 
 
-async def test_a_panic_in_parse_leaves_the_version_in_force(file: File) -> None:
+@pytest.mark.parametrize("fault", [KeyError("nothing"), Panic("the automaton is too large")], ids=["error", "panic"])
+async def test_a_fault_of_parse_leaves_the_version_in_force(file: File, fault: BaseException) -> None:
     def failing(document: Any) -> Rules:
         if document["name"] == "second":
-            raise Panic("the automaton is too large")
+            raise fault
         return parse(document)
 
     snapshot = make_snapshot(file.path, parse=failing)
@@ -224,7 +213,7 @@ async def test_a_panic_in_parse_leaves_the_version_in_force(file: File) -> None:
     file.write(text_of("second", spam=True))
     await look_twice(snapshot)
     assert snapshot.current.version.startswith("first@")
-    assert "Panic: the automaton is too large" in snapshot.blocked()["rules"]
+    assert f"{type(fault).__name__}: {fault}" in snapshot.blocked()["rules"]
     file.write(text_of("third", spam=True))
     await look_twice(snapshot)
     assert (snapshot.current.version.startswith("third@"), snapshot.blocked()) == (True, {})

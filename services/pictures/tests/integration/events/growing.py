@@ -23,6 +23,7 @@ from classifeed_common.kafka import (
     message_of,
 )
 from classifeed_common.outbox import Outbox
+from classifeed_common.testing.background import running
 from classifeed_pictures.consumers.decode_events import decode_event
 from classifeed_pictures.consumers.events import EventHandler
 from classifeed_pictures.consumers.resharder import Resharder
@@ -184,15 +185,3 @@ class Instance:
             ).fetchall():
                 found[url].append(number)
         return found
-
-
-@asynccontextmanager
-async def running(consumer: OrderedConsumer[Any]) -> AsyncIterator[None]:
-    """Run a consumer; leaving the block stops it."""
-    stop = asyncio.Event()
-    task = asyncio.create_task(consumer.run(stop))
-    try:
-        yield
-    finally:
-        stop.set()
-        await task

@@ -15,6 +15,7 @@ from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, KafkaProducer, Topic
 from classifeed_common.kafka.topics.growth import TopicGrowth
+from classifeed_common.testing.background import running
 from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
@@ -22,7 +23,7 @@ from classifeed_common.testing.topics import MakeTopic
 from classifeed_pictures.domain.urls.canonical import shard_of
 
 from ..keys.conftest import read_all
-from .growing import Instance, running
+from .growing import Instance
 
 _BEFORE, _AFTER = (64, 96) if IS_LONG else (4, 6)
 _URLS, _REQUESTS = (2_000, 40_000) if IS_LONG else (60, 1_200)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,6 +18,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotices, PictureRequest, 
 from classifeed_common.db import Database, ddl
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions, message_of
+from classifeed_common.testing.background import running
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, shard_of, url_hash
 
@@ -78,20 +78,10 @@ class Keys:
             max_backoff_s=0.2,
         )
 
-    @asynccontextmanager
-    async def running(self, consumer: OrderedConsumer[Any]) -> AsyncIterator[None]:
-        stop = asyncio.Event()
-        task = asyncio.create_task(consumer.run(stop))
-        try:
-            yield
-        finally:
-            stop.set()
-            await task
-
     async def reshard(self, **options: Any) -> None:
         """Run a resharder until nothing is left."""
         consumer = self.resharder(**options)
-        async with self.running(consumer):
+        async with running(consumer):
             await self.is_resharded(consumer)
 
     async def is_resharded(self, consumer: OrderedConsumer[Any]) -> None:

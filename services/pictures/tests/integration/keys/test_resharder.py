@@ -18,6 +18,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureNotices, P
 from classifeed.pictures.v1.requests_pb2 import PictureResults as Results
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Message, TablePositions, dlq, message_of
+from classifeed_common.testing.background import running
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 
@@ -289,7 +290,7 @@ async def test_events_of_one_url_keep_the_order_of_their_partition(keys: Keys) -
 
 async def test_two_resharders_share_the_work(keys: Keys) -> None:
     first, second = keys.resharder(), keys.resharder()
-    async with keys.running(first), keys.running(second):
+    async with running(first), running(second):
         for number in range(8):
             await keys.send(keys.request(f"http://example.com/{number}", recipient=f"r{number}", partition=number % 4))
         await keys.is_resharded(first)
