@@ -1,14 +1,15 @@
-"""In which order and in which process the tests run, and how long each group of them took."""
+"""In which order and in which process the tests run."""
 
 from __future__ import annotations
 
-import time
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any, Final
 
 import pytest
+from tests.run_report import report_run
 from xdist.scheduler import LoadFileScheduling
+
+from classifeed_common.embedded.memory import free_memory_bytes
 
 _SHARED: Final = "tests/e2e/"
 _OWN: Final = "tests/installations/"
@@ -18,14 +19,13 @@ _OTHERS: Final = ""
 # others begin a second one at the end only, if the first has not come that far.
 _PREFERENCES: Final = {"gw0": (_SHARED, _OTHERS, _OWN), "gw1": (_OWN, _OTHERS, _SHARED)}
 _DEFAULT: Final = (_OTHERS, _OWN, _SHARED)
-# Tests that wait stand first, those that calculate last: these processes begin with the latter, for cores that would
-# have nothing to do while all others wait.
-_FROM_THE_END: Final = frozenset({"gw4", "gw5"})
-# On fast cores four processes wait for a fifth of the time, all at once; on slow ones the servers of two processes more
-# cost more than they gain (ADR 0070).
-_FEW, _MANY = 4, 6
-_STEPS: Final = 2_000_000
-_FAST_S: Final = 0.033  # of a core for so many steps: fast ones take 0.022, slow ones twice that
+# Tests that wait stand first, those that calculate last: one process begins with the latter, for cores that would have
+# nothing to do while all others wait.
+_FROM_THE_END: Final = "gw3"
+# Six would fill the fifth of the time that four wait on fast cores, and take half as much memory and as many processes
+# again at the worst moment (ADR 0070).
+_PROCESSES: Final = 4
+_BYTES_OF_ONE: Final = 3 << 29  # with its servers and what its tests start
 
 
 def kind_of(scope: str) -> str:
@@ -41,7 +41,7 @@ class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
 
     def _assign_work_unit(self, node: Any) -> None:
         wanted = _PREFERENCES.get(node.gateway.id, _DEFAULT)
-        order = reversed(self.workqueue) if node.gateway.id in _FROM_THE_END else self.workqueue
+        order = reversed(self.workqueue) if node.gateway.id == _FROM_THE_END else self.workqueue
         scope = min(order, key=lambda each: wanted.index(kind_of(each)), default=None)
         if scope is not None:
             self.workqueue.move_to_end(scope, last=False)
@@ -50,15 +50,9 @@ class InstallersApart(LoadFileScheduling):  # type: ignore[misc]
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes run the tests, by the speed of this machine's cores."""
-    return _MANY if min(_steps_s() for _ in range(5)) < _FAST_S else _FEW
-
-
-def _steps_s() -> float:
-    began_s = time.process_time()
-    for _ in range(_STEPS):
-        pass
-    return time.process_time() - began_s
+    """Return how many processes run the tests: fewer where memory is short."""
+    free = free_memory_bytes()
+    return _PROCESSES if free is None else max(1, min(_PROCESSES, free // _BYTES_OF_ONE))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -90,52 +84,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     )
 
 
-class GroupTimes:
-    """Seconds of tests by folder, added up over all processes."""
-
-    def __init__(self) -> None:
-        self._seconds: defaultdict[str, float] = defaultdict(float)
-        self._tests: Counter[str] = Counter()
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add one phase of a test."""
-        parts = report.nodeid.split("/")
-        group = "/".join(parts[: 1 if parts[0] == "cli" else 2])
-        self._seconds[group] += report.duration
-        self._tests[group] += report.when == "call"
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the table, the longest first."""
-        if self._tests.total() < 100:
-            return
-        terminalreporter.section("seconds by group, of all processes together")
-        for group, seconds in sorted(self._seconds.items(), key=lambda item: -item[1]):
-            terminalreporter.line(f"{group:24} {self._tests[group]:6} tests {seconds:8.0f} s")
-
-
-class Figures:
-    """What tests have measured, under the property `figure`."""
-
-    def __init__(self) -> None:
-        self._found: list[str] = []
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take the figures of one test."""
-        if report.when == "call":
-            self._found += [str(value) for name, value in report.user_properties if name == "figure"]
-
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print each in a line."""
-        if self._found:
-            terminalreporter.section("figures")
-        for figure in self._found:
-            terminalreporter.line(figure)
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Add the table of times and the figures, in the process that has the terminal."""
+    """Add what is printed about the whole run, in the process that has the terminal."""
     if hasattr(config, "workerinput"):
         collect_apart(config, config.workerinput)
     else:
-        config.pluginmanager.register(GroupTimes(), "group-times")
-        config.pluginmanager.register(Figures(), "figures")
+        report_run(config)

@@ -18,12 +18,13 @@ from classifeed_cli.platform.planning.service_table import ServiceTable
 from classifeed_cli.platform.supervision.description import describe_status, read_running, rows_of, since_words
 from classifeed_common.embedded.kafka import java
 from classifeed_common.embedded.kafka_jars import cache_dir, pinned_jars
+from classifeed_common.embedded.memory import free_memory_bytes
 from classifeed_common.embedded.postgres import binaries
 from classifeed_common.embedded.process import ServerError
 from classifeed_common.embedded.s3 import rclone
 
 _FREE_DISK_GIB = 2
-_FREE_MEMORY_MIB = 1200
+_FREE_MEMORY_MIB = 1400
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,19 +58,12 @@ def _machine(layout: Layout) -> Iterator[Finding]:
     writable = os.access(existing, os.W_OK)
     text = str(existing) if writable else f"{existing} cannot be written: choose another folder with --data"
     yield Finding("data folder", "ok" if writable else "failed", text)
-    available = _available_memory_mib()
-    if available is not None:
+    free = free_memory_bytes()
+    if free is not None:
+        available = free >> 20
         enough = available >= _FREE_MEMORY_MIB
         text = f"{available} MiB free" + ("" if enough else f": the suite takes about {_FREE_MEMORY_MIB}")
         yield Finding("memory", "ok" if enough else "warning", text)
-
-
-def _available_memory_mib() -> int | None:
-    try:
-        lines = Path("/proc/meminfo").read_text().splitlines()
-    except OSError:
-        return None
-    return next((int(line.split()[1]) // 1024 for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def _packages() -> Iterator[Finding]:

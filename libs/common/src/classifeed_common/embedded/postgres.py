@@ -128,7 +128,7 @@ class EmbeddedPostgres(EmbeddedServer):
             settings |= {
                 "fsync": "off",  # but commits are written before they are confirmed, or a kill would lose them
                 "full_page_writes": "off",
-                "max_wal_size": "256MB",  # the folder may be in memory
+                "max_wal_size": "64MB",  # the folder may be in memory, as are those of five other processes
             }
         command = [str(binaries() / "postgres"), "-D", str(self.data_dir)]
         for key, value in settings.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shutil
 import tempfile
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.memory import free_memory_bytes
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
 
@@ -39,10 +39,10 @@ def _memory_folder() -> Path | None:
     """Return the file system in memory, None where it or the memory lacks room."""
     try:
         free = shutil.disk_usage(_MEMORY).free
-        [available_kib] = re.findall(r"^MemAvailable: +(\d+) kB", Path("/proc/meminfo").read_text(), re.M)
-    except (OSError, ValueError):
+    except OSError:
         return None
-    return _MEMORY if min(free, int(available_kib) << 10) >= _ROOM_BYTES and os.access(_MEMORY, os.W_OK) else None
+    room = min(free, free_memory_bytes() or 0)
+    return _MEMORY if room >= _ROOM_BYTES and os.access(_MEMORY, os.W_OK) else None
 
 
 @pytest.fixture(scope="session")
