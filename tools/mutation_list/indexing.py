@@ -19,6 +19,17 @@ _SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "failed-comparison-in-the-log-only",
+        "Searcher",
+        "An index cannot be compared with the registry for days, and the searcher reports that nothing is blocked.",
+        f"{_SEARCHER}/app/verify_index.py",
+        before="                self._fault.note(error)\n",
+        after="",
+        tests=(
+            "services/searcher/tests/integration/test_verify.py::test_a_comparison_that_fails_is_named_until_one_succeeds",
+        ),
+    ),
+    Mutation(
         "older-document-wins",
         "Registry and index",
         "A document that comes late replaces a fresher one.",

@@ -36,6 +36,60 @@ MUTATIONS: Final = (
         tests=(f"{JOBS_TESTS}/claim/test_claims.py::test_guard_refuses_a_claim_that_was_taken_back",),
     ),
     Mutation(
+        "claims-fail-in-the-log-only",
+        "Jobs",
+        "No job can be claimed, and the service reports that nothing is blocked.",
+        f"{JOBS}/worker/fetcher.py",
+        before="                self.fault.note(error)\n",
+        after="",
+        tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_worker_goes_on_claiming_after_faults",),
+    ),
+    Mutation(
+        "reaper-fails-in-the-log-only",
+        "Jobs",
+        "Lost jobs cannot be given back, nor scheduled ones enqueued, and the service reports that nothing is blocked.",
+        f"{JOBS}/polling.py",
+        before="            fault.note(error)\n",
+        after="",
+        tests=(
+            f"{JOBS_TESTS}/worker/test_role_faults.py::test_reaper_goes_on_after_faults",
+            f"{JOBS_TESTS}/worker/test_role_faults.py::test_scheduler_goes_on_after_faults_and_makes_the_slot_once",
+        ),
+    ),
+    Mutation(
+        "chore-fails-in-the-log-only",
+        "Jobs",
+        "The tables of jobs are not looked after, and the service reports that nothing is blocked.",
+        f"{JOBS}/maintenance/housekeeping.py",
+        before="                    chore.fault.note(error)\n",
+        after="",
+        tests=(
+            f"{JOBS_TESTS}/worker/test_role_faults.py"
+            "::test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_done",
+        ),
+    ),
+    Mutation(
+        "unrecorded-ends-in-the-log-only",
+        "Jobs",
+        "Ends of jobs cannot be recorded, and the service reports that nothing is blocked.",
+        f"{JOBS}/worker/completions.py",
+        before="                self.fault.note(error)\n",
+        after="",
+        tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_end_is_written_until_the_database_has_taken_it",),
+    ),
+    Mutation(
+        "failed-heartbeats-in-the-log-only",
+        "Jobs",
+        "The lease of a process cannot be renewed, and the service reports that nothing is blocked.",
+        f"{JOBS}/worker/heartbeat.py",
+        before="                self.fault.note(error)\n",
+        after="",
+        tests=(
+            f"{JOBS_TESTS}/worker/test_role_faults.py"
+            "::test_heartbeat_that_fails_is_tried_again_long_before_the_next_one",
+        ),
+    ),
+    Mutation(
         "reaper-takes-from-the-living",
         "Jobs",
         "Jobs are taken from a process that has renewed its lease in time.",

@@ -11,6 +11,17 @@ _TESTS: Final = "cli/tests/unit/platform/supervision/test_exhaustion.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "consequences-that-hide-the-cause",
+        "Supervision",
+        "A database is away, and status prints pages of what waits for it.",
+        "cli/src/classifeed_cli/platform/probing/probe.py",
+        before="    if problems and blocked:",
+        after="    if False:",
+        tests=(
+            "cli/tests/unit/platform/probing/test_examination.py::test_what_waits_for_something_missing_is_one_problem",
+        ),
+    ),
+    Mutation(
         "supervisor-ends-by-a-full-disk",
         "Supervision",
         "A process that ends while the disk is full is never started again, and `down` ends nothing in order.",

@@ -10,6 +10,7 @@ from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
 _CALLBACK_TESTS: Final = f"{MODERATION_TESTS}/integration/http/test_callback.py"
 _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 _TAKING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_taking.py"
+_REQUEST_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_requests.py"
 _CORRECTING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_correcting.py"
 _LOCK_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_locks.py"
 
@@ -125,12 +126,39 @@ MUTATIONS: Final = (
         tests=(f"{_CALLBACK_TESTS}::test_wrong_bodies_are_refused_and_counted",),
     ),
     Mutation(
+        "missing-verdicts-not-named",
+        "Verdicts",
+        "The verdict service refuses every request, and moderation reports that nothing is blocked.",
+        f"{MODERATION}/app/judging/judge_texts.py",
+        before="                self._request_fault.note(RequestFailed(responses[0].fault))\n",
+        after="                pass\n",
+        tests=(f"{_REQUEST_TESTS}::test_verdicts_that_do_not_come_are_named_until_they_do",),
+    ),
+    Mutation(
+        "unrecorded-verdicts-not-named",
+        "Verdicts",
+        "Verdicts cannot be recorded and are requested again for ever, and moderation reports that nothing is blocked.",
+        f"{MODERATION}/app/judging/judge_texts.py",
+        before="                self._record_fault.note(error)\n",
+        after="",
+        tests=(f"{_REQUEST_TESTS}::test_verdicts_that_cannot_be_recorded_are_named_until_they_can",),
+    ),
+    Mutation(
+        "due-texts-not-queued-in-silence",
+        "Verdicts",
+        "Texts that are due cannot be claimed, and moderation reports that nothing is blocked, or its role ends.",
+        f"{MODERATION}/app/judging/correct_pending.py",
+        before="                fault.note(error)\n",
+        after="",
+        tests=(f"{_CORRECTING_TESTS}::test_texts_that_cannot_be_claimed_are_named_until_they_can",),
+    ),
+    Mutation(
         "rules-never-looked-at-again",
         "Verdicts",
         "A change of the rules file is in force after a restart only.",
         f"{MODERATION}/bootstrap.py",
-        before="            group.create_task(rules.watch(stop))\n",
-        after="",
+        before='Role.together("watch", measured, rules)',
+        after='Role.together("watch", measured)',
         tests=(
             f"{MODERATION_TESTS}/integration/rules/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",
         ),
@@ -140,8 +168,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of cleanweb's terms is in force after a restart only.",
         f"{CLEANWEB}/bootstrap.py",
-        before="            group.create_task(rules.watch(stop))\n",
-        after="",
+        before='Role.together("watch", measured, rules)',
+        after='Role.together("watch", measured)',
         tests=(
             "services/cleanweb/tests/integration/test_live_rules.py"
             "::test_a_new_term_is_found_and_a_wrong_file_changes_nothing",

@@ -140,3 +140,8 @@ def describe_fault(error: BaseException) -> str:
     """Return the words of an error in one line, with its class where that explains more than they do."""
     named = name_fault(error)
     return named.partition(": ")[2] or named if isinstance(error, DomainError) else named
+
+
+def times(count: int) -> str:
+    """Return how often something happened: "once", or "1,234 times"."""
+    return "once" if count == 1 else f"{count:,} times"

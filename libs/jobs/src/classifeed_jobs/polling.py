@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.waiting import wait_for_event
 
 _LONGEST_AFTER_FAULT_S: Final = 1.0
 
@@ -16,6 +17,7 @@ async def poll_until(
     poll: Callable[[], Awaitable[float]],
     *,
     period_s: float,
+    fault: LastingFault,
     on_fault: Callable[[Exception, float], object],
 ) -> None:
     """Call `poll` until `stop` is set.
@@ -24,12 +26,15 @@ async def poll_until(
         stop: is looked at between two calls; one under way is finished.
         poll: does what is due and returns the seconds until it is to be called again.
         period_s: the longest wait after a fault, up to a second.
+        fault: keeps what `poll` raises, until it succeeds.
         on_fault: gets what `poll` raised, and the seconds until it is called again.
     """
     while not stop.is_set():
         try:
             wait_s = await poll()
+            fault.clear()
         except Exception as error:  # noqa: BLE001 - a fault of any kind passes
             wait_s = min(period_s, _LONGEST_AFTER_FAULT_S)
             on_fault(error, wait_s)
+            fault.note(error)
         await wait_for_event(stop, wait_s)

@@ -115,8 +115,8 @@ class ServiceJobs:
             **options,
         )
         return (
-            Role("work", worker.run, backlog or worker.backlog),
-            Role("reap", self._reaper.run, self._reaper.backlog),
+            Role("work", worker.run, backlog or worker.backlog, worker.blocked),
+            Role("reap", self._reaper.run, self._reaper.backlog, self._reaper.blocked),
             Role("schedule", self._scheduler.run, blocked=self._scheduler.blocked),
         )
 

@@ -1,9 +1,9 @@
-"""What each role does when its database refuses: it says so, goes on, and forgets nothing."""
+"""What each role does when its database refuses: it logs and names it, goes on, and forgets nothing."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from psycopg.conninfo import make_conninfo
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Database
+from classifeed_common.faults import lasting
 from classifeed_jobs import JobContext, Notifier, Reaper, Retention, Schedule, Scheduler, Schedules, Worker
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
@@ -23,6 +24,12 @@ from classifeed_jobs.worker.session import Session
 from ..conftest import Bench, until
 
 Logs = list[Any]
+Named = tuple[Callable[[], Mapping[str, str]], str]
+
+
+@pytest.fixture(autouse=True)
+def named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
 
 
 @pytest.fixture
@@ -43,16 +50,29 @@ async def _reported(logs: Logs, event: str, level: str) -> None:
     await until(is_reported)
 
 
-async def _through_faults(bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]]) -> Any:
+async def _through_faults(
+    bench: Bench, logs: Logs, table: str, event: str, begin: Callable[[], Awaitable[Any]], named: Named
+) -> Any:
     """Return a fault that passes (the table is locked) and is logged as a warning, then one that does not (the table is
-    away), logged as an error."""
+    away), logged as an error and named until it is over."""
+    blocked, item = named
     async with bench.db.dedicated_connection() as locking, locking.transaction():
         await locking.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
         begun = await begin()
         await _reported(logs, event, "warning")
         await locking.execute(f"ALTER TABLE {table} RENAME TO away")
     await _reported(logs, event, "error")
+
+    async def is_named() -> bool:
+        return f'relation "{table}" does not exist' in blocked().get(item, "")
+
+    await until(is_named)
     await bench.execute(f"ALTER TABLE away RENAME TO {table}")
+
+    async def is_over() -> bool:
+        return not blocked()
+
+    await until(is_over)
     return begun
 
 
@@ -83,9 +103,10 @@ class Beside:
 async def test_reaper_goes_on_after_faults(bench: Bench, hasty: Database) -> None:
     job_id = await bench.enqueue(lease_ttl_s=1, max_attempts=None)
     await _claim(bench)
-    beside = Beside(Reaper(hasty, reaper_period_s=0.1, retention=None))
+    reaper = Reaper(hasty, reaper_period_s=0.1, retention=None)
+    beside = Beside(reaper)
     with capture_logs() as logs:
-        await _through_faults(bench, logs, "dl_jobs", "reaper.failed", beside.begin)
+        await _through_faults(bench, logs, "dl_jobs", "reaper.failed", beside.begin, (reaper.blocked, "lost jobs"))
 
         async def is_back() -> bool:
             return "requeued" in await bench.kinds(job_id)
@@ -98,9 +119,10 @@ async def test_scheduler_goes_on_after_faults_and_makes_the_slot_once(bench: Ben
     async with bench.db.transaction() as tx:
         await Schedules().put(tx, Schedule("s", "q", "noop", every_s=86400))
     await bench.execute("UPDATE dl_schedules SET next_slot = next_slot - interval '1 day'")
-    beside = Beside(Scheduler(hasty, bench.store, period_s=0.1))
+    scheduler = Scheduler(hasty, bench.store, period_s=0.1)
+    beside, named = Beside(scheduler), (scheduler.blocked, "schedules")
     with capture_logs() as logs:
-        await _through_faults(bench, logs, "dl_schedules", "scheduler.failed", beside.begin)
+        await _through_faults(bench, logs, "dl_schedules", "scheduler.failed", beside.begin, named)
 
         async def is_made() -> bool:
             return bool(await bench.value("SELECT count(*) FROM dl_jobs"))
@@ -131,7 +153,8 @@ async def test_chore_that_fails_is_tried_again_and_keeps_no_other_from_being_don
         return bool(await bench.value("SELECT count(*) = 0 FROM dl_workers"))
 
     with capture_logs() as logs:
-        await _through_faults(bench, logs, "dl_workers", "reaper.chore.failed", begin)
+        named = (chores.blocked, "chore forget")
+        await _through_faults(bench, logs, "dl_workers", "reaper.chore.failed", begin, named)
         await until(is_archive_tended)
         await until(is_forgotten)
     tending[0].cancel()
@@ -143,10 +166,11 @@ async def test_worker_goes_on_claiming_after_faults(bench: Bench, hasty: Databas
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    beside = Beside(Worker(hasty, bench.store, bench.registry, queues={"q": 2}, claim_backoff_s=3600.0))
+    worker = Worker(hasty, bench.store, bench.registry, queues={"q": 2}, claim_backoff_s=3600.0)
+    beside = Beside(worker)
     job_id = await bench.enqueue()
     with capture_logs() as logs:
-        await _through_faults(bench, logs, "dl_jobs", "worker.claim.failed", beside.begin)
+        await _through_faults(bench, logs, "dl_jobs", "worker.claim.failed", beside.begin, (worker.blocked, "claims"))
         assert await bench.ended(job_id) == ["succeeded"]
         await beside.end()
     waits = [line["retry_in_s"] for line in logs if line["event"] == "worker.claim.failed"]
@@ -157,8 +181,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
     session, lease = Session(hasty), ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:
         await lease.register(connection)
-    completions = Completions(bench.db, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
-    heartbeat = Heartbeat(session, lease, {}, completions, heartbeat_s=36000.0)
+    heartbeat = Heartbeat(session, lease, {}, _writer(bench.db, bench), heartbeat_s=36000.0)
     renewed = "SELECT renewed_at FROM dl_workers"
     before = await bench.value(renewed)
 
@@ -170,15 +193,20 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
             await locking.execute("LOCK TABLE dl_workers IN SHARE MODE")
             beating = asyncio.create_task(heartbeat.run())
             await _reported(logs, "worker.heartbeat.failed", "warning")
+            assert heartbeat.fault.attempts > 0
         await until(is_renewed)
+    assert heartbeat.fault.attempts == 0
     beating.cancel()
     await asyncio.wait([beating])
     await session.close()
     assert {line["retry_in_s"] for line in logs} == {0.5}
 
 
-async def _write(database: Database, bench: Bench, *completions: Completion) -> None:
-    writer = Completions(database, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+def _writer(database: Database, bench: Bench) -> Completions:
+    return Completions(database, Notifier(bench.db), {}, caught_up=lambda: None, promoted=lambda _: None)
+
+
+async def _write(writer: Completions, *completions: Completion) -> None:
     writing = asyncio.create_task(writer.run())
     for completion in completions:
         writer.put(completion)
@@ -192,14 +220,16 @@ async def _write(database: Database, bench: Bench, *completions: Completion) -> 
 
 async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hasty: Database) -> None:
     job_id = await bench.enqueue()
-    claim = await _claim(bench)
+    claim, writer = await _claim(bench), _writer(hasty, bench)
     with capture_logs() as logs:
         async with bench.db.dedicated_connection() as locking, locking.transaction():
             await locking.execute("SELECT FROM dl_jobs FOR UPDATE")
-            writing = asyncio.create_task(_write(hasty, bench, Completion(claim.job_id, claim.claim_no, "succeeded")))
+            writing = asyncio.create_task(_write(writer, Completion(claim.job_id, claim.claim_no, "succeeded")))
             await _reported(logs, "worker.complete.failed", "warning")
             assert not writing.done()
+            assert writer.fault.attempts > 0
         await writing
+    assert writer.fault.attempts == 0
     assert await bench.ended(job_id) == ["succeeded"]
     assert {line["event"] for line in logs} == {"worker.complete.failed"}
     waits = [line["retry_in_s"] for line in logs]
@@ -213,7 +243,9 @@ async def test_end_refused_at_a_later_try_is_logged_as_perhaps_written(bench: Be
     with capture_logs() as logs:
         async with bench.db.dedicated_connection() as other, other.transaction():
             await other.execute("SELECT FROM dl_jobs FOR UPDATE")
-            writing = asyncio.create_task(_write(hasty, bench, Completion(claim.job_id, claim.claim_no, "failed")))
+            writing = asyncio.create_task(
+                _write(_writer(hasty, bench), Completion(claim.job_id, claim.claim_no, "failed"))
+            )
             await _reported(logs, "worker.complete.failed", "warning")
             await other.execute("UPDATE dl_jobs SET claim_no = claim_no + 1")
         await writing
@@ -226,8 +258,7 @@ async def test_end_that_cannot_be_stored_fails_its_job_and_spoils_no_other(bench
     claims = {claim.job_id: claim for claim in [await _claim(bench), await _claim(bench)]}
     with capture_logs() as logs:
         await _write(
-            bench.db,
-            bench,
+            _writer(bench.db, bench),
             Completion(good, claims[good].claim_no, "succeeded", result={"n": 1}),
             Completion(bad, claims[bad].claim_no, "succeeded", result="\0"),
         )

@@ -56,6 +56,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
     """Return the api, nothing of it opened yet."""
     database = database_of(settings)
     blobs = blobs_of(settings)
+    sweeper = BlobSweeper(database, blobs)
     to_processor = channel_to("processor", settings.processor_address, settings)
     to_loader = channel_to("loader", settings.loader_address, settings)
     to_offers = channel_to("offers", settings.offers_address, settings)
@@ -150,8 +151,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("publish-feeds", sources.run, unpublished, sources.blocked),
             *jobs.roles({}, drain_grace_s=settings.drain_grace_s / 2),
             Role("verify-feeds", verifier.run, blocked=verifier.blocked),
-            Role("verify-tasks", task_verifier.run),
-            Role("sweep", BlobSweeper(database, blobs).run),
+            Role("verify-tasks", task_verifier.run, blocked=task_verifier.blocked),
+            Role("sweep", sweeper.run, blocked=sweeper.blocked),
         ],
         servicers=[Servicer.join(add_FeedServiceServicer_to_server, *families), jobs.servicer()],
         schema=SchemaCheck(database, "classifeed_api"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Final
 
@@ -67,15 +66,11 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         time_zone=settings.time_zone,
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
-    measured = Watch(partial(measure_queues, database, deadline_s=settings.review_deadline_s), period_s=_MEASURE_S)
-
-    async def watch(stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(measured.run(stop))
-            group.create_task(rules.watch(stop))
-
-    def blocked() -> dict[str, str]:
-        return {**measured.blocked(), **rules.blocked()}
+    measured = Watch(
+        partial(measure_queues, database, deadline_s=settings.review_deadline_s),
+        what="queues of reviews",
+        period_s=_MEASURE_S,
+    )
 
     async def start() -> None:
         await database.open()
@@ -92,7 +87,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("watch", watch, blocked=blocked),
+            Role.together("watch", measured, rules),
             *jobs.roles({callback.QUEUE: _CALLBACKS_AT_ONCE}, drain_grace_s=settings.drain_grace_s / 2),
         ],
         servicers=[

@@ -71,6 +71,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
         queues[QUEUE] = settings.concurrency
     database = database_of(settings)
     blobs = blobs_of(settings)
+    sweeper = BlobSweeper(database, blobs)
     tasks = {**pipelines, **fetch_registry(FetchWaits(settings.min_interval_s, settings.backoff_base_s))}
     fetch_jobs = JobStore(default_lease_ttl_s=settings.jobs_lease_s, tasks=tasks)
     leases = Leases(database, process_holder(SERVICE), settings.lease_ttl_s)
@@ -143,7 +144,7 @@ def build(settings: LoaderSettings) -> ServiceRunner:
                 drain_grace_s=settings.run_grace_s,
                 prefetch=host.dl_prefetch,
             ),
-            Role("sweep", BlobSweeper(database, blobs).run),
+            Role("sweep", sweeper.run, blocked=sweeper.blocked),
         ],
         servicers=[
             Servicer.of(add_FeedSourceServiceServicer_to_server, sources),

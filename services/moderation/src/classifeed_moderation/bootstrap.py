@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import Final
 
@@ -144,12 +143,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         refuses_misplaced=True,
         max_records=settings.poll_records,
     )
-    measured = Watch(corrector.measure, period_s=settings.check_interval_s)
-
-    async def watch(stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(measured.run(stop))
-            group.create_task(rules.watch(stop))
+    measured = Watch(corrector.measure, what="counts of texts", period_s=settings.check_interval_s)
 
     async def start() -> None:
         await database.open()
@@ -170,9 +164,9 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("judge", judge.run),
-            Role("correct", corrector.run, corrector.backlog),
-            Role("watch", watch, blocked=rules.blocked),
+            Role("judge", judge.run, blocked=judge.blocked),
+            Role("correct", corrector.run, corrector.backlog, corrector.blocked),
+            Role.together("watch", measured, rules),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent, relay.blocked),
             Role("publish", points.run, points.backlog, points.blocked),

@@ -20,7 +20,7 @@ from classifeed_common.kafka import (
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Outbox, Relay
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
+from classifeed_common.runner import Role, RolePart, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_domain.policy import POLICY
@@ -132,7 +132,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         gather_s=_PUBLISH_GATHER_S,
     )
     publication = PublicationWatch(database)
-    watch = Watch(publication.poll, period_s=_WATCH_S)
+    watch = Watch(publication.poll, what="republications", period_s=_WATCH_S)
     moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
     sweeps = SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     handler = RequestHandler(
@@ -170,11 +170,6 @@ def build(settings: OffersSettings) -> ServiceRunner:
     )
     requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_REQUEST_AGAIN_S)
 
-    async def consume_verdicts(stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(outcomes.run(stop))
-            group.create_task(requester.run(stop))
-
     pictures, picture_requester = _pictures(
         settings,
         database,
@@ -184,11 +179,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         jobs.store,
     )
 
-    async def consume_pictures(stop: asyncio.Event) -> None:
-        async with asyncio.TaskGroup() as group:
-            group.create_task(pictures.run(stop))
-            if settings.pictures:
-                group.create_task(picture_requester.run(stop))
+    picture_parts: list[RolePart] = [pictures, picture_requester] if settings.pictures else [pictures]
 
     async def publish(stop: asyncio.Event) -> None:
         async with asyncio.TaskGroup() as group:
@@ -220,8 +211,8 @@ def build(settings: OffersSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
-            Role("consume-verdicts", consume_verdicts, requester.backlog, outcomes.blocked),
-            Role("consume-pictures", consume_pictures, picture_requester.backlog, pictures.blocked),
+            Role.together("consume-verdicts", outcomes, requester, backlog=requester.backlog),
+            Role.together("consume-pictures", *picture_parts, backlog=picture_requester.backlog),
             Role("relay", relay.run, unsent, relay.blocked),
             *jobs.roles(
                 {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, request_pictures.QUEUE: 1},

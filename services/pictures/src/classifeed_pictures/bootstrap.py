@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
 from functools import partial
@@ -14,6 +13,7 @@ from classifeed_common.ids import process_holder
 from classifeed_common.kafka import Cluster, LogLost, NotifyingPositions, OrderedConsumer, Record, ensure_topics
 from classifeed_common.lease import Leases
 from classifeed_common.outbox import Relay
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_common.runner import Role, ServiceRunner, Watch
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.listening import http_keys
@@ -140,8 +140,8 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("consume-downloads", downloading.run, downloading.backlog, downloading.blocked),
             Role("relay", relay.run, unsent, relay.blocked),
             # Each process makes keys, or is called with them.
-            Role("watch-rules", base.canonical.watch, blocked=base.canonical.blocked, is_everywhere=True),
-            Role("watch", partial(watch, base, jobs.store)),
+            Role("watch-rules", base.canonical.run, blocked=base.canonical.blocked, is_everywhere=True),
+            watch_role(base, jobs.store),
             *jobs.roles(
                 {
                     download.QUEUE: settings.downloads,
@@ -191,17 +191,20 @@ def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
     )
 
 
-async def watch(base: Base, store: JobStore, stop: asyncio.Event) -> None:
-    """Have open gaps in the events closed, and watch the tables and the age of backups, until `stop`."""
-
-    async def close_gaps() -> dict[str, str]:
-        await enqueue_closing(base.database, store)
-        return {}
-
-    async with asyncio.TaskGroup() as group:
-        group.create_task(Watch(close_gaps, period_s=_GAPS_S).run(stop))
-        group.create_task(Watch(TableMeter(base.database, base.hosts), period_s=_WATCH_S).run(stop))
-        group.create_task(Watch(BackupMeter(base.backups), period_s=_WATCH_S).run(stop))
+def watch_role(base: Base, store: JobStore) -> Role:
+    """Return the role that has open gaps in the events closed, and watches the tables and the age of backups."""
+    return Role.together(
+        "watch",
+        RepeatedWork(
+            partial(enqueue_closing, base.database, store),
+            period_s=_GAPS_S,
+            name="gaps",
+            doing="having gaps in the events closed",
+            effect="Notices that were lost are not sent again",
+        ),
+        Watch(TableMeter(base.database, base.hosts), what="sizes of tables", period_s=_WATCH_S),
+        Watch(BackupMeter(base.backups), what="backups", period_s=_WATCH_S),
+    )
 
 
 def consumer_of(

@@ -48,6 +48,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     """Return the processor, nothing of it opened yet."""
     database = database_of(settings)
     blobs = blobs_of(settings)
+    sweeper = BlobSweeper(database, blobs)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     jobs = ServiceJobs(
@@ -115,7 +116,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         )
         return {"replies": words}
 
-    waiting = Watch(look_at_tasks)
+    waiting = Watch(look_at_tasks, what="loads that wait")
 
     return ServiceRunner(
         settings,
@@ -129,7 +130,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
                 heartbeat_s=settings.heartbeat_s,
                 drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
             ),
-            Role("sweep", BlobSweeper(database, blobs).run),
+            Role("sweep", sweeper.run, blocked=sweeper.blocked),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("watch", waiting.run, blocked=waiting.blocked),
         ],

@@ -49,7 +49,11 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         tombstone_age_s=settings.tombstone_age_s,
     )
 
-    abandoned = Watch(partial(find_abandoned, database), period_s=settings.abandoned_interval_s)
+    abandoned = Watch(
+        partial(find_abandoned, database),
+        what="groups that read queues",
+        period_s=settings.abandoned_interval_s,
+    )
 
     async def stop() -> None:
         await push_documents.stop()
@@ -60,8 +64,8 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role("trim", trimmer.run),
-            Role("expire", expirer.run, expirer.backlog),
+            Role("trim", trimmer.run, blocked=trimmer.blocked),
+            Role("expire", expirer.run, expirer.backlog, expirer.blocked),
             Role("watch", abandoned.run, blocked=abandoned.blocked),
         ],
         servicers=[

@@ -11,7 +11,9 @@ import pytest
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN, ShardDigest
+from classifeed_common.faults import lasting
 from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_common.testing.background import running
 from classifeed_common.testing.databases import TableBackup
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_domain.topics import index_documents
@@ -186,3 +188,31 @@ async def test_registry_adds_up_only_so_many_documents_in_a_call(searcher: Any) 
     assert sum(calls) == 300
     assert len(calls) == SHARDS // 4, "300 documents in 64 shards: 20 of them in four"
     assert searcher.live.equal == SHARDS
+
+
+async def test_a_comparison_that_fails_is_named_until_one_succeeds(
+    searcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
+    faults: list[Exception] = [ZeroDivisionError("no shards")]
+
+    class Faulty(ReceiverClient):
+        async def digests(self, shards: Sequence[int]) -> dict[int, ShardDigest]:
+            if faults:
+                raise faults[0]
+            return await super().digests(shards)
+
+    faulty = Faulty(searcher.channel, searcher.live.client)
+    request_rebuild = searcher.keeper.request_rebuild
+    verifier = IndexVerifier(
+        searcher.live, faulty, searcher.topic, request_rebuild, interval_s=3600, repair_interval_s=3600
+    )
+    async with running(verifier):
+        await searcher.until(lambda: bool(verifier.blocked()))
+        [(item, words)] = verifier.blocked().items()
+        assert item == f"comparing {searcher.live.client}"
+        assert "comparing the index with the registry has failed for " in words
+        assert "ZeroDivisionError: no shards" in words
+        faults.clear()
+        await searcher.until(lambda: not verifier.blocked())
+        assert searcher.live.equal == SHARDS

@@ -49,8 +49,13 @@ async def get_readiness(address: str) -> Readiness | None:
         return None
     since = readiness.get("since", {})
     problems = [(f"{name}: {fault}", since.get(name, "")) for name, fault in readiness.get("missing", {}).items()]
-    for role, items in readiness.get("blocked", {}).items():
-        problems += [(f"{role}: {what}: {why}", since.get(f"{role}: {what}", "")) for what, why in items.items()]
+    blocked = readiness.get("blocked", {})
+    if problems and blocked:  # most of it follows from them, and would fill pages
+        waiting = ", ".join(f"{role} ({', '.join(items)})" for role, items in blocked.items())
+        problems.append((f"blocked meanwhile: {waiting}", ""))
+    else:
+        for role, items in blocked.items():
+            problems += [(f"{role}: {what}: {why}", since.get(f"{role}: {what}", "")) for what, why in items.items()]
     if response[0] != 200 and not problems:
         problems = [("starting or draining", "")]
     return Readiness(response[0] == 200, tuple(problems))

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.waiting import wait_for_event
 
 _POLL_S = 0.1
 _FIRST_PAUSE_S = 0.2

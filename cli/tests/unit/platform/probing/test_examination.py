@@ -153,6 +153,21 @@ async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(proc
     assert status["services"]["processor"]["since"] == LONG_AGO
 
 
+async def test_what_waits_for_something_missing_is_one_problem(process: dict[str, Any]) -> None:
+    """A database that is away blocks nearly everything; a page of that would hide the cause."""
+    reported = {
+        "missing": {"postgres": "no response within 3 s"},
+        "blocked": {"work": {"claims": "claiming fails", "leases": "renewing fails"}, "reap": {"lost jobs": "fails"}},
+        "since": {"postgres": LONG_AGO, "work: claims": LONG_AGO},
+    }
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(503, reported)) as service:
+        status = await description.describe_status(document_of(process, kafka=kafka, service=service))
+    assert status["services"]["processor"]["problems"] == [
+        "postgres: no response within 3 s",
+        "blocked meanwhile: work (claims, leases), reap (lost jobs)",
+    ]
+
+
 async def test_what_ends_soon_after_the_start_is_waited_for(process: dict[str, Any]) -> None:
     blocked = {"missing": {}, "blocked": {"consume": {"p[3]": "rebuilding"}}, "since": {"consume: p[3]": LONG_AGO}}
     probes = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
@@ -10,9 +11,8 @@ import structlog
 from classifeed_common.blobs.refs import GRACE_S, BlobRefs
 from classifeed_common.blobs.store import BlobStore
 from classifeed_common.db import Database
-from classifeed_common.telemetry.fault_log import log_fault
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_common.telemetry.metrics import BLOBS_DELETED, BLOBS_UNKNOWN
-from classifeed_common.waiting import wait_for_event
 
 _SWEEP_EVERY_S: Final = 600.0
 _AUDIT_EVERY_S: Final = 24 * 60 * 60.0
@@ -37,21 +37,28 @@ class BlobSweeper:
         self._store = store
         self._refs = BlobRefs()
         self._grace_s = grace_s
-        self._sweep_every_s = sweep_every_s
+        self._audit_at_s = 0.0
+        self._work = RepeatedWork(
+            self._sweep_once,
+            period_s=sweep_every_s,
+            name="files",
+            doing="removing files that are not needed",
+            effect="They stay in S3",
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Sweep until `stop`; faults pass and are logged."""
-        audit_at_s = 0.0
-        while not stop.is_set():
-            try:
-                if (now_s := asyncio.get_running_loop().time()) >= audit_at_s:
-                    await self._audit()
-                    audit_at_s = now_s + _AUDIT_EVERY_S
-                while not stop.is_set() and await self._sweep():
-                    pass
-            except Exception as error:  # noqa: BLE001 - whatever it is, the files can wait
-                log_fault(_log, "blobs.sweep.failed", error, retry_in_s=self._sweep_every_s)
-            await wait_for_event(stop, self._sweep_every_s)
+        """Sweep until `stop`; faults are retried."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why files cannot be removed, if that has failed for a while."""
+        return self._work.blocked()
+
+    async def _sweep_once(self) -> bool:
+        if (now_s := asyncio.get_running_loop().time()) >= self._audit_at_s:
+            await self._audit()
+            self._audit_at_s = now_s + _AUDIT_EVERY_S
+        return await self._sweep() > 0
 
     async def _audit(self) -> None:
         if found := await self._refs.audit(self._database, self._store):

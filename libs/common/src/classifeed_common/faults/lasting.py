@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from classifeed_common.clock import Clock, SystemClock
-from classifeed_common.errors import describe_fault
+from classifeed_common.errors import describe_fault, times
 
 _NAMED_AFTER_S: Final = 5.0  # shorter ones are over before anybody has read of them
 
@@ -75,7 +75,8 @@ class LastingFault:
         """
         now_s = self._clock.monotonic_s()
         if self.attempts and now_s - self._first_s >= _NAMED_AFTER_S and not self._is_forgotten(now_s):
-            fault = f"{work} has failed for {self.lasted_s():.0f} s, {self.attempts} times: {self._error.rstrip('.')}"
+            how_often = times(self.attempts)
+            fault = f"{work} has failed for {self.lasted_s():.0f} s, {how_often}: {self._error.rstrip('.')}"
         elif self._awaited is not None and now_s - self._awaited[1] >= _NAMED_AFTER_S:
             fault = f"{work} has waited {now_s - self._awaited[1]:.0f} s for {self._awaited[0]}"
         else:

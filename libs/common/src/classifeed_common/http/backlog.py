@@ -10,9 +10,9 @@ from typing import Final
 import structlog
 
 from classifeed_common.errors import Unavailable, name_fault
+from classifeed_common.pacing.waiting import gather_within
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import BACKLOG
-from classifeed_common.waiting import gather_within
 
 BACKLOG_TIMEOUT_S = 5.0
 # Counting takes a hundredth of the time at most, as far as counts are kept that long.

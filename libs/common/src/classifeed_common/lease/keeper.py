@@ -11,8 +11,8 @@ import structlog
 
 from classifeed_common.db import load_queries
 from classifeed_common.lease.leases import Lease, Leases
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 
 _QUERIES = load_queries("classifeed_common.lease")
 _ATTEND, _LEAVE, _MEMBERS = _QUERIES["attend"], _QUERIES["leave"], _QUERIES["members"]

@@ -13,15 +13,15 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, load_queries
 from classifeed_common.faults.lasting import LastingFault
-from classifeed_common.gathering import gather_records
 from classifeed_common.kafka.producer import KafkaProducer
 from classifeed_common.kafka.records import Message
 from classifeed_common.lease import Lease, LeaseLost, Leases
 from classifeed_common.outbox.cursor import OutboxCursor
 from classifeed_common.outbox.outbox import Outbox
+from classifeed_common.pacing.gathering import gather_records
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import OUTBOX_OLDEST_AGE, OUTBOX_SENT
-from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger(__name__)
 

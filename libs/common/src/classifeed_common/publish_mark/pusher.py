@@ -14,13 +14,13 @@ from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, rows_of
 from classifeed_common.db.rows import RowsOf
 from classifeed_common.errors import DomainError
-from classifeed_common.gathering import gather_records
 from classifeed_common.lease import Lease, LeasedWork, LeaseLost, Leases
+from classifeed_common.pacing.gathering import gather_records
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.publish_mark.cursor import DueCursor
 from classifeed_common.publish_mark.refusals import Refusals
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import PUBLISHED
-from classifeed_common.waiting import wait_for_event
 
 _FIRST_PAUSE_S = 0.02
 _FIRST_BACKOFF_S = 0.1

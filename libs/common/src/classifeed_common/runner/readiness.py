@@ -10,7 +10,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.errors import name_fault
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.waiting import wait_for_event
 
 CHECK_TIMEOUT_S: Final = 3.0
 UNREADY_INTERVAL_S: Final = 0.25

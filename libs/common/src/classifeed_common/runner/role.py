@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import structlog
 
@@ -13,6 +14,16 @@ from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import ROLE_FAILURES
 
 _log = structlog.get_logger("runner")
+
+
+class RolePart(Protocol):
+    """A loop that is run together with others, as one role."""
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """See `Role.run`."""
+
+    def blocked(self) -> Mapping[str, str]:
+        """See `Role.blocked`."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +46,22 @@ class Role:
     backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
     blocked: Callable[[], Mapping[str, str]] | None = None
     is_everywhere: bool = False
+
+    @classmethod
+    def together(
+        cls, name: str, *parts: RolePart, backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
+    ) -> Role:
+        """Return a role that runs several loops side by side; what blocks any of them blocks it."""
+
+        async def run(stop: asyncio.Event) -> None:
+            async with asyncio.TaskGroup() as group:
+                for part in parts:
+                    group.create_task(part.run(stop))
+
+        def blocked() -> dict[str, str]:
+            return {item: why for part in parts for item, why in part.blocked().items()}
+
+        return cls(name, run, backlog, blocked)
 
 
 class RoleEndedError(Exception):

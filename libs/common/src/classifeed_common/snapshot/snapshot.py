@@ -13,12 +13,12 @@ from jsonschema import Draft202012Validator
 
 from classifeed_common.errors import Unavailable, name_fault
 from classifeed_common.faults.interruptions import INTERRUPTIONS
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.snapshot.document import check_document, find_line, read_document
 from classifeed_common.snapshot.faults import DocumentFault, SnapshotError, SourceMissing
 from classifeed_common.snapshot.sources import Source
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import SNAPSHOT_REFUSED, SNAPSHOT_SWAPS
-from classifeed_common.waiting import wait_for_event
 
 T = TypeVar("T")
 LOOK_EVERY_S: Final = 1.0
@@ -111,7 +111,7 @@ class Snapshot(Generic[T]):
         self._judged = self._seen = stamp
         SNAPSHOT_REFUSED.labels(self._name).set(0)
 
-    async def watch(self, stop: asyncio.Event) -> None:
+    async def run(self, stop: asyncio.Event) -> None:
         """Look until `stop` is set; the loop of a role."""
         while not stop.is_set():
             await self.look()

@@ -22,7 +22,11 @@ from .conftest import Eventually, Handle, Ledger, MakeConsumer, ReadLetters, Run
 pytestmark = pytest.mark.kafka
 
 
-def failing(ledger: Ledger, bad: set[str], error: type[Exception] = ValueError) -> Handle:
+class Panic(BaseException):
+    """As pyo3 derives what it makes of a panic: no `Exception`."""
+
+
+def failing(ledger: Ledger, bad: set[str], error: type[BaseException] = ValueError) -> Handle:
     """Write the records, and then fail for as long as one of them is `bad`."""
 
     async def handle(tx: Tx, records: Sequence[Record]) -> None:
@@ -59,7 +63,9 @@ def gauge(name: str, group: str, topic: str, partition: int) -> float | None:
     return REGISTRY.get_sample_value(name, labels)
 
 
+@pytest.mark.parametrize("fault", [ValueError, Panic])
 async def test_a_record_that_fails_blocks_its_own_partition(
+    fault: type[BaseException],
     consumer: MakeConsumer,
     ledger: Ledger,
     send: Send,
@@ -73,7 +79,7 @@ async def test_a_record_that_fails_blocks_its_own_partition(
     topic = await make_topic(partitions=4)
     first = [await send(topic, 3, partition=partition) for partition in range(4)]
     bad = {first[2][1]}
-    subject = polling_at_once(consumer(topic, handle=failing(ledger, bad)), 4, monkeypatch)
+    subject = polling_at_once(consumer(topic, handle=failing(ledger, bad, fault)), 4, monkeypatch)
     replaced = metrics.REOPENED.labels(topic_prefix + "group")._value.get()
     others = [*first[0], *first[1], *first[3]]
     async with running(subject):

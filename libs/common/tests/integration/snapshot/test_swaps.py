@@ -51,7 +51,7 @@ async def test_a_change_is_in_force_after_two_looks(file: File, snapshot: Snapsh
 async def test_who_watches_sees_a_change_within_its_bound(file: File) -> None:
     snapshot, stop = make_snapshot(file.path, look_every_s=0.05), asyncio.Event()
     await snapshot.open()
-    watching = asyncio.create_task(snapshot.watch(stop))
+    watching = asyncio.create_task(snapshot.run(stop))
     file.replace(text_of("second", spam=True))
     async with asyncio.timeout(30):
         while not snapshot.current.version.startswith("second@"):
@@ -267,7 +267,7 @@ async def test_a_service_is_degraded_while_its_file_is_wrong(file: File) -> None
         settings_for("receiver").model_copy(update={"drain_notice_s": 0.0}),
         "receiver",
         "1",
-        roles=[Role("watch", snapshot.watch, blocked=snapshot.blocked)],
+        roles=[Role("watch", snapshot.run, blocked=snapshot.blocked)],
         on_start=snapshot.open,
         policy=Policy({}),
     )

@@ -32,7 +32,7 @@ async def test_a_fault_is_named_once_it_has_lasted_and_until_it_is_over() -> Non
     fault.note(ValueError("again"))
     assert named(fault) == {}, "the time before it was over does not count"
     await clock.advance(5)
-    assert "5 s, 1 times: ValueError: again." in named(fault)["feeds"]
+    assert "5 s, once: ValueError: again." in named(fault)["feeds"]
 
 
 async def test_what_gets_no_response_is_named_while_it_waits() -> None:
@@ -52,9 +52,9 @@ async def test_a_fault_that_is_not_repeated_is_forgotten_where_its_work_may_be_g
     fault = LastingFault(clock, forget_after_s=60)
     fault.note(ValueError("of a row that is deleted"))
     await clock.advance(60)
-    assert "60 s, 1 times" in named(fault)["feeds"]
+    assert "60 s, once" in named(fault)["feeds"]
     await clock.advance(1)
     assert named(fault) == {}
     fault.note(ValueError("of another one"))
     await clock.advance(5)
-    assert "5 s, 1 times" in named(fault)["feeds"]
+    assert "5 s, once" in named(fault)["feeds"]

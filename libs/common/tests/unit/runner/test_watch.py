@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Mapping
 
 import psycopg
-import pytest
 
+from classifeed_common.clock import FakeClock
 from classifeed_common.runner import Watch
 
 
@@ -26,15 +26,32 @@ async def test_what_is_blocked_is_shown_until_it_is_not_and_passing_faults_chang
             raise response
         return response
 
-    watch = Watch(look, period_s=0.001)
+    watch = Watch(look, what="texts that wait", period_s=0.001)
     async with asyncio.timeout(30):
         await watch.run(stop)
     assert seen == [{}, {"a": "why"}, {"a": "why"}, {}]
 
 
-async def test_a_lasting_fault_ends_it_so_that_nobody_believes_in_it() -> None:
+async def test_a_look_that_fails_for_long_is_named_beside_what_was_found_before() -> None:
+    stop = asyncio.Event()
+    clock = FakeClock()
+    looks = 0
+
     async def look() -> Mapping[str, str]:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            return {"a": "why"}
+        await clock.advance(30)
+        if looks == 3:
+            stop.set()
         raise LookupError("no such table")
 
-    with pytest.raises(LookupError):
-        await Watch(look).run(asyncio.Event())
+    watch = Watch(look, what="texts that wait", period_s=0.001, clock=clock)
+    async with asyncio.timeout(30):
+        await watch.run(stop)
+    assert watch.blocked() == {
+        "a": "why",
+        "texts that wait": "reading texts that wait has failed for 30 s, 2 times: LookupError: no such table. What is "
+        "shown of them is as of the last success; it continues by itself once the cause is fixed.",
+    }

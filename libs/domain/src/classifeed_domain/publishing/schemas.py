@@ -9,8 +9,8 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 
 _log = structlog.get_logger(__name__)
 

@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, load_queries
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.maintenance.retention import Archive, Retention
 from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
@@ -43,6 +44,7 @@ class _Chore:
     period_s: float
     next_s: float = 0.0
     duty_cycle: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # puts off nothing
+    fault: LastingFault = field(default_factory=LastingFault)
 
 
 @dataclass(slots=True)
@@ -85,11 +87,24 @@ class Housekeeping:
                     with chore.duty_cycle.timed():
                         await chore.do()
                     chore.next_s = time.monotonic() + max(chore.period_s, chore.duty_cycle.due_in_s)
+                    chore.fault.clear()
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                     wait_s = min(_FAULT_WAIT_S, chore.period_s)
-                    log_fault(_log, "reaper.chore.failed", error, retry_in_s=wait_s, chore=chore.name)
+                    is_repeated = chore.fault.attempts > 0
+                    log_fault(
+                        _log, "reaper.chore.failed", error, retry_in_s=wait_s, is_repeated=is_repeated, chore=chore.name
+                    )
+                    chore.fault.note(error)
                     chore.next_s = time.monotonic() + wait_s
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
+
+    def blocked(self) -> dict[str, str]:
+        """Return why chores fail, if that has lasted."""
+        blocked: dict[str, str] = {}
+        for chore in self._chores:
+            doing = f"the chore {chore.name} of the job tables"
+            blocked |= chore.fault.blocked(f"chore {chore.name}", doing, "The tables grow, and claims slow down")
+        return blocked
 
     async def vacuum(self) -> None:
         """Vacuum the hot tables that have many dead rows. One where it was of no use, because a forgotten transaction

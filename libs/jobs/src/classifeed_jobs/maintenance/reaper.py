@@ -10,6 +10,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
 from classifeed_jobs.claim.finish import complete_claims
@@ -74,6 +75,7 @@ class Reaper:
         self._grace = timedelta(seconds=grace_s)
         self._polled_at: datetime | None = None
         self._was_blind = False
+        self._fault = LastingFault()
         self._holds_until: datetime | None = None
         self._vain_looks = 0
         self._reaping = DutyCycle()
@@ -84,7 +86,9 @@ class Reaper:
         """Reap until `stop` is set. Faults of the database are retried at the period."""
         housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
         try:
-            await poll_until(stop, self._poll, period_s=self._reaper_period_s, on_fault=self._note_fault)
+            await poll_until(
+                stop, self._poll, period_s=self._reaper_period_s, fault=self._fault, on_fault=self._note_fault
+            )
         finally:
             housekeeping.cancel()
             await asyncio.wait([housekeeping])
@@ -98,7 +102,13 @@ class Reaper:
 
     def _note_fault(self, error: Exception, retry_in_s: float) -> None:
         self._was_blind = True
-        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s)
+        is_repeated = self._fault.attempts > 0
+        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
+
+    def blocked(self) -> dict[str, str]:
+        """Return why lost jobs are not given back, and which chores of the tables fail, if that has lasted."""
+        lost = self._fault.blocked("lost jobs", "giving back lost jobs", "Jobs of processes that died do not run")
+        return {**lost, **self._housekeeping.blocked()}
 
     async def reap(self) -> list[CompletedClaim]:
         """Give back what is lost now, about 500 jobs at most; returns what became of them."""

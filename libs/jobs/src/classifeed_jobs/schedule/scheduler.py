@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.db import Database, Tx, fetch_named, load_queries
 from classifeed_common.errors import name_fault
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.enqueue.store import JobStore
@@ -60,10 +61,11 @@ class Scheduler:
         self._schedules = schedules or Schedules()
         self._failed: dict[str, str] = {}  # of the poll under way: name and why
         self._blocked: Mapping[str, str] = {}
+        self._fault = LastingFault()
 
     async def run(self, stop: asyncio.Event) -> None:
         """Enqueue what is due until `stop` is set. Faults of the database are retried."""
-        await poll_until(stop, self._poll, period_s=self._period_s, on_fault=_report)
+        await poll_until(stop, self._poll, period_s=self._period_s, fault=self._fault, on_fault=self._report)
 
     async def _poll(self) -> float:
         self._failed.clear()
@@ -93,14 +95,21 @@ class Scheduler:
         return len(rows)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return the schedules that the last poll made no jobs of although they were due, and why."""
-        return self._blocked
+        """Return the schedules that the last poll made no jobs of although they were due, and why; why polls fail."""
+        return {
+            **self._blocked,
+            **self._fault.blocked("schedules", "enqueueing scheduled jobs", "Those that are due wait"),
+        }
 
     async def backlog(self) -> dict[str, int]:
         """Schedules whose slot has come and that nobody has seen to yet."""
         async with self._db.transaction() as tx:
             row = await (await tx.execute(_COUNT_DUE)).fetchone()
         return {"due_schedules": row[0] if row is not None else 0}
+
+    def _report(self, error: Exception, retry_in_s: float) -> None:
+        is_repeated = self._fault.attempts > 0
+        log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
 
     async def _try(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
         name = state.schedule.name
@@ -151,10 +160,6 @@ class Scheduler:
         if row is None or row[0] is None:
             return self._period_s
         return min(self._period_s, max(_SHORTEST_WAIT_S, float(row[0])))
-
-
-def _report(error: Exception, retry_in_s: float) -> None:
-    log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s)
 
 
 def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], datetime]:

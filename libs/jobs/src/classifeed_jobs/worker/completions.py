@@ -9,6 +9,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
 from classifeed_jobs.claim.finish import complete_claims, complete_plain_claims
@@ -61,6 +62,7 @@ class Completions:
         self._changed = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
+        self.fault = LastingFault()
 
     def put(self, completion: Completion) -> None:
         """Have a completion written soon."""
@@ -116,8 +118,10 @@ class Completions:
                     await self._write_apart(batch, error)
                     return
                 log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s, jobs=len(batch))
+                self.fault.note(error)
             await asyncio.sleep(wait_s)
             wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
+        self.fault.clear()
         _report(refused, is_repeated=attempts > 1)
 
     async def _try(self, batch: list[Completion]) -> tuple[list[Completion], set[str]]:

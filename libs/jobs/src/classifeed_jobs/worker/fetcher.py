@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 import structlog
 
 from classifeed_common.db import Tx
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.claim.delayed import DelayedJobs
@@ -75,6 +76,7 @@ class Fetcher:
         self._cursors = {queue: QueueCursor() for queue in self._queues}
         self._due = DelayedJobs(self._queues)
         self._reported: dict[str, float] = {}
+        self.fault = LastingFault()
 
     def wake(self) -> None:
         """Something may be ready: poll now."""
@@ -109,8 +111,11 @@ class Fetcher:
             try:
                 await self._poll()
                 fault_wait_s = _FAULT_FIRST_S
+                self.fault.clear()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
-                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s)
+                is_repeated = self.fault.attempts > 0
+                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s, is_repeated=is_repeated)
+                self.fault.note(error)
                 self._next_poll_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
             await self._wait()

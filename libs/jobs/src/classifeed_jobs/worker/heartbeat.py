@@ -9,6 +9,7 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Tx
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import RETURNED, ClaimKey, Completion
 from classifeed_jobs.claim.guard import save_progress
@@ -55,6 +56,7 @@ class Heartbeat:
         self._listing = DutyCycle(_LISTING_SHARE, longest_s=_LISTING_LONGEST_S)
         self._heartbeat_s = heartbeat_s
         self._soon = asyncio.Event()
+        self.fault = LastingFault()
 
     def beat_soon(self) -> None:
         """Beat now instead of at the next period."""
@@ -73,8 +75,12 @@ class Heartbeat:
                 async with asyncio.timeout(_BEAT_TIMEOUT_S):
                     await self._beat()
                 wait_s = self._period_s()
+                self.fault.clear()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
-                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=min(_RETRY_S, self._period_s()))
+                is_repeated = self.fault.attempts > 0
+                retry_in_s = min(_RETRY_S, self._period_s())
+                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
+                self.fault.note(error)
                 wait_s = _RETRY_S
                 await asyncio.sleep(min(wait_s, self._period_s()))
                 continue

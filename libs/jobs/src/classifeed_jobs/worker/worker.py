@@ -159,6 +159,15 @@ class Worker:
             if isinstance(outcome, Exception):
                 raise outcome
 
+    def blocked(self) -> dict[str, str]:
+        """Return why jobs are not claimed, their ends not recorded, or leases not renewed, if that has lasted."""
+        ends = "Those that have ended run again if this process ends"
+        return {
+            **self._fetcher.fault.blocked("claims", "claiming jobs", "No further job begins here"),
+            **self._completions.fault.blocked("ends of jobs", "recording ends of jobs", ends),
+            **self._heartbeat.fault.blocked("leases", "renewing leases", "Running jobs go to other processes"),
+        }
+
     async def backlog(self) -> dict[str, int]:
         """Jobs of this worker's queues that have not ended, by queue."""
         async with self._db.transaction() as tx:

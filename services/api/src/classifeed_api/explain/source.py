@@ -31,6 +31,7 @@ from classifeed_api.explain.steps import (
     step,
     when,
 )
+from classifeed_common.errors import times
 from classifeed_common.fetch import FETCH_FAULTS
 
 _SOURCE: Final = EXPLANATION_STAGE_SOURCE
@@ -69,9 +70,8 @@ def describe_failing(facts: Facts) -> str:
         return ""
     state = facts.link.state
     newest = facts.newer or facts.look.task
-    times = "once" if state.failures == 1 else f"{state.failures:,} times"
     why = f" ({state.last_fetch.code})" if state.last_fetch.code else ""
-    return sentences.LINK_FAILING.format(times=times, why=why, load=newest.task_id)
+    return sentences.LINK_FAILING.format(times=times(state.failures), why=why, load=newest.task_id)
 
 
 def _describe_no_load(facts: Facts) -> ExplanationStep:

@@ -279,7 +279,7 @@ async def test_tasks_that_the_processor_refuses_are_named_until_one_is_made(
     assert await create_tasks(rows) == [False]
     assert create_tasks.blocked() == {}
     await clock.advance(5)
-    assert "failed for 5 s, 1 times: ConnectionError: away. Uploads and" in create_tasks.blocked()["tasks"]
+    assert "failed for 5 s, once: ConnectionError: away. Uploads and" in create_tasks.blocked()["tasks"]
     is_away = False
     assert await create_tasks(rows) == [True]
     assert create_tasks.blocked() == {}

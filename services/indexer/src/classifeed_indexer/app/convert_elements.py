@@ -12,7 +12,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed_common.clock import Clock
 from classifeed_common.kafka import MAX_MESSAGE_BYTES, Message, message_of
 from classifeed_common.lease import Lease
-from classifeed_common.yielding import Yielder
+from classifeed_common.pacing.yielding import Yielder
 from classifeed_domain.topics import index_documents
 from classifeed_indexer.clients.receiver import Element, ElementPosition, Failure, ReceiverClient
 from classifeed_indexer.domain.conversion import Converter, Unconvertible

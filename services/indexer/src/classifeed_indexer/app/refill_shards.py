@@ -13,8 +13,8 @@ from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import DomainError, FailedPrecondition
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.lease import Lease
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_indexer.app.reposition_shard import lost_queue
 from classifeed_indexer.clients.receiver import QueueEnds, ReceiverClient
 from classifeed_indexer.domain.shards import EMERGENCY, ShardQueue

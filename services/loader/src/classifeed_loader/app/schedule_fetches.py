@@ -10,8 +10,8 @@ import structlog
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database
 from classifeed_common.lease import Lease, LeasedWork, Leases
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
 from classifeed_jobs import JobStore
 from classifeed_loader.app.queue_fetches import SCHEDULED_PRIORITY, queue_fetches
 from classifeed_loader.store import queueing

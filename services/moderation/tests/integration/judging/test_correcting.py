@@ -11,6 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from classifeed_common.db import Tx
+from classifeed_common.faults import lasting
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status, Task
@@ -340,3 +341,19 @@ async def test_a_short_queue_gives_every_seller_its_turn(make_moderation: MakeMo
     for _ in range(6):
         claimed += await claim_round(moderation)
     assert (claimed["a"], claimed["z"]) == (1, 1)
+
+
+async def test_texts_that_cannot_be_claimed_are_named_until_they_can(
+    moderation: Moderation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
+    async with moderation.database.connection() as connection:
+        await connection.execute("ALTER TABLE subjects RENAME TO away")
+        moderation.start(moderation.corrector.run)
+        await until(lambda: len(moderation.corrector.blocked()) == len(Kind))
+        words = moderation.corrector.blocked()["offer texts"]
+        assert words.startswith("queueing offer texts that are due has failed for 0 s")
+        assert 'relation "subjects" does not exist' in words
+        await connection.execute("ALTER TABLE away RENAME TO subjects")
+    moderation.corrector.wake()
+    await until(lambda: not moderation.corrector.blocked())

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 
 from classifeed_common.clock import SystemClock
+from classifeed_common.faults import lasting
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.bootstrap import verdict_service_of
@@ -39,6 +40,32 @@ async def decide_one(moderation: Moderation, description: str = "pothole") -> St
 def waits_s(subject: StoredSubject) -> float:
     assert subject.next_retry is not None
     return (subject.next_retry - subject.started).total_seconds()
+
+
+async def test_verdicts_that_do_not_come_are_named_until_they_do(
+    moderation: Moderation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
+    moderation.stand_in.content = errors(clean_web="server_error")
+    await decide_one(moderation)
+    words = moderation.judge.blocked()["verdicts"]
+    assert "requesting verdicts has failed for 0 s, once: RequestFailed: errors clean_web: server_error." in words
+    moderation.stand_in.content = PEOPLE
+    await moderation.create_point("another pothole")
+    await until(lambda: not moderation.judge.blocked())
+
+
+async def test_verdicts_that_cannot_be_recorded_are_named_until_they_can(
+    moderation: Moderation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lasting, "_NAMED_AFTER_S", 0.0)
+    async with moderation.database.connection() as connection:
+        await connection.execute("ALTER TABLE decisions RENAME TO away")
+        await decide_one(moderation)
+        assert 'relation "decisions" does not exist' in moderation.judge.blocked()["decisions"]
+        await connection.execute("ALTER TABLE away RENAME TO decisions")
+    await moderation.create_point("another pothole")
+    await until(lambda: not moderation.judge.blocked())
 
 
 async def test_request_is_as_the_protocol_says(moderation: Moderation) -> None:

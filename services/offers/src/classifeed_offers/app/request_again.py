@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar, Final
 
-import structlog
-
-from classifeed_common.db import Database, Tx, is_passing_fault
+from classifeed_common.db import Database, Tx
 from classifeed_common.kafka import Message
 from classifeed_common.outbox import Outbox
-from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store import applying
 
 _ROWS: Final = 1000
-_log = structlog.get_logger(__name__)
 
 
 class Requester(ABC):
@@ -34,7 +30,13 @@ class Requester(ABC):
         self._database = database
         self._outbox = outbox
         self._wait_s = wait_s
-        self._period_s = period_s
+        self._work = RepeatedWork(
+            self._request_all,
+            period_s=period_s,
+            name=f"requests of {self.WHAT}",
+            doing=f"requesting {self.WHAT} again",
+            effect="Offers whose request or response was lost wait",
+        )
 
     @abstractmethod
     async def find(self, tx: Tx, *, wait_s: float, limit: int) -> dict[Namespace, list[str]]:
@@ -51,17 +53,12 @@ class Requester(ABC):
         """Return how many offers wait, and show it."""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look every `period_s` until `stop`."""
-        while not stop.is_set():
-            try:
-                while await self.round() and not stop.is_set():
-                    pass
-                await self.backlog()
-            except Exception as error:
-                if not is_passing_fault(error):
-                    raise
-                log_fault(_log, "offers.awaited.not_requested", error, what=self.WHAT, retry_in_s=self._period_s)
-            await wait_for_event(stop, self._period_s)
+        """Look every `period_s` until `stop`; faults are retried."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why nothing is requested again, if that has failed for a while."""
+        return self._work.blocked()
 
     async def round(self) -> bool:
         """Request the next ones; return whether more may wait."""
@@ -73,6 +70,12 @@ class Requester(ABC):
                 await self._outbox.put(tx, await self.request(tx, namespace, external_ids, wait_s=self._wait_s))
             self._outbox.wake()
         return sum(map(len, found.values())) == _ROWS
+
+    async def _request_all(self) -> bool:
+        is_more = await self.round()
+        if not is_more:
+            await self.backlog()
+        return is_more
 
     async def backlog(self) -> dict[str, int]:
         """Return how many offers wait."""

@@ -34,7 +34,7 @@ from classifeed_common.kafka import (
     message_of,
     trace_of,
 )
-from classifeed_common.yielding import Yielder
+from classifeed_common.pacing.yielding import Yielder
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS, PICTURES_RESULTS, declared
 from classifeed_pictures.app.events.make_events import EventMaker
 from classifeed_pictures.app.events.send_messages import Sender, send_messages

@@ -210,7 +210,7 @@ def test_unknown_tags_are_one_warning_for_the_file(load: Load, yml: WriteYml, of
     loaded = load(
         yml(offer("a", extra="<zz>1</zz><yy/>"), offer("b", extra="<zz>2</zz>"), offer("c", extra="<zz/>", price="x"))
     )
-    assert loaded.scan.warnings == ("Tags that YML does not know were left out: <yy> (1 times), <zz> (3 times).",)
+    assert loaded.scan.warnings == ("Tags that YML does not know were left out: <yy> (once), <zz> (3 times).",)
     # An unknown tag before it does not hide a wrong value.
     assert loaded.codes == [("c", "PRICE_INVALID")]
 

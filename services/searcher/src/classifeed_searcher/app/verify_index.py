@@ -9,8 +9,9 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.errors import DomainError, name_fault
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.waiting import wait_for_event
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.compare_digests import Outcome, Verdict, compare_digests
 from classifeed_searcher.clients.receiver import ReceiverClient
@@ -63,9 +64,10 @@ class IndexVerifier:
         self._next_full_s = 0.0
         self._retry_s = float("inf")
         self._next_repair_s = float("-inf")
+        self._fault = LastingFault()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; retry while receiver or Kafka are away."""
+        """Work until `stop` is set; faults are retried."""
         while not stop.is_set():
             await wait_for_event(stop, _PAUSE_S)
             if stop.is_set():
@@ -81,8 +83,12 @@ class IndexVerifier:
                 continue
             try:
                 await self.verify_once(generation)
-            except DomainError as error:
-                _log.info("searcher.digest.waits", client=self._live.client, error=name_fault(error))
+                self._fault.clear()
+            except Exception as error:  # noqa: BLE001 - whatever it is, searches go on
+                if not self._fault.attempts:
+                    log_fault(_log, "searcher.digest.waits", error, retry_in_s=_PAUSE_S, client=self._live.client)
+                self._fault.note(error)
+                self._is_wanted.set()
 
     async def verify_once(self, generation: IndexGeneration) -> None:
         """Compare the shards that have moved since they were equal, or all of them when that is due.
@@ -130,9 +136,12 @@ class IndexVerifier:
         }
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what differs and what happens about it."""
+        """Return what differs and what happens about it, and why nothing can be compared."""
+        unread = self._fault.blocked(
+            f"comparing {self._live.client}", "comparing the index with the registry", "A difference would not be found"
+        )
         if not self._differing:
-            return {}
+            return unread
         first = min(self._differing)
         next_step = (
             "the index is being rebuilt"
@@ -141,7 +150,7 @@ class IndexVerifier:
             "receiver.document.unreadable in the receiver's log and for searcher.refused in the searcher's"
         )
         text = f"{len(self._differing)} shards differ from the registry ({self._differing[first].text}): {next_step}"
-        return {self._live.client: text}
+        return {self._live.client: text, **unread}
 
     def _moved_since(self, ends: Mapping[int, Mapping[int, int]]) -> list[int]:
         """Return the shards that are not known to be equal at these ends of their queues."""

@@ -11,6 +11,7 @@ import structlog
 
 from classifeed_common.db import is_passing_fault
 from classifeed_common.errors import Unavailable, describe_fault
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.positions import LogLost, ZombieConsumer
 from classifeed_common.telemetry import metrics
@@ -80,9 +81,9 @@ class Attempts:
         while True:
             try:
                 result = await self.once(attempt)
-            except (ZombieConsumer, LogLost):
+            except (ZombieConsumer, LogLost, *INTERRUPTIONS):
                 raise
-            except Exception as error:  # noqa: BLE001 - whatever it is, nothing can be read without it
+            except BaseException as error:  # noqa: BLE001 - whatever it is, nothing can be read without it
                 metrics.BLOCKED.labels(self._group).inc()
                 self.fault = describe_fault(error)
                 is_repeated = pause_s > FIRST_PAUSE_S

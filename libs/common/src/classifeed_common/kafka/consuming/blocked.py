@@ -50,7 +50,7 @@ class BlockedPartitions:
     def __iter__(self) -> Iterator[GroupPartition]:
         return iter(list(self._blocked))
 
-    def block(self, part: GroupPartition, records: Sequence[Record], error: Exception) -> None:
+    def block(self, part: GroupPartition, records: Sequence[Record], error: BaseException) -> None:
         """Note a failed attempt; the partition is due again after a pause that doubles with each."""
         now_s = time.monotonic()
         blocked = self._blocked.setdefault(part, _Blocked(records))

@@ -17,7 +17,7 @@ from typing import Final, Generic, TypeVar
 
 import structlog
 
-from classifeed_common.gathering import TIMES, gather_records
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.kafka.consuming.attempts import Abandoned, Attempts, is_of_the_surroundings
 from classifeed_common.kafka.consuming.blocked import BlockedPartitions
 from classifeed_common.kafka.consuming.effects import Effects
@@ -37,6 +37,7 @@ from classifeed_common.kafka.positions import (
 )
 from classifeed_common.kafka.records import Record
 from classifeed_common.kafka.topics.cluster import Cluster
+from classifeed_common.pacing.gathering import TIMES, gather_records
 from classifeed_common.telemetry import metrics
 
 _log = structlog.get_logger(__name__)
@@ -354,7 +355,7 @@ class OrderedConsumer(Generic[T]):
             self._blocked.block(part, parts[part], each)
         await self._reader.pause([part[1:] for part in failed])
 
-    async def _try(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> Exception | None:
+    async def _try(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> BaseException | None:
         """Handle records of some partitions in one effect; returns why that failed, or None.
 
         Raises:
@@ -367,9 +368,9 @@ class OrderedConsumer(Generic[T]):
         batch = [record for records in parts.values() for record in records]
         try:
             await self._attempts.once(lambda: self._effects.apply(batch, expected, new))
-        except (ZombieConsumer, LogLost):
+        except (ZombieConsumer, LogLost, *INTERRUPTIONS):
             raise
-        except Exception as error:  # noqa: BLE001 - whatever it is, skipping the record would lose it
+        except BaseException as error:  # noqa: BLE001 - whatever it is, skipping the record would lose it
             return error
         self._at.update(new)
         for part, position in new.items():

@@ -12,6 +12,7 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.errors import times
 from classifeed_common.kafka.consuming.reader import PartitionReader
 from classifeed_common.kafka.probe import are_brokers_reachable
 from classifeed_common.telemetry import metrics
@@ -86,7 +87,7 @@ class Membership:
         brokers = "the brokers do not reply" if self._reachable_since_s is None else "the brokers respond"
         return (
             f"nothing of group {self._group} has been read here for {time.monotonic() - self._idle_since_s:.0f} s; "
-            f"{brokers}; the client was replaced {self._replaced} times and joins again by itself"
+            f"{brokers}; the client was replaced {times(self._replaced)} and joins again by itself"
         )
 
     async def _replace(self, now_s: float) -> None:

@@ -26,7 +26,7 @@ from classifeed.jobs.v1.job_service_pb2 import (
 )
 from classifeed_common.errors import FieldViolation, InvalidArgument, Unavailable
 from classifeed_common.http.api.checking import checked, refusal
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_jobs.admin.admin import JobAdmin
 from classifeed_jobs.api.requests import (
     DEFAULT_PAGE,

@@ -9,11 +9,11 @@ from typing import Final, Protocol
 import structlog
 
 from classifeed.feeds.v1.feed_pb2 import FeedSourceState
-from classifeed_api.app.peers.repeat_verification import repeat_verification
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_SOURCES
 from classifeed_api.store import feeds
 from classifeed_common.db import Database
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_domain.namespace_names import parse_namespace
 
 _SLICE: Final = 500
@@ -54,16 +54,24 @@ class SourceVerifier:
         self._database = database
         self._loader = loader
         self._on_lost = on_lost
-        self._interval_s = interval_s
+        self._work = RepeatedWork(
+            self.verify,
+            period_s=interval_s,
+            name="comparing feeds",
+            doing="comparing feeds with the loader",
+            effect="Whatever the loader has lost is not sent again",
+        )
         self._named: Mapping[str, str] = {}
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop`; faults pass and are logged."""
-        await repeat_verification(stop, self.verify, what="sources", interval_s=self._interval_s)
+        """Verify until `stop`; faults are retried."""
+        await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return which feeds the loader knows in newer versions than this database, or alone, and what to do."""
-        return self._named
+        """Return which feeds the loader knows in newer versions than this database, or alone, and what to do; and why
+        they cannot be compared.
+        """
+        return {**self._named, **self._work.blocked()}
 
     async def verify(self) -> int:
         """Make due what the loader has lost, and return how many feeds those are; remember where it is ahead.

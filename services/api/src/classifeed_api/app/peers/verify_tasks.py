@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from typing import Final, Protocol
 
 import structlog
 
-from classifeed_api.app.peers.repeat_verification import repeat_verification
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.metrics import LOST_TASKS
 from classifeed_api.store import made_tasks
 from classifeed_common.db import Database
+from classifeed_common.pacing.repeating import RepeatedWork
 
 _SLICE: Final = 500
 
@@ -52,11 +52,21 @@ class TaskVerifier:
         self._database = database
         self._processor = processor
         self._on_lost = on_lost
-        self._interval_s = interval_s
+        self._work = RepeatedWork(
+            self.verify,
+            period_s=interval_s,
+            name="comparing tasks",
+            doing="comparing tasks with the processor",
+            effect="Whatever the processor has lost is not sent again",
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Verify until `stop`; faults pass and are logged."""
-        await repeat_verification(stop, self.verify, what="tasks", interval_s=self._interval_s)
+        """Verify until `stop`; faults are retried."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why tasks cannot be compared, if that has failed for a while."""
+        return self._work.blocked()
 
     async def verify(self) -> int:
         """Make due what the processor has lost, and return how many uploads and removals those are.

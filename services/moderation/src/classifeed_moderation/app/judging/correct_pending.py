@@ -8,8 +8,9 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.gathering import gather_records
+from classifeed_common.db import Database
+from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.pacing.gathering import gather_records
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
@@ -49,6 +50,7 @@ class PendingCorrector:
         self._claim = ClaimTexts(retry_s=retry_interval_s)
         self._kept_s = kept_verdicts_s
         self._woken = {kind: asyncio.Event() for kind in Kind}
+        self._faults = {kind: LastingFault() for kind in Kind}
 
     def wake(self) -> None:
         """Look for due texts now; call it after the commit that made some due."""
@@ -94,6 +96,14 @@ class PendingCorrector:
             OLDEST.labels(kind.lower()).set(oldest_s)
         return {}
 
+    def blocked(self) -> dict[str, str]:
+        """Return why texts that are due cannot be queued, by kind, if that has failed for a while."""
+        blocked: dict[str, str] = {}
+        for kind, fault in self._faults.items():
+            texts = f"{kind.lower()} texts"
+            blocked |= fault.blocked(texts, f"queueing {texts} that are due", "They wait for their verdicts")
+        return blocked
+
     async def backlog(self) -> dict[str, int]:
         """Return how many texts wait, by kind."""
         async with self._database.connection() as connection:
@@ -101,17 +111,18 @@ class PendingCorrector:
         return {f"{kind.lower()}_texts": count for kind, (count, _) in waiting.items()}
 
     async def _run_kind(self, kind: Kind, stop: asyncio.Event) -> None:
-        woken = self._woken[kind]
+        woken, fault = self._woken[kind], self._faults[kind]
         while not stop.is_set():
             woken.clear()
             is_full = False
             began_s = time.monotonic()
             try:
                 is_full = await self.round(kind)
-            except Exception as error:
-                if not is_passing_fault(error):
-                    raise
-                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s)
+                fault.clear()
+            except Exception as error:  # noqa: BLE001 - whatever it is, the next round may succeed
+                is_repeated = fault.attempts > 0
+                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s, is_repeated=is_repeated)
+                fault.note(error)
             if not is_full:
                 await gather_records(began_s, stop, longest_s=_GATHER_S)
             await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)

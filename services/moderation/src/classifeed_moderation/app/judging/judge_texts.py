@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 import structlog
 
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.app.decisions.record_verdicts import Recordable, VerdictRecorder, WithPeople
@@ -17,7 +19,12 @@ from classifeed_moderation.clients.verdict_service import Outcome, Response, Ver
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.metrics import REQUESTS
 
+_FORGET_FAULT_S: Final = 600.0  # texts that wait are requested every minute
 _log = structlog.get_logger(__name__)
+
+
+class RequestFailed(Exception):
+    """What the verdict service has responded to a request, or that it did not."""
 
 
 class TextJudge:
@@ -39,6 +46,8 @@ class TextJudge:
         self._breaker = breaker
         self._workers = workers
         self._pacer = pacer
+        self._request_fault = LastingFault(forget_after_s=_FORGET_FAULT_S)
+        self._record_fault = LastingFault(forget_after_s=_FORGET_FAULT_S)
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop`; texts under way are given up, and are due again after RETRY_INTERVAL_S."""
@@ -56,17 +65,27 @@ class TextJudge:
                 task.cancel()
             await asyncio.gather(stopping, *workers, return_exceptions=True)
 
+    def blocked(self) -> dict[str, str]:
+        """Return why no verdicts come, or why they cannot be recorded, if that has lasted."""
+        return {
+            **self._request_fault.blocked("verdicts", "requesting verdicts", "Texts wait for them"),
+            **self._record_fault.blocked("decisions", "recording verdicts", "Their texts are requested again"),
+        }
+
     async def _work(self) -> None:
         while True:
             tasks = await self._queue.take()
             try:
-                await self._judge(tasks)
+                if await self._judge(tasks):
+                    self._record_fault.clear()
             except Exception as error:  # noqa: BLE001 - a text that fails must not end the others' worker
                 log_fault(_log, "moderation.response.not_recorded", error, key=tasks[0].key, texts=len(tasks))
+                self._record_fault.note(error)
             finally:
                 self._queue.done(tasks)
 
-    async def _judge(self, tasks: Sequence[Task]) -> None:
+    async def _judge(self, tasks: Sequence[Task]) -> bool:
+        """Request verdicts, and have them recorded; return whether there were any."""
         found: list[Recordable] = []
         failed: dict[tuple[str, str], list[str]] = {}
         for task, response in zip(tasks, await self.request(tasks), strict=True):
@@ -80,6 +99,7 @@ class TextJudge:
             _log.info("moderation.request.failed", key=keys[0], texts=len(keys), outcome=outcome, fault=fault)
         if found:
             await self._recorder.record(found, gathers=True)
+        return bool(found)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts about texts, as the breaker lets it; nothing is recorded."""
@@ -92,6 +112,10 @@ class TextJudge:
             succeeded = any(response.outcome in (Outcome.VERDICTS, Outcome.PEOPLE) for response in responses)
             for response in responses:
                 REQUESTS.labels(response.outcome).inc()
+            if succeeded:
+                self._request_fault.clear()
+            else:
+                self._request_fault.note(RequestFailed(responses[0].fault))
             return responses
         finally:
             self._breaker.leave(succeeded=succeeded)

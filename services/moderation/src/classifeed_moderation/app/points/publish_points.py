@@ -15,7 +15,7 @@ from classifeed.documents.v1.receiver_service_pb2 import (
 )
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
-from classifeed_common.yielding import map_yielding
+from classifeed_common.pacing.yielding import map_yielding
 from classifeed_domain.publishing import DocumentPublisher
 from classifeed_moderation.domain.documents import EPOCH, DuePoint, compose
 from classifeed_moderation.metrics import PUSHED

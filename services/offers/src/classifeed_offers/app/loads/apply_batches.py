@@ -14,8 +14,8 @@ from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed.pictures.v1.requests_pb2 import PictureRequests
 from classifeed_common.db import Tx
+from classifeed_common.pacing.yielding import Yielder
 from classifeed_common.splitting import split_by_size
-from classifeed_common.yielding import Yielder
 from classifeed_offers.domain.admission import BatchKey, RunKey, batch_key_of, namespace_of, run_key_of
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.decide import RecordOutcome, decide

@@ -18,7 +18,7 @@ from classifeed.documents.v1.receiver_service_pb2 import (
 )
 from classifeed_common.db import Database, Tx
 from classifeed_common.enum_names import name_of
-from classifeed_common.yielding import map_yielding
+from classifeed_common.pacing.yielding import map_yielding
 from classifeed_domain.publishing import DocumentPublisher, Documents, PushedDocuments
 from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.app.publishing.trace_pushes import PushTraces

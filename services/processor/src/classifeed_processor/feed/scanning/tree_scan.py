@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 from xml.parsers import expat
 
+from classifeed_common.errors import times
 from classifeed_processor.domain.faults import FeedFault, shown
 from classifeed_processor.feed.scanning.scan import IdSink, ShopHead
 from classifeed_processor.feed.scanning.shape import MAX_ID_CHARS, OfferShape
@@ -122,7 +123,7 @@ class TreeScan:
             warnings.append(self._strays.warning(self._show_stray, skipped_lines))
         if unknown := list(self.unknown_tags()):
             counted = [
-                f"<{shown(self.show_tag(tag))}> ({self.child_tags[tag]:,} times)" for tag in unknown[:_SHOWN_TAGS]
+                f"<{shown(self.show_tag(tag))}> ({times(self.child_tags[tag])})" for tag in unknown[:_SHOWN_TAGS]
             ]
             more = f" and {len(unknown) - _SHOWN_TAGS} more" if len(unknown) > _SHOWN_TAGS else ""
             warnings.append(f"Tags that {self.title} does not know were left out: {', '.join(counted)}{more}.")

@@ -306,7 +306,7 @@ def test_unknown_tags_are_one_warning_for_the_file(load: Load) -> None:
         )
     )
     assert loaded.scan.warnings == (
-        "Tags that Google's product data does not know were left out: <g:wow> (2 times), <max_price> (1 times).",
+        "Tags that Google's product data does not know were left out: <g:wow> (2 times), <max_price> (once).",
     )
     assert loaded.codes == [("b", "PRICE_INVALID")]
 

@@ -9,7 +9,7 @@ import structlog
 
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.db import Database
-from classifeed_common.yielding import map_yielding
+from classifeed_common.pacing.yielding import map_yielding
 from classifeed_receiver.app.pushing.check_positions import check_positions
 from classifeed_receiver.app.pushing.coalesce_writes import WriteCoalescer
 from classifeed_receiver.domain.documents import (

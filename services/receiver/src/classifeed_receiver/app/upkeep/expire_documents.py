@@ -8,9 +8,8 @@ from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.db import Database
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_receiver.store import registry
 
 _log = structlog.get_logger(__name__)
@@ -26,22 +25,23 @@ class DocumentExpirer:
 
     def __init__(self, database: Database, *, interval_s: float, documents: int, tombstone_age_s: float) -> None:
         self._database = database
-        self._interval_s = interval_s
         self._documents = documents
         self._tombstone_age_s = tombstone_age_s
+        self._work = RepeatedWork(
+            self.expire_once,
+            period_s=interval_s,
+            name="expiry",
+            doing="removing expired documents",
+            effect="They stay in the search",
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; retry while the database is away."""
-        while not stop.is_set():
-            is_full = False
-            try:
-                is_full = await self.expire_once()
-            except Exception as error:
-                if not is_passing_fault(error):
-                    raise
-                log_fault(_log, "receiver.expiry.failed", error, retry_in_s=self._interval_s)
-            if not is_full:
-                await wait_for_event(stop, self._interval_s)
+        """Work until `stop` is set; faults are retried."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why documents cannot be removed, if that has failed for a while."""
+        return self._work.blocked()
 
     async def expire_once(self) -> bool:
         """Take one batch of each kind; return whether a batch was full, so that more may be due."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Mapping
 from typing import Final
 
 import structlog
 
-from classifeed_common.db import Database, is_passing_fault
-from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.db import Database
+from classifeed_common.pacing.repeating import RepeatedWork
 from classifeed_receiver.store import queues
 
 _log = structlog.get_logger(__name__)
@@ -35,25 +35,31 @@ class QueueTrimmer:
         self, database: Database, *, interval_s: float, elements: int, group_lifetime_s: float, failed_age_s: float
     ) -> None:
         self._database = database
-        self._interval_s = interval_s
         self._elements = elements
         self._group_lifetime_s = group_lifetime_s
         self._failed_age_s = failed_age_s
         self._forgets_at = 0.0
+        self._work = RepeatedWork(
+            self._trim_and_forget,
+            period_s=interval_s,
+            name="trimming",
+            doing="trimming queues",
+            effect="What all groups have read stays, and the tables grow",
+        )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Trim until `stop` is set; retry while the database is away."""
-        while not stop.is_set():
-            try:
-                await self.trim_once()
-                if time.monotonic() >= self._forgets_at:
-                    await self.forget_failed()
-                    self._forgets_at = time.monotonic() + _FORGET_EVERY_S
-            except Exception as error:
-                if not is_passing_fault(error):
-                    raise
-                log_fault(_log, "receiver.trim.failed", error, retry_in_s=self._interval_s)
-            await wait_for_event(stop, self._interval_s)
+        """Trim until `stop` is set; faults are retried."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why queues cannot be trimmed, if that has failed for a while."""
+        return self._work.blocked()
+
+    async def _trim_and_forget(self) -> None:
+        await self.trim_once()
+        if time.monotonic() >= self._forgets_at:
+            await self.forget_failed()
+            self._forgets_at = time.monotonic() + _FORGET_EVERY_S
 
     async def trim_once(self) -> int:
         """Trim what may be trimmed now; return how many shards had something."""

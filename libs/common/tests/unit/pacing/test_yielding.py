@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from classifeed_common import yielding
+from classifeed_common.pacing import yielding
 
 
 @pytest.mark.parametrize(

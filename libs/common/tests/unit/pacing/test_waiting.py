@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.waiting import wait_for_event
 
 
 async def by_wait_for(event: asyncio.Event, limit_s: float) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import time
 from typing import Final
 
-from classifeed_common.waiting import wait_for_event
+from classifeed_common.pacing.waiting import wait_for_event
 
 TIMES: Final = 3.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from classifeed_common.gathering import pause_after
+from classifeed_common.pacing.gathering import pause_after
 
 
 @pytest.mark.parametrize(
