@@ -11,6 +11,18 @@ _MANY_REFS: Final = f"{COMMON_TESTS}/blobs/test_many_refs.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "read-for-nobody",
+        "Blob references",
+        "A file of gigabytes is read to its end though its caller has gone, and stays where nobody removes it.",
+        f"{COMMON}/blobs/objects.py",
+        before="                check()\n",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/blobs/test_cancelled_reads.py"
+            "::test_cancelled_fetch_reads_no_further_and_leaves_no_file",
+        ),
+    ),
+    Mutation(
         "file-deleted-under-its-user",
         "Blob references",
         "A file is deleted although somebody refers to it.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -20,6 +21,10 @@ from classifeed_common.errors import Unavailable
 R = TypeVar("R")
 MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
 """Codes of errors that say that there is no such object."""
+
+
+class ReadCancelled(Exception):
+    """Nobody waits for what is being read."""
 
 
 class S3Client:
@@ -61,6 +66,25 @@ class S3Client:
                 f"The object store refuses the request ({error}). Try again; if it persists, check the S3 server.",
                 retry_after_s=1,
             ) from error
+
+    async def read(self, work: Callable[[Minio, Callable[[], None]], R]) -> R:
+        """Return what `work` returns; it calls what it gets beside the client after each chunk, which ends it once this
+        call was cancelled.
+
+        Raises:
+            Unavailable: the object store does not respond.
+        """
+        is_cancelled = threading.Event()
+
+        def check() -> None:
+            if is_cancelled.is_set():
+                raise ReadCancelled
+
+        try:
+            return await self.run(lambda client: work(client, check))
+        except asyncio.CancelledError:
+            is_cancelled.set()
+            raise
 
     def close(self) -> None:
         """Close the connections; calls under way end by themselves."""

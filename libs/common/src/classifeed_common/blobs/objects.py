@@ -64,19 +64,29 @@ class Objects:
         names = (str(each.object_name).removeprefix(prefix) for each in found if not each.is_dir)
         return [name for name in names if _SHA256.fullmatch(name)]
 
-    def read(self, client: Minio, sha256: str, sink: Callable[[bytes], object], *, is_own: bool = False) -> int:
+    def read(
+        self,
+        client: Minio,
+        sha256: str,
+        sink: Callable[[bytes], object],
+        check: Callable[[], None],
+        *,
+        is_own: bool = False,
+    ) -> int:
         """Hand a file to `sink` chunk by chunk, and return its size once the hash was verified.
 
         Args:
             client: of this thread's call.
             sha256: the file.
             sink: takes each chunk before anything is verified.
+            check: is called before each chunk; what it raises ends the call.
             is_own: whether the own one is meant, and nobody else's.
         """
         key, response = self._open(client, sha256, others=() if is_own else self._others)
         digest, size = hashlib.sha256(), 0
         with _closing(response):
             for chunk in response.stream(_CHUNK_BYTES):
+                check()
                 digest.update(chunk)
                 sink(chunk)
                 size += len(chunk)
@@ -84,11 +94,11 @@ class Objects:
             raise BlobCorrupt(f"the object {key} holds other bytes ({size} of them, hash {digest.hexdigest()})")
         return size
 
-    def read_to(self, client: Minio, sha256: str, target: Path) -> int:
-        """Write a file to `target`, which is there only if the hash was verified."""
+    def read_to(self, client: Minio, sha256: str, target: Path, check: Callable[[], None]) -> int:
+        """Write a file to `target`, which is there only if the hash was verified; `check` as of `read`."""
         try:
             with target.open("wb") as file:
-                return self.read(client, sha256, file.write)
+                return self.read(client, sha256, file.write, check)
         except BaseException:
             target.unlink(missing_ok=True)
             raise

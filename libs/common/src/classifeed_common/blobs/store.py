@@ -105,14 +105,14 @@ class BlobStore:
     async def fetch(self, sha256: str, target: Path) -> int:
         """Write the file with this hash to `target` and return its size in bytes, once the hash was verified.
 
-        The own one is read before those of others.
+        The own one is read before those of others. A cancelled call removes `target` soon, and reads no further.
 
         Raises:
             BlobMissing: the store has no such file, whoever's.
             BlobCorrupt: its bytes have another hash; `target` is removed.
             Unavailable: the object store does not respond.
         """
-        return await self._transfers.run(lambda client: self._objects.read_to(client, sha256, target))
+        return await self._transfers.read(lambda client, check: self._objects.read_to(client, sha256, target, check))
 
     async def get_bytes(self, sha256: str) -> bytes:
         """Return the bytes with this hash, verified. For what fits into memory; the caller knows its size.
@@ -123,7 +123,7 @@ class BlobStore:
             Unavailable: the object store does not respond.
         """
         content = bytearray()
-        await self._transfers.run(lambda client: self._objects.read(client, sha256, content.extend))
+        await self._transfers.read(lambda client, check: self._objects.read(client, sha256, content.extend, check))
         return bytes(content)
 
     async def get_piece(self, sha256: str, piece: BlobPiece) -> bytes:
@@ -144,7 +144,9 @@ class BlobStore:
             BlobCorrupt: its bytes have another hash.
             Unavailable: the object store does not respond.
         """
-        return await self._transfers.run(lambda client: self._objects.read(client, sha256, len, is_own=True))
+        return await self._transfers.read(
+            lambda client, check: self._objects.read(client, sha256, len, check, is_own=True)
+        )
 
     async def delete(self, sha256: str) -> None:
         """Remove an own file; idempotent. Takes 13 s at the most, once fewer than two others are under way.

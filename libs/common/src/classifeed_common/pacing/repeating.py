@@ -16,7 +16,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 _FIRST_PAUSE_S: Final = 1.0
 _DOUBLINGS: Final = 20  # eleven days
 
-_log = structlog.get_logger("repeating")
+_log = structlog.get_logger("runner")
 
 
 class RepeatedWork:
@@ -60,7 +60,7 @@ class RepeatedWork:
                 pause_s = min(self._period_s, _FIRST_PAUSE_S * 2 ** min(self._fault.attempts, _DOUBLINGS))
                 log_fault(
                     _log,
-                    "work.failed",
+                    "runner.work.failed",
                     error,
                     retry_in_s=pause_s,
                     is_repeated=self._fault.attempts > 0,

@@ -1,0 +1,55 @@
+"""A read whose caller has gone ends with its next chunk, and leaves no file."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import threading
+import uuid
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from classifeed_common.blobs import BlobStore
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.recovery import until
+from classifeed_common.testing.tcp_proxy import MakeProxy
+
+MANY_BYTES = 40_000_000
+HELD_BYTES = 4_000_000
+
+
+async def test_cancelled_fetch_reads_no_further_and_leaves_no_file(
+    s3: EmbeddedS3, tcp_proxy: MakeProxy, tmp_path: Path
+) -> None:
+    """A thread cannot be interrupted: by itself it reads gigabytes for nobody, and then writes a file for nobody."""
+    passed, is_open = 0, threading.Event()
+
+    def hold(data: bytes) -> bytes:
+        nonlocal passed
+        passed += len(data)
+        if passed > HELD_BYTES:
+            is_open.wait(60)
+        return data
+
+    parts = urlsplit(s3.endpoint)
+    proxy = tcp_proxy(str(parts.hostname), int(parts.port or 80), rewrite=hold)
+    content = os.urandom(MANY_BYTES)
+    sha256, target = hashlib.sha256(content).hexdigest(), tmp_path / "target"
+    store = BlobStore(
+        endpoint=f"http://{proxy.address}",
+        access_key=s3.access_key,
+        secret_key=s3.secret_key,
+        bucket=f"t-{uuid.uuid4().hex[:12]}",
+    )
+    await store.open()
+    await store.put_bytes(content, sha256)
+    fetching = asyncio.create_task(store.fetch(sha256, target))
+    await until(lambda: passed > HELD_BYTES and target.stat().st_size > 0)
+    fetching.cancel()
+    await asyncio.wait({fetching})
+    is_open.set()
+    await until(lambda: not target.exists(), 20)
+    assert fetching.cancelled()
+    assert passed < MANY_BYTES
+    await store.close()
