@@ -126,6 +126,17 @@ MUTATIONS: Final = (
         tests=(f"{_CALLBACK_TESTS}::test_wrong_bodies_are_refused_and_counted",),
     ),
     Mutation(
+        "verdicts-requested-again-after-a-restart",
+        "Verdicts",
+        "The database restarts while verdicts are recorded: they are lost, and requested again a minute later.",
+        f"{MODERATION}/app/judging/judge_texts.py",
+        before="if not is_passing_fault(error) or time.monotonic() + pause_s > limit_s:",
+        after="if error:",
+        tests=(
+            f"{_REQUEST_TESTS}::test_verdicts_are_recorded_after_a_restart_of_the_database_without_another_request",
+        ),
+    ),
+    Mutation(
         "missing-verdicts-not-named",
         "Verdicts",
         "The verdict service refuses every request, and moderation reports that nothing is blocked.",

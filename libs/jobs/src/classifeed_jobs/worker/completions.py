@@ -25,6 +25,7 @@ _BATCH = 500
 _BEHIND = 4 * _BATCH
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
+_FORGET_FAULT_S = 60.0  # what was refused for good is not tried again
 _HOOK_WAIT_S = 60.0
 
 
@@ -62,7 +63,7 @@ class Completions:
         self._changed = asyncio.Event()
         self._empty = asyncio.Event()
         self._empty.set()
-        self.fault = LastingFault()
+        self.fault = LastingFault(forget_after_s=_FORGET_FAULT_S)
 
     def put(self, completion: Completion) -> None:
         """Have a completion written soon."""

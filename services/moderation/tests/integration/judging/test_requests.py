@@ -68,6 +68,32 @@ async def test_verdicts_that_cannot_be_recorded_are_named_until_they_can(
     await until(lambda: not moderation.judge.blocked())
 
 
+async def test_verdicts_are_recorded_after_a_restart_of_the_database_without_another_request(
+    moderation: Moderation,
+) -> None:
+    point_id = await moderation.create_point("pothole")
+    async with moderation.database.dedicated_connection() as other:
+        await other.execute("BEGIN")
+        await other.execute("LOCK TABLE decisions IN ACCESS EXCLUSIVE MODE")
+        moderation.start()
+
+        async def is_ended() -> bool:
+            cursor = await other.execute(
+                "SELECT pg_terminate_backend(pid, 60000) FROM pg_locks WHERE NOT granted"
+                " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+            )
+            return cursor.rowcount > 0
+
+        await until(is_ended)
+        await other.execute("COMMIT")
+
+    async def is_decided() -> bool:
+        return (await moderation.subject(point_id)).status is Status.APPROVED
+
+    await until(is_decided, RETRY_S / 2)
+    assert len(moderation.stand_in.requests) == 1
+
+
 async def test_request_is_as_the_protocol_says(moderation: Moderation) -> None:
     moderation.stand_in.content = PEOPLE
     point_id = await moderation.create_point("левый ряд занят")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Final
 
 import structlog
 
+from classifeed_common.db import is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
@@ -19,6 +21,9 @@ from classifeed_moderation.clients.verdict_service import Outcome, Response, Ver
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.metrics import REQUESTS
 
+_RECORD_PAUSE_S: Final = 0.1
+_RECORD_LONGEST_PAUSE_S: Final = 5.0
+_RECORD_LIMIT_S: Final = 45.0  # then their texts are about to be due again
 _FORGET_FAULT_S: Final = 600.0  # texts that wait are requested every minute
 _log = structlog.get_logger(__name__)
 
@@ -98,8 +103,24 @@ class TextJudge:
         for (outcome, fault), keys in failed.items():
             _log.info("moderation.request.failed", key=keys[0], texts=len(keys), outcome=outcome, fault=fault)
         if found:
-            await self._recorder.record(found, gathers=True)
+            await self._record(found)
         return bool(found)
+
+    async def _record(self, found: Sequence[Recordable]) -> None:
+        """Have it recorded, also after a restart of the database: nobody shall be paid for the same verdicts twice."""
+        limit_s = time.monotonic() + _RECORD_LIMIT_S
+        pause_s = _RECORD_PAUSE_S
+        while True:
+            try:
+                await self._recorder.record(found, gathers=True)
+            except Exception as error:
+                if not is_passing_fault(error) or time.monotonic() + pause_s > limit_s:
+                    raise
+                self._record_fault.note(error)
+            else:
+                return
+            await asyncio.sleep(pause_s)
+            pause_s = min(pause_s * 2, _RECORD_LONGEST_PAUSE_S)
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Request verdicts about texts, as the breaker lets it; nothing is recorded."""
