@@ -18,8 +18,7 @@ MUTATIONS: Final = (
         before="                check()\n",
         after="",
         tests=(
-            f"{COMMON_TESTS}/blobs/test_cancelled_reads.py"
-            "::test_cancelled_fetch_reads_no_further_and_leaves_no_file",
+            f"{COMMON_TESTS}/blobs/test_cancelled_reads.py::test_cancelled_fetch_reads_no_further_and_leaves_no_file",
         ),
     ),
     Mutation(

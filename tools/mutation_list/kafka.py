@@ -99,6 +99,17 @@ MUTATIONS: Final = (
         tests=(f"{_OUTBOX_TESTS}::test_messages_gather_after_a_few_were_sent",),
     ),
     Mutation(
+        "offsets-committed-every-second",
+        "Ordered consumer",
+        "Each group writes its offsets every second though nothing comes: a third of what an idle broker does.",
+        f"{COMMON}/kafka/consuming/reader.py",
+        before=" or (offsets == self._shown and now_s - self._shown_s < _SHOW_AGAIN_S)",
+        after="",
+        tests=(
+            f"{COMMON_TESTS}/kafka/test_ordered_consumer.py::test_offsets_that_stay_as_they_are_are_committed_once",
+        ),
+    ),
+    Mutation(
         "panic-over-a-record-ends-the-consumer",
         "Ordered consumer",
         "A panic of a native library over one record ends the process, which reads the record again, and so on.",

@@ -11,6 +11,15 @@ _TESTS: Final = f"{COMMON_TESTS}/runner/test_schema_check.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "listeners-that-never-sleep",
+        "Idle services",
+        "Whoever waits for notifications wakes ten times a second for nothing.",
+        f"{COMMON}/db/connection.py",
+        before="_POLL_S: Final = 60.0",
+        after="_POLL_S: Final = 0.1",
+        tests=(f"{COMMON_TESTS}/db/test_db.py::test_a_listener_that_hears_nothing_wakes_for_its_own_limit_alone",),
+    ),
+    Mutation(
         "start-before-the-migrate-step",
         "Start of a process",
         "A process that is started before its migrate step ends by the first table that is missing, again and again.",

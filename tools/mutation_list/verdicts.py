@@ -150,8 +150,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "Verdicts cannot be recorded and are requested again for ever, and moderation reports that nothing is blocked.",
         f"{MODERATION}/app/judging/judge_texts.py",
-        before="                self._record_fault.note(error)\n",
-        after="",
+        before="                self._record_fault.note(error)\n            finally:\n",
+        after="            finally:\n",
         tests=(f"{_REQUEST_TESTS}::test_verdicts_that_cannot_be_recorded_are_named_until_they_can",),
     ),
     Mutation(

@@ -19,7 +19,8 @@ T = TypeVar("T")
 Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
 """A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
 
-_POLL_S: Final = 0.1  # psycopg's own
+# asyncio ends a wait by itself. Psycopg's own 0.1 s, for Ctrl-C, would wake each listener ten times a second.
+_POLL_S: Final = 60.0
 
 
 class ResponseLost(psycopg.OperationalError):

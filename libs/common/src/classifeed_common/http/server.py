@@ -11,8 +11,11 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
+from classifeed_common.pacing.waiting import wait_for_event
+
 # A client with hundreds of connections makes them all at once.
 _BACKLOG: Final = 1024
+_TICK_S: Final = 1.0
 
 
 class HttpServer:
@@ -33,12 +36,22 @@ class HttpServer:
     async def stop(self) -> None:
         """Stop accepting, let requests end for up to 5 s, and return."""
         self._server.should_exit = True
+        self._server.stopping.set()
         if self._task is not None:
             await self._task
         self._socket.close()
 
 
 class _QuietServer(uvicorn.Server):
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.stopping = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        """Look once a second, for the date of responses; uvicorn wakes ten times for that, and stops 0.1 s later."""
+        while not await self.on_tick(0):
+            await wait_for_event(self.stopping, _TICK_S)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Leaves signals to the runner, which drains gRPC, roles and HTTP in this order."""

@@ -1,14 +1,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextvars import ContextVar
+from typing import Any, TypeVar, cast
 
 import psycopg
 import pytest
+from psycopg.abc import PQGen
 from psycopg_pool import PoolClosed, PoolTimeout
 
 from classifeed_common.db import Database, Tx, after_commit, is_passing_fault
+from classifeed_common.db.connection import WatchedConnection
+
+T = TypeVar("T")
 
 
 async def test_a_transaction_commits_at_its_end_and_rolls_back_on_an_error(database: Database) -> None:
@@ -66,6 +71,34 @@ async def test_a_dedicated_connection_hears_notifications_while_the_pool_is_used
             await tx.execute("NOTIFY news, 'hello'")
         heard = [note.payload async for note in listener.notifies(timeout=60, stop_after=1)]
     assert heard == ["hello"]
+
+
+async def test_a_listener_that_hears_nothing_wakes_for_its_own_limit_alone(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Psycopg looks ten times a second whether somebody has pressed Ctrl-C; each service with jobs has a listener."""
+    woken = 0
+    wait_for = WatchedConnection.wait
+
+    def counted(gen: PQGen[T]) -> Generator[Any, Any, T]:
+        nonlocal woken
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                woken += 1
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return cast(T, end.value)
+
+    async def wait(self: WatchedConnection, gen: PQGen[T], *args: Any, **options: Any) -> T:
+        return await wait_for(self, counted(gen), *args, **options)
+
+    async with database.dedicated_connection() as listener:
+        await listener.execute("LISTEN news")
+        monkeypatch.setattr(WatchedConnection, "wait", wait)
+        assert [note async for note in listener.notifies(timeout=0.5)] == []
+    assert woken == 1
 
 
 async def test_lasting_faults_are_not_passing(database: Database) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from classifeed_common.db import Tx
@@ -289,6 +289,46 @@ async def test_kafkas_own_commit_is_for_display_only(
     finally:
         other.close()
     assert await ledger.values() == sent
+
+
+async def test_offsets_that_stay_as_they_are_are_committed_once(
+    consumer: MakeConsumer,
+    ledger: Ledger,
+    send: Send,
+    make_topic: MakeTopic,
+    running: type[Running],
+    eventually: Eventually,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each is a write of the broker: those of ten idle groups every second took a third of what it did."""
+    monkeypatch.setattr(consumer_module, "_SHOW_EVERY_S", 0.0)
+    topic = await make_topic()
+    sent = await send(topic, 10)
+    subject = consumer(topic)
+    commits: list[int] = []
+    shows: list[int] = []
+    show, commit = subject._reader._show, subject._reader._on_commit
+
+    def note_show(offsets: Mapping[tuple[str, int], int]) -> None:
+        shows.extend(offsets.values())
+        show(offsets)
+
+    def note_commit(error: KafkaError | None, committed: list[TopicPartition]) -> None:
+        assert error is None
+        commits.extend(place.offset for place in committed)
+        commit(error, committed)
+
+    async def is_shown_often() -> bool:
+        return shows.count(20) >= 10 and 20 in commits
+
+    monkeypatch.setattr(subject._reader, "_show", note_show)
+    subject._reader._config["on_commit"] = note_commit
+    async with running(subject):
+        await eventually(ledger.holding(sent))
+        sent += await send(topic, 10)
+        await eventually(ledger.holding(sent))
+        await eventually(is_shown_often)
+    assert commits.count(20) == 1
 
 
 async def test_rebalance_in_the_middle_of_handling(

@@ -24,6 +24,7 @@ from classifeed_searcher.store.live_index import LiveIndex
 _log = structlog.get_logger(__name__)
 
 _PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 30.0
 # The registry adds up 200,000 documents a second in one call, which has two minutes for that.
 _DOCUMENTS_AT_ONCE: Final = 4_000_000
 # Shards on the move are tried again after this share of the interval: their digests cost a scan of their documents.
@@ -65,11 +66,12 @@ class IndexVerifier:
         self._retry_s = float("inf")
         self._next_repair_s = float("-inf")
         self._fault = LastingFault()
+        self._pause_s = _PAUSE_S
 
     async def run(self, stop: asyncio.Event) -> None:
         """Work until `stop` is set; faults are retried."""
         while not stop.is_set():
-            await wait_for_event(stop, _PAUSE_S)
+            await wait_for_event(stop, self._pause_s)
             if stop.is_set():
                 return
             generation = self._live.generation
@@ -84,9 +86,18 @@ class IndexVerifier:
             try:
                 await self.verify_once(generation)
                 self._fault.clear()
+                self._pause_s = _PAUSE_S
             except Exception as error:  # noqa: BLE001 - whatever it is, searches go on
-                if not self._fault.attempts:
-                    log_fault(_log, "searcher.digest.waits", error, retry_in_s=_PAUSE_S, client=self._live.client)
+                self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)  # what was too busy to respond is left alone
+                is_repeated = self._fault.attempts > 0
+                log_fault(
+                    _log,
+                    "searcher.digest.waits",
+                    error,
+                    retry_in_s=self._pause_s,
+                    is_repeated=is_repeated,
+                    client=self._live.client,
+                )
                 self._fault.note(error)
                 self._is_wanted.set()
 

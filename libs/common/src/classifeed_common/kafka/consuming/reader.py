@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, TypeVar
@@ -27,6 +28,7 @@ _log = structlog.get_logger(__name__)
 R = TypeVar("R")
 Partition = tuple[str, int]
 
+_SHOW_AGAIN_S: Final = 60.0
 _OUTSIDE_LOG: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE})
 
 
@@ -68,6 +70,8 @@ class PartitionReader:
         }
         self._consumer: Consumer | None = None
         self._is_showing = False
+        self._shown: Mapping[Partition, int] = {}
+        self._shown_s = 0.0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"kafka-{group}")
         self.assigned: frozenset[Partition] = frozenset()
         self.joined = not subscribed  # the group's last word was an assignment, though perhaps an empty one
@@ -127,7 +131,8 @@ class PartitionReader:
     async def show(self, offsets: Mapping[Partition, int]) -> None:
         """Commit offsets to Kafka, for lag displays only: not waited for, a failure is only logged.
 
-        Left out while an earlier commit is under way: a rebalance waits for every commit before it.
+        Left out while an earlier commit is under way, as a rebalance waits for every commit before it, and for a minute
+        where nothing has changed: each is a write of the broker.
         """
         if self._subscribed and offsets:
             await self._in_thread(lambda: self._show(offsets))
@@ -196,11 +201,13 @@ class PartitionReader:
             self._client.pause([TopicPartition(topic, partition) for topic, partition in partitions])
 
     def _show(self, offsets: Mapping[Partition, int]) -> None:
-        if self._is_showing:
+        now_s = time.monotonic()
+        if self._is_showing or (offsets == self._shown and now_s - self._shown_s < _SHOW_AGAIN_S):
             return
         try:
             self._client.commit(offsets=_places(offsets), asynchronous=True)
             self._is_showing = True
+            self._shown, self._shown_s = dict(offsets), now_s
         except KafkaException as error:
             _log.debug("consumer.offsets.not_shown", group=self._group, error=str(error))
 
@@ -239,10 +246,12 @@ class PartitionReader:
     def _changed(self, partitions: frozenset[Partition], *, joined: bool) -> None:
         self.assigned, self.joined, self.held = partitions, joined, True
         self.generation += 1
+        self._shown = {}
 
     def _on_commit(self, error: KafkaError | None, _committed: list[TopicPartition]) -> None:
         self._is_showing = False
         if error is not None:
+            self._shown = {}
             _log.debug("consumer.offsets.not_shown", group=self._group, error=error.str())
 
 
