@@ -30,7 +30,7 @@ from classifeed_jobs.worker.process_lease import ProcessLease
 
 from ..conftest import Bench
 
-_STALE_WRITES = 1_000_000 if IS_LONG else 50_000
+_STALE_WRITES = 1_000_000 if IS_LONG else 20_000
 _SEED = 20
 _JOBS = 200
 _STALE_BATCH = 400
