@@ -18,20 +18,12 @@ from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.testing.tcp_proxy import MakeProxy
 
+from .stores import make_store
+
 CONTENT = os.urandom(300_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 PIECE = BlobPiece.of(CONTENT[100_000:150_000], 100_000)
 LAST = BlobPiece.of(CONTENT[200_000:], 200_000)
-
-
-def store_of(s3: EmbeddedS3, bucket: str, owner: str, endpoint: str = "") -> BlobStore:
-    return BlobStore(
-        endpoint=endpoint or s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=bucket,
-        owner=owner,
-    )
 
 
 @pytest.fixture
@@ -41,7 +33,7 @@ def bucket() -> str:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
-    store = store_of(s3, bucket, "pictures")
+    store = make_store(s3, bucket, "pictures")
     await store.open()
     yield store
     await store.close()
@@ -128,7 +120,7 @@ async def test_bytes_from_a_server_that_is_silent_are_unavailable_within_the_lim
 ) -> None:
     parts = urlsplit(s3.endpoint)
     proxy = tcp_proxy(str(parts.hostname), int(parts.port or 80))
-    store = store_of(s3, bucket, "pictures", f"http://{proxy.address}")
+    store = make_store(s3, bucket, "pictures", f"http://{proxy.address}")
     await store.open()
     await store.put_bytes(CONTENT, SHA256)
     calls = (lambda: store.get_bytes(SHA256), lambda: store.get_piece(SHA256, PIECE), lambda: store.verify(SHA256))
@@ -143,7 +135,7 @@ async def test_bytes_from_a_server_that_is_silent_are_unavailable_within_the_lim
 async def test_a_service_outside_of_the_shared_bucket_reads_its_own_files_alone(
     s3: EmbeddedS3, store: BlobStore, bucket: str
 ) -> None:
-    loader = store_of(s3, bucket, "loader")  # by a mistake in the settings
+    loader = make_store(s3, bucket, "loader")  # by a mistake in the settings
     await loader.put_bytes(CONTENT, SHA256)
     with pytest.raises(BlobMissing):
         await store.get_bytes(SHA256)
@@ -155,7 +147,7 @@ async def test_a_service_outside_of_the_shared_bucket_reads_its_own_files_alone(
 
 
 async def test_a_file_of_ours_that_is_missing_is_not_verified_by_that_of_another(s3: EmbeddedS3, bucket: str) -> None:
-    api, loader = (store_of(s3, bucket, owner) for owner in ("api", "loader"))
+    api, loader = (make_store(s3, bucket, owner) for owner in ("api", "loader"))
     await api.open()
     await api.put_bytes(CONTENT, SHA256)
     assert await loader.get_bytes(SHA256) == CONTENT

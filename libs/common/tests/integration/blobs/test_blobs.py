@@ -17,6 +17,8 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.testing.locks import comes_to_wait
 
+from .stores import make_store
+
 
 def made(folder: Path, content: bytes) -> tuple[Path, str]:
     path = folder / uuid.uuid4().hex
@@ -26,9 +28,7 @@ def made(folder: Path, content: bytes) -> tuple[Path, str]:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3) -> AsyncIterator[BlobStore]:
-    store = BlobStore(
-        endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=f"t-{uuid.uuid4().hex[:12]}"
-    )
+    store = make_store(s3)
     await store.open()
     yield store
     await store.close()
@@ -44,10 +44,7 @@ async def tables(database: Database) -> Database:
 async def test_processes_that_make_the_bucket_at_once_all_start(s3: EmbeddedS3) -> None:
     for _ in range(5):
         name = f"t-{uuid.uuid4().hex[:12]}"
-        stores = [
-            BlobStore(endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=name)
-            for _ in range(8)
-        ]
+        stores = [make_store(s3, name) for _ in range(8)]
         opened = await asyncio.gather(*(store.open() for store in stores), return_exceptions=True)
         assert opened == [None] * 8
         for store in stores:

@@ -6,14 +6,14 @@ import asyncio
 import hashlib
 import os
 import threading
-import uuid
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from classifeed_common.blobs import BlobStore
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.tcp_proxy import MakeProxy
+
+from .stores import make_store
 
 MANY_BYTES = 40_000_000
 HELD_BYTES = 4_000_000
@@ -36,12 +36,7 @@ async def test_cancelled_fetch_reads_no_further_and_leaves_no_file(
     proxy = tcp_proxy(str(parts.hostname), int(parts.port or 80), rewrite=hold)
     content = os.urandom(MANY_BYTES)
     sha256, target = hashlib.sha256(content).hexdigest(), tmp_path / "target"
-    store = BlobStore(
-        endpoint=f"http://{proxy.address}",
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"t-{uuid.uuid4().hex[:12]}",
-    )
+    store = make_store(s3, endpoint=f"http://{proxy.address}")
     await store.open()
     await store.put_bytes(content, sha256)
     fetching = asyncio.create_task(store.fetch(sha256, target))

@@ -15,6 +15,8 @@ from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore, BlobSweepe
 from classifeed_common.db import Database, ddl
 from classifeed_common.embedded.s3 import EmbeddedS3
 
+from .stores import make_store
+
 MakeStore = Callable[[str], BlobStore]
 NO_GRACE_S = -5.0
 
@@ -25,11 +27,7 @@ async def store_of(s3: EmbeddedS3) -> AsyncIterator[MakeStore]:
     made: list[BlobStore] = []
 
     def make(owner: str) -> BlobStore:
-        made.append(
-            BlobStore(
-                endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=bucket, owner=owner
-            )
-        )
+        made.append(make_store(s3, bucket, owner))
         return made[-1]
 
     await make("").open()

@@ -19,6 +19,7 @@ from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, unti
 from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
 
 from .slow_store import serve_store
+from .stores import make_store
 
 MANY_BYTES = 40_000_000
 
@@ -31,12 +32,7 @@ def proxy(s3: EmbeddedS3, tcp_proxy: MakeProxy) -> TcpProxy:
 
 @pytest.fixture
 async def store(s3: EmbeddedS3, proxy: TcpProxy) -> AsyncIterator[BlobStore]:
-    store = BlobStore(
-        endpoint=f"http://{proxy.address}",
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=f"t-{uuid.uuid4().hex[:12]}",
-    )
+    store = make_store(s3, endpoint=f"http://{proxy.address}")
     await store.open()
     yield store
     await store.close()
