@@ -13,7 +13,7 @@ from classifeed_common.embedded.memory import free_memory_bytes
 
 _WHOLE: Final = 100  # tests, from which on their times and the machine's memory are of interest
 _TICK_S: Final = 1.0
-_STILL_S: Final = 20.0  # longer than any process waits for two cores that six share
+_STILL_S: Final = 20.0  # longer than any process waits for two cores that four share
 _LITTLE_BYTES: Final = 1 << 30
 
 

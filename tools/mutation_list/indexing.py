@@ -23,7 +23,7 @@ MUTATIONS: Final = (
         "Searcher",
         "An index cannot be compared with the registry for days, and the searcher reports that nothing is blocked.",
         f"{_SEARCHER}/app/verify_index.py",
-        before="                self._fault.note(error)\n",
+        before="                    noted_in=self._fault,\n",
         after="",
         tests=(
             "services/searcher/tests/integration/test_verify.py::test_a_comparison_that_fails_is_named_until_one_succeeds",

@@ -40,19 +40,27 @@ MUTATIONS: Final = (
         "Jobs",
         "No job can be claimed, and the service reports that nothing is blocked.",
         f"{JOBS}/worker/fetcher.py",
-        before="                self.fault.note(error)\n",
+        before=", noted_in=self.fault",
         after="",
         tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_worker_goes_on_claiming_after_faults",),
     ),
     Mutation(
         "reaper-fails-in-the-log-only",
         "Jobs",
-        "Lost jobs cannot be given back, nor scheduled ones enqueued, and the service reports that nothing is blocked.",
-        f"{JOBS}/polling.py",
-        before="            fault.note(error)\n",
+        "Lost jobs cannot be given back, and the service reports that nothing is blocked.",
+        f"{JOBS}/maintenance/reaper.py",
+        before=", noted_in=self._fault",
+        after="",
+        tests=(f"{JOBS_TESTS}/worker/test_role_faults.py::test_reaper_goes_on_after_faults",),
+    ),
+    Mutation(
+        "scheduler-fails-in-the-log-only",
+        "Jobs",
+        "Scheduled jobs cannot be enqueued, and the service reports that nothing is blocked.",
+        f"{JOBS}/schedule/scheduler.py",
+        before=", noted_in=self._fault",
         after="",
         tests=(
-            f"{JOBS_TESTS}/worker/test_role_faults.py::test_reaper_goes_on_after_faults",
             f"{JOBS_TESTS}/worker/test_role_faults.py::test_scheduler_goes_on_after_faults_and_makes_the_slot_once",
         ),
     ),
@@ -61,7 +69,7 @@ MUTATIONS: Final = (
         "Jobs",
         "The tables of jobs are not looked after, and the service reports that nothing is blocked.",
         f"{JOBS}/maintenance/housekeeping.py",
-        before="                    chore.fault.note(error)\n",
+        before=", noted_in=chore.fault",
         after="",
         tests=(
             f"{JOBS_TESTS}/worker/test_role_faults.py"
@@ -82,7 +90,7 @@ MUTATIONS: Final = (
         "Jobs",
         "The lease of a process cannot be renewed, and the service reports that nothing is blocked.",
         f"{JOBS}/worker/heartbeat.py",
-        before="                self.fault.note(error)\n",
+        before=", noted_in=self.fault",
         after="",
         tests=(
             f"{JOBS_TESTS}/worker/test_role_faults.py"

@@ -159,7 +159,7 @@ MUTATIONS: Final = (
         "Verdicts",
         "Texts that are due cannot be claimed, and moderation reports that nothing is blocked, or its role ends.",
         f"{MODERATION}/app/judging/correct_pending.py",
-        before="                fault.note(error)\n",
+        before=", noted_in=fault",
         after="",
         tests=(f"{_CORRECTING_TESTS}::test_texts_that_cannot_be_claimed_are_named_until_they_can",),
     ),

@@ -26,8 +26,8 @@ async def poll_until(
         stop: is looked at between two calls; one under way is finished.
         poll: does what is due and returns the seconds until it is to be called again.
         period_s: the longest wait after a fault, up to a second.
-        fault: keeps what `poll` raises, until it succeeds.
-        on_fault: gets what `poll` raised, and the seconds until it is called again.
+        fault: is cleared once `poll` succeeds.
+        on_fault: notes in `fault` what `poll` raised; it gets the seconds until the next call besides.
     """
     while not stop.is_set():
         try:
@@ -36,5 +36,4 @@ async def poll_until(
         except Exception as error:  # noqa: BLE001 - a fault of any kind passes
             wait_s = min(period_s, _LONGEST_AFTER_FAULT_S)
             on_fault(error, wait_s)
-            fault.note(error)
         await wait_for_event(stop, wait_s)

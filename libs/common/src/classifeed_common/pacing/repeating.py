@@ -58,15 +58,7 @@ class RepeatedWork:
                 pause_s = 0.0 if await self._work() is True else self._period_s
             except Exception as error:  # noqa: BLE001 - whatever it is, the next round may succeed
                 pause_s = min(self._period_s, _FIRST_PAUSE_S * 2 ** min(self._fault.attempts, _DOUBLINGS))
-                log_fault(
-                    _log,
-                    "runner.work.failed",
-                    error,
-                    retry_in_s=pause_s,
-                    is_repeated=self._fault.attempts > 0,
-                    work=self._name,
-                )
-                self._fault.note(error)
+                log_fault(_log, "runner.work.failed", error, retry_in_s=pause_s, noted_in=self._fault, work=self._name)
             else:
                 self._fault.clear()
             if pause_s:

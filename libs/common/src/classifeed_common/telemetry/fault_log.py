@@ -7,6 +7,7 @@ from typing import Any
 from structlog.typing import FilteringBoundLogger
 
 from classifeed_common.errors import DomainError, name_fault
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.faults.passing import is_passing
 
 
@@ -17,6 +18,7 @@ def log_fault(
     *,
     retry_in_s: float | None = None,
     is_repeated: bool = False,
+    noted_in: LastingFault | None = None,
     **fields: Any,
 ) -> None:
     """Log a fault that whoever works waits out.
@@ -31,8 +33,12 @@ def log_fault(
         error: why.
         retry_in_s: when it is tried again, in seconds, where that is known.
         is_repeated: it failed before and was logged then: no second traceback.
+        noted_in: of the same work, for `Role.blocked`; it says whether it failed before, and keeps this fault, too.
         fields: what the line says besides.
     """
+    if noted_in is not None:
+        is_repeated = noted_in.attempts > 0
+        noted_in.note(error)
     if retry_in_s is not None:
         fields["retry_in_s"] = round(retry_in_s, 3)
     is_foreseen = isinstance(error, DomainError) or is_passing(error)

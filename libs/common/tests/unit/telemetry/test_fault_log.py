@@ -15,7 +15,9 @@ import pytest
 import structlog
 from psycopg_pool import PoolTimeout
 
+from classifeed_common.clock import FakeClock
 from classifeed_common.errors import FailedPrecondition, Unavailable
+from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.logging import configure_logging
 
@@ -89,3 +91,13 @@ def test_tracebacks_are_logged_by_the_shared_piece_and_for_faults_of_the_code_al
         if re.search(r"exc_info=|log\.exception\(|format_exc\(|print_exc\(", path.read_text())
     }
     assert found == _WITH_TRACEBACK
+
+
+def test_one_that_is_noted_has_its_traceback_the_first_time_alone(stream: io.StringIO) -> None:
+    fault = LastingFault(FakeClock())
+    assert "exception" in log(stream, KeyError("price"), noted_in=fault)
+    assert fault.attempts == 1
+    stream.truncate(0)
+    stream.seek(0)
+    assert "exception" not in log(stream, KeyError("price"), noted_in=fault)
+    assert fault.attempts == 2

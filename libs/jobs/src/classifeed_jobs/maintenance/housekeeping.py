@@ -90,11 +90,9 @@ class Housekeeping:
                     chore.fault.clear()
                 except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
                     wait_s = min(_FAULT_WAIT_S, chore.period_s)
-                    is_repeated = chore.fault.attempts > 0
                     log_fault(
-                        _log, "reaper.chore.failed", error, retry_in_s=wait_s, is_repeated=is_repeated, chore=chore.name
+                        _log, "reaper.chore.failed", error, retry_in_s=wait_s, noted_in=chore.fault, chore=chore.name
                     )
-                    chore.fault.note(error)
                     chore.next_s = time.monotonic() + wait_s
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
 

@@ -102,8 +102,7 @@ class Reaper:
 
     def _note_fault(self, error: Exception, retry_in_s: float) -> None:
         self._was_blind = True
-        is_repeated = self._fault.attempts > 0
-        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
+        log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s, noted_in=self._fault)
 
     def blocked(self) -> dict[str, str]:
         """Return why lost jobs are not given back, and which chores of the tables fail, if that has lasted."""

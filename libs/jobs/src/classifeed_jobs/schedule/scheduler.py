@@ -108,8 +108,7 @@ class Scheduler:
         return {"due_schedules": row[0] if row is not None else 0}
 
     def _report(self, error: Exception, retry_in_s: float) -> None:
-        is_repeated = self._fault.attempts > 0
-        log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
+        log_fault(_log, "scheduler.failed", error, retry_in_s=retry_in_s, noted_in=self._fault)
 
     async def _try(self, tx: Tx, state: ScheduleState, now: datetime) -> None:
         name = state.schedule.name

@@ -113,9 +113,7 @@ class Fetcher:
                 fault_wait_s = _FAULT_FIRST_S
                 self.fault.clear()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
-                is_repeated = self.fault.attempts > 0
-                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s, is_repeated=is_repeated)
-                self.fault.note(error)
+                log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s, noted_in=self.fault)
                 self._next_poll_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
             await self._wait()

@@ -77,12 +77,9 @@ class Heartbeat:
                 wait_s = self._period_s()
                 self.fault.clear()
             except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
-                is_repeated = self.fault.attempts > 0
-                retry_in_s = min(_RETRY_S, self._period_s())
-                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=retry_in_s, is_repeated=is_repeated)
-                self.fault.note(error)
-                wait_s = _RETRY_S
-                await asyncio.sleep(min(wait_s, self._period_s()))
+                wait_s = min(_RETRY_S, self._period_s())
+                log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=wait_s, noted_in=self.fault)
+                await asyncio.sleep(wait_s)
                 continue
             try:
                 async with asyncio.timeout(wait_s):

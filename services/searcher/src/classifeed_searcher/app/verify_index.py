@@ -89,16 +89,14 @@ class IndexVerifier:
                 self._pause_s = _PAUSE_S
             except Exception as error:  # noqa: BLE001 - whatever it is, searches go on
                 self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)  # what was too busy to respond is left alone
-                is_repeated = self._fault.attempts > 0
                 log_fault(
                     _log,
                     "searcher.digest.waits",
                     error,
                     retry_in_s=self._pause_s,
-                    is_repeated=is_repeated,
+                    noted_in=self._fault,
                     client=self._live.client,
                 )
-                self._fault.note(error)
                 self._is_wanted.set()
 
     async def verify_once(self, generation: IndexGeneration) -> None:

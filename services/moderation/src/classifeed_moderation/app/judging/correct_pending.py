@@ -120,9 +120,7 @@ class PendingCorrector:
                 is_full = await self.round(kind)
                 fault.clear()
             except Exception as error:  # noqa: BLE001 - whatever it is, the next round may succeed
-                is_repeated = fault.attempts > 0
-                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s, is_repeated=is_repeated)
-                fault.note(error)
+                log_fault(_log, "moderation.round.failed", error, retry_in_s=self._check_s, noted_in=fault)
             if not is_full:
                 await gather_records(began_s, stop, longest_s=_GATHER_S)
             await self._pause(self._queue.half_empty(kind) if is_full else woken, stop, is_full=is_full)
