@@ -45,6 +45,7 @@ class Supervisor:
         self.parts: list[Supervised] = []
         self.services: list[Supervised] = []
         self._progress = progress
+        self._step = "preparing"
         self._tokens: asyncio.Task[None] | None = None
         self._health = HealthWatch(self._describe, self.write_state, self._report)
         self._watching: asyncio.Task[None] | None = None
@@ -113,6 +114,10 @@ class Supervisor:
         with contextlib.suppress(OSError):
             self._progress(text)
 
+    def _begin(self, step: str) -> None:
+        self._step = step
+        self._report(step)
+
     def _describe(self) -> dict[str, Any]:
         return describe_plan(self.plan, self.phase, self.parts, self.services, self._health.unwell_since)
 
@@ -122,8 +127,8 @@ class Supervisor:
         self._tokens = asyncio.create_task(self._renew_tokens(), name="tokens")
         servers = embedded_servers(self.plan)
         if "kafka" in self.plan.parts:
-            await asyncio.to_thread(kafka_class_path, None, self._progress)
-        self._progress(f"starting {', '.join(server.name for server in servers)}")
+            await asyncio.to_thread(kafka_class_path, None, self._begin)
+        self._begin(f"starting {', '.join(server.name for server in servers)}")
         await asyncio.gather(*(asyncio.to_thread(prepare_server, server) for server in servers))
         self.parts = [supervise_server(server, self.write_state) for server in servers]
         for unit in self.parts:
@@ -131,7 +136,7 @@ class Supervisor:
         migration = self._spawn_migration()  # imports and waits while the servers start
         try:
             await self._wait_ready(self.parts)
-            self._progress("migrating")
+            self._begin("migrating")
             await ended(migration)
         finally:
             if migration.poll() is None:
@@ -142,11 +147,11 @@ class Supervisor:
             raise refused("MIGRATION_FAILED", f"the migrate step failed; the end of its log ({log}):\n{tail(log, 15)}")
         self.services = [supervise_service(self.plan, spec, self.write_state) for spec in self.plan.services]
         if self.services:
-            self._progress(f"starting {', '.join(unit.name for unit in self.services)}")
+            self._begin(f"starting {', '.join(unit.name for unit in self.services)}")
         for unit in self.services:
             unit.start()
         await self._wait_ready(self.services)
-        self._progress(f"all ready after {time.monotonic() - started:.1f} s")
+        self._report(f"all ready after {time.monotonic() - started:.1f} s")
 
     def _spawn_migration(self) -> subprocess.Popen[bytes]:
         environment = {**python_environment(), PLAN_VARIABLE: describe_step(self.plan)}
@@ -169,16 +174,14 @@ class Supervisor:
     async def _wait_one(self, unit: Supervised) -> None:
         started = time.monotonic()
         await unit.wait_ready()
-        self._progress(f"{unit.name} ready after {time.monotonic() - started:.1f} s")
+        self._report(f"{unit.name} ready after {time.monotonic() - started:.1f} s")
 
     async def _explain_timeout(self, timeout_s: float) -> CommandError:
         units = [*self.parts, *self.services]
         healthy = await asyncio.gather(*(unit.probe() for unit in units))
         sick = [unit for unit, well in zip(units, healthy, strict=True) if not well]
         if not sick:
-            return timed_out(
-                "START_TIMED_OUT", f"not everything is started after {timeout_s:g} s: the migrate step runs"
-            )
+            return timed_out("START_TIMED_OUT", f"not ready after {timeout_s:g} s, while {self._step}", step=self._step)
         tails = "\n".join(f"--- {unit.name} ({unit.log}) ---\n{tail(unit.log, 15)}" for unit in sick)
         names = ", ".join(unit.name for unit in sick)
         return timed_out("START_TIMED_OUT", f"not healthy after {timeout_s:g} s: {names}\n{tails}", services=names)
