@@ -20,6 +20,29 @@ MUTATIONS: Final = (
         tests=(f"{COMMON_TESTS}/db/test_db.py::test_a_listener_that_hears_nothing_wakes_for_its_own_limit_alone",),
     ),
     Mutation(
+        "classes-of-kafka-made-by-each-process",
+        "Start of a process",
+        "Of several processes that start the Kafka of this machine for the first time each one prepares its classes.",
+        f"{COMMON}/embedded/kafka_classes.py",
+        before="                if self.path.exists():\n                    return\n",
+        after="",
+        tests=(
+            "libs/common/tests/unit/embedded/test_kafka_classes.py::test_of_several_that_start_at_once_one_makes_them",
+        ),
+    ),
+    Mutation(
+        "kafka-without-its-classes",
+        "Start of a process",
+        "The Kafka of this machine takes 2 s to start, each time.",
+        f"{COMMON}/embedded/kafka_classes.py",
+        before=" if self.path.exists() else ()",
+        after=" if False else ()",
+        tests=(
+            "libs/common/tests/integration/embedded/test_embedded_servers.py"
+            "::test_kafka_starts_from_its_classes_and_without_them_when_they_are_damaged",
+        ),
+    ),
+    Mutation(
         "start-before-the-migrate-step",
         "Start of a process",
         "A process that is started before its migrate step ends by the first table that is missing, again and again.",

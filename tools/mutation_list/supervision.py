@@ -34,6 +34,30 @@ MUTATIONS: Final = (
         ),
     ),
     Mutation(
+        "a-late-start-blames-the-migrate-step",
+        "Supervision",
+        "A start that takes too long does not name the step that took the time.",
+        f"{_SUPERVISION}/supervisor.py",
+        before="        self._step = step\n",
+        after="",
+        tests=(
+            "cli/tests/unit/platform/supervision/test_start_timeout.py"
+            "::test_a_start_that_takes_too_long_names_its_step_though_its_log_is_full",
+        ),
+    ),
+    Mutation(
+        "a-full-log-ends-the-start",
+        "Supervision",
+        "What `up` reports cannot be written, and nothing is started.",
+        f"{_SUPERVISION}/supervisor.py",
+        before="        self._report(step)",
+        after="        self._progress(step)",
+        tests=(
+            "cli/tests/unit/platform/supervision/test_start_timeout.py"
+            "::test_a_start_that_takes_too_long_names_its_step_though_its_log_is_full",
+        ),
+    ),
+    Mutation(
         "state-left-unwritten",
         "Supervision",
         "Once the disk has space again, `status` still shows what ran before.",

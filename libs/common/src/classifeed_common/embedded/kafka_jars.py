@@ -66,7 +66,7 @@ def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None]
         return paths
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _exclusive(folder / ".lock"):
+        with exclusive(folder / ".lock"):
             missing = [jar for jar in pinned_jars() if not (folder / jar.file_name).exists()]
             if missing and progress is not None:
                 progress(f"fetching {len(missing)} files of Apache Kafka into {folder} (once)")
@@ -78,7 +78,8 @@ def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None]
 
 
 @contextlib.contextmanager
-def _exclusive(path: Path) -> Iterator[None]:
+def exclusive(path: Path) -> Iterator[None]:
+    """Hold a lock file; others wait. Raises OSError."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -15,6 +15,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from minio import Minio
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.kafka_jars import kafka_class_path
 from classifeed_common.embedded.ports import RANGE_VARIABLE, pick_free_port, range_of_part
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import ProcessIdentity, ServerError
@@ -198,3 +199,21 @@ def test_parts_of_the_ports_keep_processes_apart(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv(RANGE_VARIABLE, "all")
     with pytest.raises(ValueError, match="write it as first-last"):
         pick_free_port()
+
+
+def test_kafka_starts_from_its_classes_and_without_them_when_they_are_damaged(tmp_path: Path) -> None:
+    for jar in kafka_class_path():
+        (tmp_path / jar.name).symlink_to(jar)
+    with server_folder("kafka") as folder:
+        server = EmbeddedKafka(folder / "data", jars=tmp_path)
+        try:
+            server.start()
+            [classes] = tmp_path.glob("classes-*.aot")
+            assert str(classes) in Path(f"/proc/{server.pid}/maps").read_text()
+            server.stop()
+            classes.write_bytes(classes.read_bytes()[:1_000_000])
+            server.start()
+            assert str(classes) not in Path(f"/proc/{server.pid}/maps").read_text()
+        finally:
+            server.stop()
+        assert "The AOT cache has been truncated" in server.log.read_text()
