@@ -22,13 +22,14 @@ _OTHER = (
     (b"\xd0\xcf\x11\xe0", "a table of Excel (XLS) or another old office document"),
 )
 _SHOWN_BYTES = 200
+_SHOWN_BINARY_BYTES = 32
 _TABLE_BYTES = 16 << 10
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f\x7f]")
 _JSON_START = (b"{", b"[")
 
 
 def unknown_format(start: bytes, what: str = "", advice: str = "") -> FeedFault:
-    """Return the fault for content that no plug-in reads, with its first 200 bytes and what is known.
+    """Return the fault for content that no plug-in reads, with its first bytes and what is known.
 
     Args:
         start: The content's first bytes.
@@ -56,8 +57,9 @@ def unknown_xml(root: str, start: bytes) -> FeedFault:
 
 
 def show_bytes(data: bytes) -> str:
-    """Return the first 200 bytes as one printable line in quotes; a dot stands for each byte that is no text."""
-    text = _decode(data[:_SHOWN_BYTES], "replace").replace("\ufffd", ".")
+    """Return the first 200 bytes, or 32 of binary data, as one printable line in quotes; a dot stands for no text."""
+    size = _SHOWN_BINARY_BYTES if _CONTROL.search(data[:_SHOWN_BYTES]) else _SHOWN_BYTES
+    text = _decode(data[:size], "replace").replace("\ufffd", ".")
     return "“" + "".join(c if c.isprintable() else " " for c in text).strip() + "”"
 
 

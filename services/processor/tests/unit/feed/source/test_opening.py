@@ -114,6 +114,15 @@ def test_an_unknown_format_shows_its_beginning_and_what_is_known(scan: Scan) -> 
     ]
 
 
+def test_of_binary_data_little_is_shown(scan: Scan) -> None:
+    with pytest.raises(FeedFault) as caught:
+        scan(b"x" * 30 + bytes(200))
+    assert caught.value.message.startswith(f"The file is binary data. It begins with “{'x' * 30}”. Export ")
+    with pytest.raises(FeedFault) as caught:
+        scan(b"x" * 300 + bytes(200))
+    assert f"“{'x' * 200}”" in caught.value.message
+
+
 def test_a_cut_off_archive_is_refused(scan: Scan, yml: WriteYml, offer: WriteOffer) -> None:
     packed = gzip.compress(yml(*(offer(f"a{n}") for n in range(500))))
     with pytest.raises(FeedFault) as caught:
