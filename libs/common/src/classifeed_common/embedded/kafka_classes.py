@@ -1,4 +1,4 @@
-"""A cache of the classes that Kafka loads, with which its Java process starts in a third of the time and of the CPU.
+"""A cache of the classes that Kafka loads, with which its Java process starts in less than half the time.
 
 Java calls it an AOT cache (JEP 483, JEP 514). A broker that runs for a moment makes it, once for each release of Kafka
 and of Java; it lies beside the jars (64 MB). Java reports a cache that is damaged or does not fit, and starts without
