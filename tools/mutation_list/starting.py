@@ -24,8 +24,8 @@ MUTATIONS: Final = (
         "Start of a process",
         "Of several processes that start the Kafka of this machine for the first time each one prepares its classes.",
         f"{COMMON}/embedded/kafka_classes.py",
-        before="                if self.path.exists():\n                    return\n",
-        after="",
+        before="                if not self.path.exists():",
+        after="                if True:",
         tests=(
             "libs/common/tests/unit/embedded/test_kafka_classes.py::test_of_several_that_start_at_once_one_makes_them",
         ),

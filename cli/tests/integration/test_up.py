@@ -186,9 +186,10 @@ def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli:
         error = cli.json(
             "up", "--detach", "--only", "beta", "--timeout", str(timeout_s), code=4, CLASSIFEED_BETA_SICK="1"
         )["error"]
-        if "beta serves" in error["message"]:
+        if error["metadata"] == {"services": "beta"}:
             break
     assert error["metadata"] == {"services": "beta"}
+    assert "beta serves" in error["message"]
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
 
 

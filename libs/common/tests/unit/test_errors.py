@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import time
 from contextvars import copy_context
 
 import grpc
@@ -88,10 +89,12 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
     code: grpc.StatusCode, kind: type[DomainError], words: str
 ) -> None:
     def check() -> None:
+        began_s = time.monotonic()
         call = enter_call("/m", caller="operator", request_id="1", time_left_s=10)
         left_s = bounded_timeout_s(None)
+        took_s = time.monotonic() - began_s  # much, on a machine that stands still
         assert left_s is not None
-        assert 5 < left_s <= 9.5, "there is time left to say that it gave no answer"
+        assert 9.5 - took_s <= left_s <= 9.5, "there is time left to say that it gave no answer"
         assert bounded_timeout_s(1) == 1
         call.peers[:] = [Peer("processor", "h:1")]
         shown = explain(grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), details="broken"), "/m")

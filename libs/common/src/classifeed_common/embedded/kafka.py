@@ -57,7 +57,7 @@ def prepare_kafka(folder: Path | None = None, progress: Callable[[str], None] | 
     Raises:
         ServerError: Kafka cannot be fetched, or there is no Java.
     """
-    kafka_class_path(folder, progress)
+    class_path = kafka_class_path(folder, progress)
 
     def run(data_dir: Path, options: tuple[str, ...]) -> None:
         broker = EmbeddedKafka(data_dir / "kafka", jars=folder, java_options=options)
@@ -66,7 +66,7 @@ def prepare_kafka(folder: Path | None = None, progress: Callable[[str], None] | 
         finally:
             broker.stop(_MAKING_S)  # now it writes its classes
 
-    _classes(folder).make(run, progress or (lambda _: None))
+    _classes(class_path).make(run, progress or (lambda _: None))
 
 
 class EmbeddedKafka(EmbeddedServer):
@@ -153,13 +153,13 @@ class EmbeddedKafka(EmbeddedServer):
         return "".join(f"{key}={value}\n" for key, value in values.items())
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        class_path = ":".join(str(path) for path in kafka_class_path(self.jars))
-        options = _classes(self.jars).java_options if self._java_options is None else self._java_options
+        class_path = kafka_class_path(self.jars)
+        options = _classes(class_path).java_options if self._java_options is None else self._java_options
         command = [str(java()), *_JVM, f"-Xmx{self.max_heap_mb}m", *options]
         command += ["-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.showDateTime=true"]
         command += ["-Dorg.slf4j.simpleLogger.dateTimeFormat=yyyy-MM-dd'T'HH:mm:ss.SSS'Z'", "-Duser.timezone=UTC"]
         command += ["--sun-misc-unsafe-memory-access=allow", "--enable-native-access=ALL-UNNAMED"]
-        command += ["-cp", class_path, "kafka.Kafka", str(self.data_dir / "server.properties")]
+        command += ["-cp", ":".join(map(str, class_path)), "kafka.Kafka", str(self.data_dir / "server.properties")]
         self._admin = None
         return spawn_bound(command, log=self.log, cwd=self.data_dir, death_signal=self.death_signal)
 
@@ -184,8 +184,8 @@ class EmbeddedKafka(EmbeddedServer):
         shutil.rmtree(self.data_dir, ignore_errors=True)
 
 
-def _classes(jars: Path | None) -> KafkaClasses:
-    return KafkaClasses(kafka_class_path(jars), [str(_jdk().JAVA_VERSION), *_JVM])
+def _classes(class_path: list[Path]) -> KafkaClasses:
+    return KafkaClasses(class_path, [str(_jdk().JAVA_VERSION), *_JVM])
 
 
 def _uuid() -> str:

@@ -51,14 +51,16 @@ class KafkaClasses:
             return
         try:
             with exclusive(self._folder / ".lock"):
-                if self.path.exists():
-                    return
-                progress("preparing Apache Kafka for quick starts (once)")
-                for left in self._folder.glob(f"{_MAKING}*"):
-                    shutil.rmtree(left, ignore_errors=True)
-                with tempfile.TemporaryDirectory(prefix=_MAKING, dir=self._folder) as folder:
-                    draft = Path(folder) / "classes.aot"
-                    run(Path(folder), (*_OPTIONS, f"-XX:AOTCacheOutput={draft}"))
-                    draft.replace(self.path)
+                if not self.path.exists():
+                    progress("preparing Apache Kafka for quick starts (once)")
+                    self._make(run)
         except (OSError, ServerError) as error:
             progress(f"Kafka starts slowly, as its classes cannot be kept in {self._folder}: {error}")
+
+    def _make(self, run: Callable[[Path, tuple[str, ...]], None]) -> None:
+        for left in self._folder.glob(f"{_MAKING}*"):
+            shutil.rmtree(left, ignore_errors=True)
+        with tempfile.TemporaryDirectory(prefix=_MAKING, dir=self._folder) as folder:
+            draft = Path(folder) / "classes.aot"
+            run(Path(folder), (*_OPTIONS, f"-XX:AOTCacheOutput={draft}"))
+            draft.replace(self.path)
