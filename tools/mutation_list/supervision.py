@@ -1,4 +1,4 @@
-"""The supervisor of an installation."""
+"""The supervisor of an installation, and the child processes of services."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from tools.mutation_list.mutation import Mutation
 
 _SUPERVISION: Final = "cli/src/classifeed_cli/platform/supervision"
 _TESTS: Final = "cli/tests/unit/platform/supervision/test_exhaustion.py"
+_CHILDREN: Final = "libs/common/src/classifeed_common/child_processes.py"
+_CHILDREN_TESTS: Final = "libs/common/tests/unit/test_child_processes.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -65,5 +67,32 @@ MUTATIONS: Final = (
         before="            self._rewriting = asyncio.get_running_loop().call_later(_REWRITE_S, self.write_state)\n",
         after="",
         tests=(f"{_TESTS}::test_a_process_is_started_again_while_the_state_cannot_be_written",),
+    ),
+    Mutation(
+        "stopped-children-unseen",
+        "Child processes",
+        "An idle child process is stopped, and the service reports that nothing is blocked.",
+        _CHILDREN,
+        before="            self._look()\n",
+        after="",
+        tests=(f"{_CHILDREN_TESTS}::test_a_stopped_child_without_any_call_is_named_until_it_continues[True]",),
+    ),
+    Mutation(
+        "unanswered-calls-unseen",
+        "Child processes",
+        "A child process does not respond, and the service reports that nothing is blocked.",
+        _CHILDREN,
+        before="(waits_s := child.waits_s) > self._response_s",
+        after="(waits_s := child.waits_s) > 3600",
+        tests=(f"{_CHILDREN_TESTS}::test_a_call_is_named_from_its_limit_until_it_ends",),
+    ),
+    Mutation(
+        "failed-calls-stay-open",
+        "Child processes",
+        "A call to a child process fails, and its successor is named for ever as not answering.",
+        _CHILDREN,
+        before="        finally:\n            self.end(number)",
+        after="        finally:\n            pass",
+        tests=(f"{_CHILDREN_TESTS}::test_a_call_that_fails_has_ended",),
     ),
 )

@@ -8,11 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 _HAS_PROC = Path("/proc/self/stat").exists()
+# "T": stopped by a signal; "t": stopped by a debugger.
+_STOPPED = frozenset("Tt")
 _LAUNCHER = Path(__file__).with_name("child.py")
 
 
@@ -38,10 +40,8 @@ class ProcessIdentity:
         return _start_time(self.pid) == self.started
 
     def is_suspended(self) -> bool:
-        """Return true while this process is stopped by a signal (SIGSTOP) and not continued; False where it is
-        unknown.
-        """
-        return self.is_running() and _state(self.pid) == "T"
+        """Return true while a signal (SIGSTOP) or a debugger has stopped this process."""
+        return self.is_running() and bool(stopped_among([self.pid]))
 
     def send(self, number: signal.Signals) -> bool:
         """Signal this process and no other. False when it is gone."""
@@ -72,10 +72,21 @@ def _start_time(pid: int) -> str | None:
     return None if not fields or fields[0] in "ZX" else fields[19]
 
 
-def _state(pid: int) -> str:
-    """How the kernel names what a process does, one letter; empty where it is unknown."""
-    fields = _read_stat(pid) if _HAS_PROC else []
-    return fields[0] if fields else ""
+def stopped_among(pids: Collection[int]) -> frozenset[int]:
+    """Return the processes that a signal or a debugger has stopped. Blocks for about 5 ms if there is no /proc."""
+    return frozenset(pid for pid, state in _states(pids).items() if state in _STOPPED)
+
+
+def _states(pids: Collection[int]) -> dict[int, str]:
+    """Return the state of each process that exists, as one letter of the kernel."""
+    if not pids:
+        return {}
+    if not _HAS_PROC:
+        command = ["ps", "-o", "pid=,state=", "-p", ",".join(map(str, pids))]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        rows = [line.split() for line in listed.stdout.splitlines()]
+        return {int(row[0]): row[1][0] for row in rows if len(row) == 2}
+    return {pid: fields[0] for pid in pids if (fields := _read_stat(pid))}
 
 
 def _read_stat(pid: int) -> list[str]:

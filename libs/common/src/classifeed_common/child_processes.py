@@ -1,0 +1,129 @@
+"""ChildProcesses: names the child processes of a service that are stopped or do not respond (ADR 0091)."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final
+
+import structlog
+
+from classifeed_common.clock import Clock, SystemClock
+from classifeed_common.embedded.process import stopped_among
+from classifeed_common.pacing.waiting import wait_for_event
+
+_log = structlog.get_logger(__name__)
+
+RESPONSE_S: Final = 5.0
+_PERIOD_S: Final = 3.0
+
+
+class Child:
+    """One watched child process.
+
+    Attributes:
+        name: what the process does, for people, such as "index writer of offers".
+        pid: id of the process.
+    """
+
+    def __init__(self, name: str, pid: int, clock: Clock) -> None:
+        self.name = name
+        self.pid = pid
+        self._clock = clock
+        self._numbers = itertools.count()
+        self._calls: dict[int, float] = {}
+
+    def begin(self) -> int:
+        """Note that a call to the process begins; return its number for `end`. From any thread."""
+        number = next(self._numbers)
+        self._calls[number] = self._clock.monotonic_s()
+        return number
+
+    def end(self, number: int) -> None:
+        """Note that the process has responded to a call; has no effect if repeated. From any thread."""
+        self._calls.pop(number, None)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """Note a call that lasts as long as the block."""
+        number = self.begin()
+        try:
+            yield
+        finally:
+            self.end(number)
+
+    @property
+    def waits_s(self) -> float:
+        """Return the age of the oldest open call, in seconds; 0 without one."""
+        # A tuple is made in one step: other threads may begin and end calls meanwhile.
+        return max((self._clock.monotonic_s() - since_s for since_s in tuple(self._calls.values())), default=0.0)
+
+
+class ChildProcesses:
+    """The child processes of one service, for `Role.run` and `Role.blocked`.
+
+    The owner of a child process calls `add` after the start and `remove` after the end, and notes each call to it. A
+    child with an open call is named after `response_s`. A stopped child is named even if nobody calls it.
+
+    Args:
+        response_s: age of a call from which its process is named, in seconds.
+        period_s: time between two looks at the states of the processes, in seconds.
+        clock: of the process; None: the machine's.
+    """
+
+    def __init__(
+        self, *, response_s: float = RESPONSE_S, period_s: float = _PERIOD_S, clock: Clock | None = None
+    ) -> None:
+        self._response_s = response_s
+        self._period_s = period_s
+        self._clock = clock or SystemClock()
+        self._children: dict[int, Child] = {}
+        self._stopped: frozenset[int] = frozenset()
+
+    def add(self, name: str, pid: int) -> Child:
+        """Watch a process from now on. From any thread.
+
+        Args:
+            name: what the process does, for people.
+            pid: id of the process, which is a child of this one.
+        """
+        child = self._children[pid] = Child(name, pid, self._clock)
+        return child
+
+    def remove(self, child: Child) -> None:
+        """Forget a process that has ended; has no effect if repeated. From any thread."""
+        if self._children.get(child.pid) is child:
+            del self._children[child.pid]
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Look for stopped processes until `stop` is set."""
+        while not stop.is_set():
+            self._look()
+            await wait_for_event(stop, self._period_s)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return each process that is stopped or does not answer, with its pid and the fix."""
+        stopped = self._stopped
+        found: dict[str, str] = {}
+        for child in tuple(self._children.values()):
+            key = f"{child.name} (process {child.pid})"
+            end = f"`kill -KILL {child.pid}` ends the process, and the service starts another one."
+            if child.pid in stopped:
+                found[key] = (
+                    f"the process was stopped by a signal, and its work waits. `kill -CONT {child.pid}` resumes it; "
+                    f"{end}"
+                )
+            elif (waits_s := child.waits_s) > self._response_s:
+                found[key] = (
+                    f"the process has not responded for {waits_s:.0f} s. It may wait for a disk or a core; {end}"
+                )
+        return found
+
+    def _look(self) -> None:
+        stopped = stopped_among(tuple(self._children))
+        for pid in stopped - self._stopped:
+            if (child := self._children.get(pid)) is not None:
+                _log.warning("runner.child.stopped", child=child.name, pid=pid)
+        self._stopped = stopped
