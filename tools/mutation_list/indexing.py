@@ -333,4 +333,26 @@ MUTATIONS: Final = (
             f"{_RECEIVER_TESTS}/rpc/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
         ),
     ),
+    Mutation(
+        "documents-of-another-client-listed",
+        "Registry and index",
+        "A service lists the documents of another one, and withdraws them as lost.",
+        f"{_RECEIVER}/rpc/receiver_service.py",
+        before="        require_own(request.client)\n        limit = request.page_size",
+        after="        limit = request.page_size",
+        tests=(
+            f"{_RECEIVER_TESTS}/rpc/test_own_clients.py::test_a_writer_is_refused_the_clients_of_others_by_every_method",
+        ),
+    ),
+    Mutation(
+        "removed-documents-not-listed",
+        "Registry and index",
+        "A client whose table went back does not learn that the registry has removed its document.",
+        f"{_RECEIVER}/store/scanning.sql",
+        before=" WHERE client = %(client)s AND (hash, pk) > (%(after_hash)s, %(after_pk)s)\n",
+        after=" WHERE client = %(client)s AND status = 1 AND (hash, pk) > (%(after_hash)s, %(after_pk)s)\n",
+        tests=(
+            f"{_RECEIVER_TESTS}/reading/test_list_documents.py::test_every_document_is_listed_once_with_its_triple",
+        ),
+    ),
 )

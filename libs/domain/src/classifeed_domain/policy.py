@@ -108,7 +108,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
     ),
     **_allow(
         "classifeed.documents.v1.ReceiverService",
-        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions"), ("offers", "moderation")),
+        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions", "ListDocuments"), ("offers", "moderation")),
     ),
     **_allow(
         "classifeed.documents.v1.SchemaService",

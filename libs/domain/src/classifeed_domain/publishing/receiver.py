@@ -14,10 +14,12 @@ from classifeed.documents.v1.receiver_service_pb2 import (
     PUSH_OUTCOME_INVALID,
     CheckPositionsRequest,
     DocumentTrace,
+    ListDocumentsRequest,
     PushBatchRequest,
     PushBatchResponse,
     PushResult,
     ShardPosition,
+    StoredDocument,
 )
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStub
 from classifeed.documents.v1.schema_pb2 import Schema
@@ -140,6 +142,17 @@ class ReceiverClient:
         request = CheckPositionsRequest(client=self._client, positions=_messages_of(known))
         response = await response_of(self._documents.CheckPositions(request))
         return {end.shard: end.idx for end in response.ends}
+
+    async def list_documents(self, page_token: str, page_size: int) -> tuple[list[StoredDocument], str]:
+        """Return a page of the registry's documents of this client, removed ones included, and the next token.
+
+        Args:
+            page_token: of the page before; "" for the first one.
+            page_size: documents at most, up to 5,000.
+        """
+        request = ListDocumentsRequest(client=self._client, page_token=page_token, page_size=page_size)
+        response = await response_of(self._documents.ListDocuments(request))
+        return list(response.documents), response.next_page_token
 
 
 def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTES) -> Iterator[Sequence[RawDocument]]:

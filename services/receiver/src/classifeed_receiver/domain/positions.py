@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from classifeed_domain.document_shards import hashes_of
+from classifeed_domain.document_shards import hash_of, hashes_of
 
 
 class RegistryPosition(NamedTuple):
@@ -17,3 +17,8 @@ class RegistryPosition(NamedTuple):
     def begin_of(cls, shard: int) -> RegistryPosition:
         """Return the position before the first document of a shard: no key is empty."""
         return cls(hashes_of(shard)[0], "")
+
+    @classmethod
+    def after(cls, pk: str) -> RegistryPosition:
+        """Return the position after a key; "" means before the first document of all shards."""
+        return cls(hash_of(pk), pk) if pk else cls(-(1 << 63), "")

@@ -12,6 +12,7 @@ from google.rpc.error_details_pb2 import BadRequest
 from classifeed.documents.v1 import receiver_service_pb2 as pb
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceServicer
 from classifeed_common.db import Database
+from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_common.telemetry.tracing import queue_spans, traceparent_of
 from classifeed_receiver.app.pushing.check_positions import check_positions, read_positions
 from classifeed_receiver.app.pushing.push_documents import PushDocuments
@@ -25,10 +26,13 @@ from classifeed_receiver.domain.documents import (
     Stale,
     newest_positions,
 )
+from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.rpc.own_clients import require_own
+from classifeed_receiver.store import scanning
 
 # Batches of one stream that are written at a time: enough to keep the next transaction filled while one commits.
 _STREAM_WINDOW: Final = 4
+_PAGE_DOCUMENTS: Final = 1000
 
 _ACK: Final = pb.PushResult(outcome=pb.PUSH_OUTCOME_ACK)
 
@@ -93,6 +97,27 @@ class ReceiverService(ReceiverServiceServicer):
             await check_positions(connection, request.client, _positions_of(request.positions))
             ends = await read_positions(connection, request.client)
         return pb.CheckPositionsResponse(ends=map(_message_of, ends))
+
+    async def ListDocuments(self, request: pb.ListDocumentsRequest, context: Context) -> pb.ListDocumentsResponse:
+        """List keys and versions of a client's documents."""
+        require_own(request.client)
+        limit = request.page_size or _PAGE_DOCUMENTS
+        after = RegistryPosition.after(read_page_token(request.page_token))
+        async with self._database.connection() as connection:
+            found = await scanning.list_documents(connection, request.client, after, limit)
+        return pb.ListDocumentsResponse(
+            documents=[
+                pb.StoredDocument(
+                    pk=each.pk,
+                    epoch=each.epoch,
+                    version=each.version,
+                    timestamp=each.modify_timestamp,
+                    removed=each.is_removed,
+                )
+                for each in found
+            ],
+            next_page_token=write_page_token(found[-1].pk) if len(found) == limit else "",
+        )
 
     async def _push(self, request: pb.PushBatchRequest) -> pb.PushBatchResponse:
         require_own(request.client)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Final, NamedTuple
 
-from classifeed_common.db import Tx, load_queries
+from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.positions import RegistryPosition
 
@@ -20,6 +21,16 @@ class ScannedRow(NamedTuple):
     position: RegistryPosition
     compression: int
     kept: bytes
+
+
+class ListedDocument(NamedTuple):
+    """Key and freshness of a document, live or removed."""
+
+    pk: str
+    epoch: int
+    version: int
+    modify_timestamp: datetime
+    is_removed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,12 @@ async def scan_documents(
     }
     cursor = await tx.execute(SQL["scan_documents"], parameters)
     return [ScannedRow(RegistryPosition(*row[:2]), *row[2:]) for row in await cursor.fetchall()]
+
+
+async def list_documents(tx: Tx, client: str, after: RegistryPosition, limit: int) -> list[ListedDocument]:
+    """Return a client's next documents after a position, tombstones included, up to `limit`."""
+    parameters = {"client": client, "after_hash": after.pk_hash, "after_pk": after.pk, "limit": limit}
+    return await fetch_as(tx, ListedDocument, SQL["list_documents"], parameters)
 
 
 async def sum_digests(tx: Tx, client: str, epoch: int, shards: Sequence[int]) -> dict[int, DocumentSums]:

@@ -45,3 +45,11 @@ SELECT DISTINCT e.shard, e.pk, e.version
        AND d.modify_timestamp = e.modify_timestamp
  WHERE d.status = 1 AND d.epoch = %(epoch)s
  ORDER BY e.shard, e.pk
+
+-- name: list_documents
+-- Keys and versions of a client's next documents, tombstones included, in the order of the primary key.
+SELECT pk, epoch, version, modify_timestamp, status = 2 AS is_removed
+  FROM documents
+ WHERE client = %(client)s AND (hash, pk) > (%(after_hash)s, %(after_pk)s)
+ ORDER BY hash, pk
+ LIMIT %(limit)s

@@ -48,6 +48,7 @@ class Caller:
             "PushBatch": lambda client: self.documents.PushBatch(self.batch(client)),
             "PushStream": self.stream,
             "CheckPositions": lambda client: self.documents.CheckPositions(pb.CheckPositionsRequest(client=client)),
+            "ListDocuments": lambda client: self.documents.ListDocuments(pb.ListDocumentsRequest(client=client)),
             "PutSchema": lambda client: self.schemas.PutSchema(schema_pb.PutSchemaRequest(schema=self.schema(client))),
         }
 

@@ -96,6 +96,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
         scanning.SQL["sum_digests"],
         {"shards": [3], "first_hashes": [3 << 58], "last_hashes": [(4 << 58) - 1], "epoch": 1},
     ),
+    ("list_documents", scanning.SQL["list_documents"], {"after_hash": 3 << 58, "after_pk": "", "limit": 1000}),
     ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
     ("trace_elements", registry.SQL["trace_elements"], {"shards": [2], "idxs": [10], "traceparents": ["t"]}),
     ("select_stored", registry.SQL["select_stored"], KEYS),

@@ -24,10 +24,11 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.documents.v1 import document_pb2 as classifeed_dot_documents_dot_v1_dot_document__pb2
+from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 from google.rpc import error_details_pb2 as google_dot_rpc_dot_error__details__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.classifeed/documents/v1/receiver_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\x1a\x1egoogle/rpc/error_details.proto\"\xb4\x01\n\nPushResult\x12\x35\n\x07outcome\x18\x01 \x01(\x0e\x32$.classifeed.documents.v1.PushOutcome\x12*\n\nviolations\x18\x02 \x01(\x0b\x32\x16.google.rpc.BadRequest\x12\x15\n\rcurrent_epoch\x18\x03 \x01(\x03\x12\x16\n\x0estored_version\x18\x04 \x01(\x03\x12\x14\n\x0cstored_epoch\x18\x05 \x01(\x03\"?\n\rShardPosition\x12\x18\n\x05shard\x18\x01 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x14\n\x03idx\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"|\n\x0bPushRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12>\n\x08\x64ocument\x18\x02 \x01(\x0b\x32$.classifeed.documents.v1.RawDocumentB\x06\xbaH\x03\xc8\x01\x01\"}\n\x0cPushResponse\x12\x33\n\x06result\x18\x01 \x01(\x0b\x32#.classifeed.documents.v1.PushResult\x12\x38\n\x08position\x18\x02 \x01(\x0b\x32&.classifeed.documents.v1.ShardPosition\"\x9a\x02\n\x10PushBatchRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12I\n\tdocuments\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.RawDocumentB\x10\xbaH\r\x92\x01\n\x08\x01\x10\xf4\x03\"\x03\xd8\x01\x03\x12I\n\x0fknown_positions\x18\x03 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\x12\x41\n\x06traces\x18\x04 \x03(\x0b\x32&.classifeed.documents.v1.DocumentTraceB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03\"~\n\rDocumentTrace\x12\x1c\n\x08\x64ocument\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x10\xf4\x03(\x00\x12O\n\x0btraceparent\x18\x02 \x01(\tB:\xbaH7r523^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$\"\x84\x01\n\x11PushBatchResponse\x12\x34\n\x07results\x18\x01 \x03(\x0b\x32#.classifeed.documents.v1.PushResult\x12\x39\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition\"\x8b\x01\n\x15\x43heckPositionsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x43\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\"N\n\x16\x43heckPositionsResponse\x12\x34\n\x04\x65nds\x18\x01 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition*\xab\x01\n\x0bPushOutcome\x12\x1c\n\x18PUSH_OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10PUSH_OUTCOME_ACK\x10\x01\x12\x16\n\x12PUSH_OUTCOME_STALE\x10\x02\x12\x18\n\x14PUSH_OUTCOME_INVALID\x10\x03\x12\x1e\n\x1aPUSH_OUTCOME_EPOCH_TOO_OLD\x10\x04\x12\x16\n\x12PUSH_OUTCOME_RETRY\x10\x05\x32\xb5\x03\n\x0fReceiverService\x12X\n\x04Push\x12$.classifeed.documents.v1.PushRequest\x1a%.classifeed.documents.v1.PushResponse\"\x03\x90\x02\x02\x12g\n\tPushBatch\x12).classifeed.documents.v1.PushBatchRequest\x1a*.classifeed.documents.v1.PushBatchResponse\"\x03\x90\x02\x02\x12g\n\nPushStream\x12).classifeed.documents.v1.PushBatchRequest\x1a*.classifeed.documents.v1.PushBatchResponse(\x01\x30\x01\x12v\n\x0e\x43heckPositions\x12..classifeed.documents.v1.CheckPositionsRequest\x1a/.classifeed.documents.v1.CheckPositionsResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n.classifeed/documents/v1/receiver_service.proto\x12\x17\x63lassifeed.documents.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/documents/v1/document.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1egoogle/rpc/error_details.proto\"\xb4\x01\n\nPushResult\x12\x35\n\x07outcome\x18\x01 \x01(\x0e\x32$.classifeed.documents.v1.PushOutcome\x12*\n\nviolations\x18\x02 \x01(\x0b\x32\x16.google.rpc.BadRequest\x12\x15\n\rcurrent_epoch\x18\x03 \x01(\x03\x12\x16\n\x0estored_version\x18\x04 \x01(\x03\x12\x14\n\x0cstored_epoch\x18\x05 \x01(\x03\"?\n\rShardPosition\x12\x18\n\x05shard\x18\x01 \x01(\x05\x42\t\xbaH\x06\x1a\x04\x10@(\x00\x12\x14\n\x03idx\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"|\n\x0bPushRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12>\n\x08\x64ocument\x18\x02 \x01(\x0b\x32$.classifeed.documents.v1.RawDocumentB\x06\xbaH\x03\xc8\x01\x01\"}\n\x0cPushResponse\x12\x33\n\x06result\x18\x01 \x01(\x0b\x32#.classifeed.documents.v1.PushResult\x12\x38\n\x08position\x18\x02 \x01(\x0b\x32&.classifeed.documents.v1.ShardPosition\"\x9a\x02\n\x10PushBatchRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12I\n\tdocuments\x18\x02 \x03(\x0b\x32$.classifeed.documents.v1.RawDocumentB\x10\xbaH\r\x92\x01\n\x08\x01\x10\xf4\x03\"\x03\xd8\x01\x03\x12I\n\x0fknown_positions\x18\x03 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\x12\x41\n\x06traces\x18\x04 \x03(\x0b\x32&.classifeed.documents.v1.DocumentTraceB\t\xbaH\x06\x92\x01\x03\x10\xf4\x03\"~\n\rDocumentTrace\x12\x1c\n\x08\x64ocument\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x10\xf4\x03(\x00\x12O\n\x0btraceparent\x18\x02 \x01(\tB:\xbaH7r523^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$\"\x84\x01\n\x11PushBatchResponse\x12\x34\n\x07results\x18\x01 \x03(\x0b\x32#.classifeed.documents.v1.PushResult\x12\x39\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition\"\x8b\x01\n\x15\x43heckPositionsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x43\n\tpositions\x18\x02 \x03(\x0b\x32&.classifeed.documents.v1.ShardPositionB\x08\xbaH\x05\x92\x01\x02\x10@\"N\n\x16\x43heckPositionsResponse\x12\x34\n\x04\x65nds\x18\x01 \x03(\x0b\x32&.classifeed.documents.v1.ShardPosition\"\x82\x01\n\x14ListDocumentsRequest\x12-\n\x06\x63lient\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x18\x32\x16^[a-z][a-z0-9_]{0,31}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\x88\'(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \"l\n\x15ListDocumentsResponse\x12:\n\tdocuments\x18\x01 \x03(\x0b\x32\'.classifeed.documents.v1.StoredDocument\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"|\n\x0eStoredDocument\x12\n\n\x02pk\x18\x01 \x01(\t\x12\r\n\x05\x65poch\x18\x02 \x01(\x03\x12\x0f\n\x07version\x18\x03 \x01(\x03\x12-\n\ttimestamp\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07removed\x18\x05 \x01(\x08*\xab\x01\n\x0bPushOutcome\x12\x1c\n\x18PUSH_OUTCOME_UNSPECIFIED\x10\x00\x12\x14\n\x10PUSH_OUTCOME_ACK\x10\x01\x12\x16\n\x12PUSH_OUTCOME_STALE\x10\x02\x12\x18\n\x14PUSH_OUTCOME_INVALID\x10\x03\x12\x1e\n\x1aPUSH_OUTCOME_EPOCH_TOO_OLD\x10\x04\x12\x16\n\x12PUSH_OUTCOME_RETRY\x10\x05\x32\xaa\x04\n\x0fReceiverService\x12X\n\x04Push\x12$.classifeed.documents.v1.PushRequest\x1a%.classifeed.documents.v1.PushResponse\"\x03\x90\x02\x02\x12g\n\tPushBatch\x12).classifeed.documents.v1.PushBatchRequest\x1a*.classifeed.documents.v1.PushBatchResponse\"\x03\x90\x02\x02\x12g\n\nPushStream\x12).classifeed.documents.v1.PushBatchRequest\x1a*.classifeed.documents.v1.PushBatchResponse(\x01\x30\x01\x12v\n\x0e\x43heckPositions\x12..classifeed.documents.v1.CheckPositionsRequest\x1a/.classifeed.documents.v1.CheckPositionsResponse\"\x03\x90\x02\x01\x12s\n\rListDocuments\x12-.classifeed.documents.v1.ListDocumentsRequest\x1a..classifeed.documents.v1.ListDocumentsResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -58,32 +59,46 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CHECKPOSITIONSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
   _globals['_CHECKPOSITIONSREQUEST'].fields_by_name['positions']._loaded_options = None
   _globals['_CHECKPOSITIONSREQUEST'].fields_by_name['positions']._serialized_options = b'\272H\005\222\001\002\020@'
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['client']._loaded_options = None
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['client']._serialized_options = b'\272H\032r\0302\026^[a-z][a-z0-9_]{0,31}$'
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['page_size']._loaded_options = None
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['page_size']._serialized_options = b'\272H\007\032\005\030\210\'(\000'
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['page_token']._loaded_options = None
+  _globals['_LISTDOCUMENTSREQUEST'].fields_by_name['page_token']._serialized_options = b'\272H\005r\003\030\200 '
   _globals['_RECEIVERSERVICE'].methods_by_name['Push']._loaded_options = None
   _globals['_RECEIVERSERVICE'].methods_by_name['Push']._serialized_options = b'\220\002\002'
   _globals['_RECEIVERSERVICE'].methods_by_name['PushBatch']._loaded_options = None
   _globals['_RECEIVERSERVICE'].methods_by_name['PushBatch']._serialized_options = b'\220\002\002'
   _globals['_RECEIVERSERVICE'].methods_by_name['CheckPositions']._loaded_options = None
   _globals['_RECEIVERSERVICE'].methods_by_name['CheckPositions']._serialized_options = b'\220\002\001'
-  _globals['_PUSHOUTCOME']._serialized_start=1448
-  _globals['_PUSHOUTCOME']._serialized_end=1619
-  _globals['_PUSHRESULT']._serialized_start=177
-  _globals['_PUSHRESULT']._serialized_end=357
-  _globals['_SHARDPOSITION']._serialized_start=359
-  _globals['_SHARDPOSITION']._serialized_end=422
-  _globals['_PUSHREQUEST']._serialized_start=424
-  _globals['_PUSHREQUEST']._serialized_end=548
-  _globals['_PUSHRESPONSE']._serialized_start=550
-  _globals['_PUSHRESPONSE']._serialized_end=675
-  _globals['_PUSHBATCHREQUEST']._serialized_start=678
-  _globals['_PUSHBATCHREQUEST']._serialized_end=960
-  _globals['_DOCUMENTTRACE']._serialized_start=962
-  _globals['_DOCUMENTTRACE']._serialized_end=1088
-  _globals['_PUSHBATCHRESPONSE']._serialized_start=1091
-  _globals['_PUSHBATCHRESPONSE']._serialized_end=1223
-  _globals['_CHECKPOSITIONSREQUEST']._serialized_start=1226
-  _globals['_CHECKPOSITIONSREQUEST']._serialized_end=1365
-  _globals['_CHECKPOSITIONSRESPONSE']._serialized_start=1367
-  _globals['_CHECKPOSITIONSRESPONSE']._serialized_end=1445
-  _globals['_RECEIVERSERVICE']._serialized_start=1622
-  _globals['_RECEIVERSERVICE']._serialized_end=2059
+  _globals['_RECEIVERSERVICE'].methods_by_name['ListDocuments']._loaded_options = None
+  _globals['_RECEIVERSERVICE'].methods_by_name['ListDocuments']._serialized_options = b'\220\002\001'
+  _globals['_PUSHOUTCOME']._serialized_start=1850
+  _globals['_PUSHOUTCOME']._serialized_end=2021
+  _globals['_PUSHRESULT']._serialized_start=210
+  _globals['_PUSHRESULT']._serialized_end=390
+  _globals['_SHARDPOSITION']._serialized_start=392
+  _globals['_SHARDPOSITION']._serialized_end=455
+  _globals['_PUSHREQUEST']._serialized_start=457
+  _globals['_PUSHREQUEST']._serialized_end=581
+  _globals['_PUSHRESPONSE']._serialized_start=583
+  _globals['_PUSHRESPONSE']._serialized_end=708
+  _globals['_PUSHBATCHREQUEST']._serialized_start=711
+  _globals['_PUSHBATCHREQUEST']._serialized_end=993
+  _globals['_DOCUMENTTRACE']._serialized_start=995
+  _globals['_DOCUMENTTRACE']._serialized_end=1121
+  _globals['_PUSHBATCHRESPONSE']._serialized_start=1124
+  _globals['_PUSHBATCHRESPONSE']._serialized_end=1256
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_start=1259
+  _globals['_CHECKPOSITIONSREQUEST']._serialized_end=1398
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_start=1400
+  _globals['_CHECKPOSITIONSRESPONSE']._serialized_end=1478
+  _globals['_LISTDOCUMENTSREQUEST']._serialized_start=1481
+  _globals['_LISTDOCUMENTSREQUEST']._serialized_end=1611
+  _globals['_LISTDOCUMENTSRESPONSE']._serialized_start=1613
+  _globals['_LISTDOCUMENTSRESPONSE']._serialized_end=1721
+  _globals['_STOREDDOCUMENT']._serialized_start=1723
+  _globals['_STOREDDOCUMENT']._serialized_end=1847
+  _globals['_RECEIVERSERVICE']._serialized_start=2024
+  _globals['_RECEIVERSERVICE']._serialized_end=2578
 # @@protoc_insertion_point(module_scope)

@@ -1,5 +1,8 @@
+import datetime
+
 from buf.validate import validate_pb2 as _validate_pb2
 from classifeed.documents.v1 import document_pb2 as _document_pb2
+from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.rpc import error_details_pb2 as _error_details_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
@@ -104,3 +107,35 @@ class CheckPositionsResponse(_message.Message):
     ENDS_FIELD_NUMBER: _ClassVar[int]
     ends: _containers.RepeatedCompositeFieldContainer[ShardPosition]
     def __init__(self, ends: _Optional[_Iterable[_Union[ShardPosition, _Mapping]]] = ...) -> None: ...
+
+class ListDocumentsRequest(_message.Message):
+    __slots__ = ("client", "page_size", "page_token")
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
+    PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
+    PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    client: str
+    page_size: int
+    page_token: str
+    def __init__(self, client: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+
+class ListDocumentsResponse(_message.Message):
+    __slots__ = ("documents", "next_page_token")
+    DOCUMENTS_FIELD_NUMBER: _ClassVar[int]
+    NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    documents: _containers.RepeatedCompositeFieldContainer[StoredDocument]
+    next_page_token: str
+    def __init__(self, documents: _Optional[_Iterable[_Union[StoredDocument, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class StoredDocument(_message.Message):
+    __slots__ = ("pk", "epoch", "version", "timestamp", "removed")
+    PK_FIELD_NUMBER: _ClassVar[int]
+    EPOCH_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    TIMESTAMP_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
+    pk: str
+    epoch: int
+    version: int
+    timestamp: _timestamp_pb2.Timestamp
+    removed: bool
+    def __init__(self, pk: _Optional[str] = ..., epoch: _Optional[int] = ..., version: _Optional[int] = ..., timestamp: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., removed: _Optional[bool] = ...) -> None: ...

@@ -56,6 +56,11 @@ class ReceiverServiceStub:
                 request_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.FromString,
                 _registered_method=True)
+        self.ListDocuments = channel.unary_unary(
+                '/classifeed.documents.v1.ReceiverService/ListDocuments',
+                request_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsResponse.FromString,
+                _registered_method=True)
 
 
 class ReceiverServiceServicer:
@@ -92,6 +97,14 @@ class ReceiverServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ListDocuments(self, request, context):
+        """Lists the keys and versions of a client's documents, removed ones included, without their content. The client compares them
+        with its own table after a restore.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_ReceiverServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -114,6 +127,11 @@ def add_ReceiverServiceServicer_to_server(servicer, server):
                     servicer.CheckPositions,
                     request_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.FromString,
                     response_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.SerializeToString,
+            ),
+            'ListDocuments': grpc.unary_unary_rpc_method_handler(
+                    servicer.ListDocuments,
+                    request_deserializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsRequest.FromString,
+                    response_serializer=classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -226,6 +244,33 @@ class ReceiverService:
             '/classifeed.documents.v1.ReceiverService/CheckPositions',
             classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsRequest.SerializeToString,
             classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.CheckPositionsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ListDocuments(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.documents.v1.ReceiverService/ListDocuments',
+            classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsRequest.SerializeToString,
+            classifeed_dot_documents_dot_v1_dot_receiver__service__pb2.ListDocumentsResponse.FromString,
             options,
             channel_credentials,
             insecure,
