@@ -18,6 +18,28 @@ MUTATIONS: Final = (
         tests=(f"{API_TESTS}/peers/test_task_line.py::test_upload_waits_for_a_removal_under_way_and_stands_behind_it",),
     ),
     Mutation(
+        "upload-refused-next-to-a-patch",
+        "Loads",
+        "An upload of the whole catalogue is refused because of a link that changes prices and stocks only.",
+        f"{API}/app/uploads/store_upload.py",
+        before="feed.has_link and feed.settings.mode == LOAD_MODE_REPLACE",
+        after="feed.has_link",
+        tests=(
+            f"{API_TESTS}/uploads/test_upload_beside_feed.py::test_upload_that_no_load_of_the_link_undoes_is_taken",
+        ),
+    ),
+    Mutation(
+        "patch-upload-refused",
+        "Loads",
+        "An upload of prices and stocks is refused because the namespace has a link.",
+        f"{API}/app/uploads/store_upload.py",
+        before="    if mode != LOAD_MODE_REPLACE:\n        return\n",
+        after="",
+        tests=(
+            f"{API_TESTS}/uploads/test_upload_beside_feed.py::test_upload_that_no_load_of_the_link_undoes_is_taken",
+        ),
+    ),
+    Mutation(
         "older-source-taken",
         "Loads",
         "A version of a feed that comes late replaces a newer one.",

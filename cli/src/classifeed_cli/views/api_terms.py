@@ -68,8 +68,9 @@ def _feed_exists(seller: str, namespace: str) -> str:
 def _namespace_has_feed(seller: str, namespace: str) -> str:
     end = f"classifeed feed remove {feed_options(seller, namespace)}"
     return (
-        f"{seller}/{namespace} is filled by a feed by link, whose next load would undo this upload. "
-        f"Remove that feed with `{end}`, upload to another --namespace, or upload with --force."
+        f"{seller}/{namespace} has a feed by link. Each load of the link replaces all offers of the namespace, so its "
+        f"next load would undo this upload. Remove that feed with `{end}`, upload to another --namespace, upload with "
+        "--mode PATCH, or upload with --force."
     )
 
 

@@ -37,7 +37,9 @@ def upload(
         Disposition,
         typer.Option(case_sensitive=False, help="What happens to offers that are missing from a REPLACE load."),
     ] = Disposition.DELETE,
-    force: Annotated[bool, typer.Option("--force", help="Load even if the namespace has a feed by link.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Load even if the next load of the namespace's link will undo it.")
+    ] = False,
     allow_removals: Annotated[
         bool, typer.Option("--allow-removals", help="Load it at once, however many offers it removes.")
     ] = False,

@@ -74,13 +74,6 @@ def not_found(key: NamespaceKey) -> NotFound:
     return NotFound("FEED_NOT_FOUND", f"There is no {key.name}. List the feeds of the seller, or create it.")
 
 
-async def holds_namespace(tx: Tx, key: NamespaceKey) -> bool:
-    """Whether a namespace has a feed that is not removed."""
-    cursor = await tx.execute(SQL["holds_namespace"], {**key._asdict(), "removed": FEED_STATUS_REMOVED})
-    row = await cursor.fetchone()
-    return bool(row and row[0])
-
-
 async def list_by_seller(tx: Tx, seller_id: str, *, after: str, limit: int) -> list[Feed]:
     """Return what fills the namespaces of a seller, by link or by uploads alone, by namespace; not what is removed."""
     parameters = {"seller_id": seller_id, "after": after, "limit": limit}

@@ -3,9 +3,6 @@ SELECT seller_id, namespace, version, status, settings, sealed_credentials, requ
   FROM feed
  WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s
 
--- name: holds_namespace
-SELECT EXISTS (SELECT FROM feed WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND status <> %(removed)s)
-
 -- name: find_uploads
 -- What a namespace without a feed by link is filled by: the uploads since its last removal.
 SELECT u.seller_id, u.namespace, max(u.version), %(active)s::smallint, ''::bytea, ''::bytea, NULL::text, min(u.created_at),

@@ -219,7 +219,7 @@ async def test_due_feeds_and_pages_are_found_by_their_indexes(db: Database) -> N
         await connection.execute("ANALYZE feed")
         await connection.execute("ANALYZE uploads")
         plans = {}
-        for query in ("select_due", "list_feeds", "get_feed", "holds_namespace", "find_uploads", "newest_upload"):
+        for query in ("select_due", "list_feeds", "get_feed", "find_uploads", "newest_upload"):
             parameters = {"limit": 50, "seller_id": "s7", "namespace": "n7", "after": 1, "removed": 3, "active": 1}
             if query == "list_feeds":
                 parameters["after"] = "n1"

@@ -1,4 +1,4 @@
-"""An upload does not go where a feed by link fills the namespace, unless it is forced."""
+"""An upload that the next load of a link would undo is refused, unless it is forced."""
 
 from __future__ import annotations
 
@@ -80,6 +80,23 @@ async def test_upload_is_refused_before_its_bytes_while_there_is_a_feed(
     assert await count(db, "uploads") == 3
 
 
+@pytest.mark.parametrize(("link", "upload"), [("PATCH", "REPLACE"), ("PATCH", "PATCH"), ("REPLACE", "PATCH")])
+async def test_upload_that_no_load_of_the_link_undoes_is_taken(api: Any, db: Database, link: str, upload: str) -> None:
+    settings = FeedSettings(source=SETTINGS.source, mode=f"LOAD_MODE_{link}")
+    await api.stub.CreateFeed(CreateFeedRequest(parent="sellers/shop", settings=settings))
+    await api.stub.UploadFeed(parts(mode=f"LOAD_MODE_{upload}"))
+    assert await count(db, "uploads") == 1
+
+
+async def test_refusal_says_why_and_what_to_do(api: Any) -> None:
+    await create(api)
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await api.stub.UploadFeed(parts())
+    words = refused.value.details() or ""
+    assert "replaces all offers" in words
+    assert "upload in the mode PATCH" in words
+
+
 async def test_upload_that_was_taken_before_the_feed_is_answered_again(api: Any, refusal: Refusal) -> None:
     request_id = str(uuid.uuid4())
     upload = await api.stub.UploadFeed(parts(request_id=request_id))
@@ -105,7 +122,7 @@ async def test_feed_made_while_the_file_is_stored_is_seen(
     monkeypatch.setattr(blobs, "put_file", put_and_make)
 
     store = StoreUpload(db, blobs, BlobRefs())
-    await store.admit(upload.key, request_id=None, force=force)
+    await store.admit(upload.key, mode=upload.mode, request_id=None, force=force)
     if force:
         await store(upload, file)
     else:

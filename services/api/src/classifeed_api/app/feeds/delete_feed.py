@@ -84,8 +84,8 @@ class DeleteFeed:
         if feed is None:
             raise Unavailable(
                 "PROCESSOR_UNAVAILABLE",
-                f"{key.name} has no feed and no upload, and the list of offers does not respond. Try again in a "
-                f"moment.",
+                f"{key.name} has no feed and no upload, and the service that loads files does not respond, so it is "
+                "not known whether the namespace has offers. Nothing was removed. Try again in a moment.",
                 retry_after_s=2,
             )
         return False

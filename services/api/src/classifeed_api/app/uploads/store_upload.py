@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from uuid import UUID, uuid4
 
+from classifeed.feeds.v1.load_pb2 import LOAD_MODE_REPLACE
 from classifeed_api.domain.namespaces import NamespaceKey
 from classifeed_api.domain.uploads import NewUpload, Upload, reference_of
 from classifeed_api.store import feeds, task_line, uploads
@@ -29,22 +30,29 @@ class StoreUpload:
         self._refs = refs
         self._on_stored = on_stored
 
-    async def admit(self, key: NamespaceKey, *, request_id: str | None, force: bool) -> None:
+    async def admit(self, key: NamespaceKey, *, mode: int, request_id: str | None, force: bool) -> None:
         """Return if an upload to the namespace would be taken, before its bytes are.
 
+        Args:
+            key: the namespace.
+            mode: number of the LoadMode of the upload; never the unspecified one.
+            request_id: what makes the call idempotent.
+            force: take it next to any feed.
+
         Raises:
-            FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
+            FailedPrecondition: upload and feed by link both replace all offers, and the upload is not forced.
         """
         async with self._database.transaction() as tx:
             if not force and not await _is_known(tx, key, request_id):
-                await _require_no_feed(tx, key)
+                await _require_no_rival(tx, key, mode)
 
     async def __call__(self, upload: NewUpload, path: Path) -> Upload:
         """Return the stored upload; idempotent by request_id.
 
         Raises:
             InvalidArgument: the request_id was used for another file or another namespace.
-            FailedPrecondition: the namespace has a feed by link, and the upload is not forced.
+            FailedPrecondition: upload and feed by link both replace all offers, and the upload is not forced.
+            NotFound: the upload was removed meanwhile.
             Unavailable: the object store cannot be reached.
         """
         upload_id = uuid4()
@@ -60,10 +68,7 @@ class StoreUpload:
             await self._forget(upload_id)
             raise
         if stored is None:
-            raise NotFound(
-                "UPLOAD_NOT_FOUND",
-                f"Upload {upload_id} was removed while its file was being stored. Send the file again.",
-            )
+            raise _removed(str(upload_id))
         self._on_stored()
         return stored
 
@@ -71,7 +76,7 @@ class StoreUpload:
         async with self._database.transaction() as tx:
             await task_line.lock(tx, upload.key)
             if not upload.force and not await _is_known(tx, upload.key, upload.request_id):
-                await _require_no_feed(tx, upload.key)
+                await _require_no_rival(tx, upload.key, upload.mode)
             feed = await feeds.get(tx, upload.key)
             # Above a removal of the namespace, which it comes after.
             place = await task_line.next_place(tx, upload.key, above=feed.version if feed else 0)
@@ -85,7 +90,9 @@ class StoreUpload:
 
     async def _earlier(self, tx: Tx, upload: NewUpload) -> UUID:
         earlier = await uploads.get_by_request(tx, upload.seller_id, upload.request_id or "")
-        if earlier is None or (earlier.sha256, earlier.namespace) != (upload.sha256, upload.namespace):
+        if earlier is None:
+            raise _removed(f"with request_id {upload.request_id}")
+        if (earlier.sha256, earlier.namespace) != (upload.sha256, upload.namespace):
             raise InvalidArgument(
                 "REQUEST_ID_REUSED",
                 f"The request_id {upload.request_id} was used for another upload of seller {upload.seller_id}. "
@@ -100,11 +107,22 @@ async def _is_known(tx: Tx, key: NamespaceKey, request_id: str | None) -> bool:
     return request_id is not None and await uploads.is_request_stored(tx, key.seller_id, request_id)
 
 
-async def _require_no_feed(tx: Tx, key: NamespaceKey) -> None:
-    if await feeds.holds_namespace(tx, key):
+async def _require_no_rival(tx: Tx, key: NamespaceKey, mode: int) -> None:
+    """Refuse an upload that replaces all offers where the loads of a link do so too: each would remove the other's."""
+    if mode != LOAD_MODE_REPLACE:
+        return
+    feed = await feeds.get(tx, key)
+    if feed is not None and not feed.is_removed and feed.has_link and feed.settings.mode == LOAD_MODE_REPLACE:
         raise FailedPrecondition(
             "NAMESPACE_HAS_FEED",
-            f"{key.name} is filled by a feed by link, whose next load would undo this upload. Delete that feed, upload "
-            "to another namespace, or force the upload.",
+            f"{key.name} has a feed by link. Each load of the link replaces all offers of the namespace, so its next "
+            "load would undo this upload. Delete that feed, upload to another namespace, upload in the mode PATCH, or "
+            "force the upload.",
             metadata={"feed": key.name},
         )
+
+
+def _removed(upload: str) -> NotFound:
+    return NotFound(
+        "UPLOAD_NOT_FOUND", f"The upload {upload} was removed while its file was being stored. Send the file again."
+    )

@@ -75,7 +75,9 @@ class UploadMethods:
                     key = NamespaceKey(spec.seller_id, namespace_to_load(spec.namespace, field="spec.namespace"))
                     describe_span(seller=key.seller_id, namespace=key.namespace)
                     held.enter_context(self._slots.hold_for(key.seller_id))
-                    await self._store_upload.admit(key, request_id=spec.request_id or None, force=spec.force)
+                    mode = spec.mode or load_pb2.LOAD_MODE_REPLACE
+                    request_id = spec.request_id or None
+                    await self._store_upload.admit(key, mode=mode, request_id=request_id, force=spec.force)
                 else:
                     await spool.write(request.chunk)
                 del request
