@@ -12,6 +12,10 @@ UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
 # A file of tests in one process; how many processes, in which order: conftest.py.
 PYTEST_WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
+# Without a home that can be written, uv keeps its downloads in .venv.
+ifneq ($(shell test -n "$$HOME" && mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}/uv" 2> /dev/null && echo yes),yes)
+export UV_CACHE_DIR := $(CURDIR)/$(VENV)/cache/uv
+endif
 # Byte code is kept: compiled anew in each of their processes it would be a fifth of what the tests cost.
 unexport PYTHONDONTWRITEBYTECODE
 

@@ -9,7 +9,48 @@ from tools.mutation_list.paths import COMMON, COMMON_TESTS, PICTURES_TESTS
 
 _TESTS: Final = f"{COMMON_TESTS}/runner/test_schema_check.py"
 
+_PRIVATE_TESTS: Final = f"{COMMON_TESTS}/embedded/test_private_folders.py"
+
 MUTATIONS: Final = (
+    Mutation(
+        "initdb-without-the-right-to-pass",
+        "Start of a process",
+        "Root starts the suite in a folder of mode 0700, and PostgreSQL's user cannot reach its programs.",
+        f"{COMMON}/embedded/child.py",
+        before="libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)",
+        after="libc.prctl(8, 1, 0, 0, 0)",
+        tests=(f"{_PRIVATE_TESTS}::test_programs_and_data_below_a_private_folder_serve[all-of-root]",),
+    ),
+    Mutation(
+        "one-capability-alone",
+        "Start of a process",
+        "Root of a container, which has no CAP_DAC_READ_SEARCH, cannot start the suite in its home.",
+        f"{COMMON}/embedded/child.py",
+        before="in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):",
+        after="in (_CAP_DAC_READ_SEARCH,):",
+        tests=(f"{_PRIVATE_TESTS}::test_programs_and_data_below_a_private_folder_serve[as-in-a-container]",),
+    ),
+    Mutation(
+        "closed-folder-not-named",
+        "Start of a process",
+        "A root without capabilities reads initdb's words instead of the folder to open.",
+        f"{COMMON}/embedded/postgres.py",
+        before="                self._check_reach(user)\n",
+        after="",
+        tests=(f"{_PRIVATE_TESTS}::test_a_root_without_capabilities_learns_which_folder_to_open",),
+    ),
+    Mutation(
+        "cache-in-a-read-only-home",
+        "Start of a process",
+        "A user whose home is read-only cannot start the suite.",
+        f"{COMMON}/embedded/kafka_jars.py",
+        before="return folder if os.access(existing, os.W_OK) else _own_cache_dir()",
+        after="return folder",
+        tests=(
+            "libs/common/tests/unit/embedded/test_cache_dir.py"
+            "::test_it_is_in_the_python_environment_when_the_home_is_read_only",
+        ),
+    ),
     Mutation(
         "listeners-that-never-sleep",
         "Idle services",

@@ -19,9 +19,10 @@ from classifeed_cli.platform.supervision.description import describe_status, rea
 from classifeed_common.embedded.kafka import java
 from classifeed_common.embedded.kafka_jars import cache_dir, pinned_jars
 from classifeed_common.embedded.memory import free_memory_bytes
-from classifeed_common.embedded.postgres import binaries
+from classifeed_common.embedded.postgres import SYSTEM_USER, binaries
 from classifeed_common.embedded.process import ServerError
 from classifeed_common.embedded.s3 import rclone
+from classifeed_common.embedded.system_user import NOBODY, find_obstacle, find_user
 
 _FREE_DISK_GIB = 2
 _FREE_MEMORY_MIB = 1400
@@ -38,7 +39,7 @@ class Finding:
 
 def examine(layout: Layout) -> list[Finding]:
     """All findings. Starts nothing and changes nothing."""
-    return [*_machine(layout), *_packages(), *_services(), *_installation(layout)]
+    return [*_machine(layout), *_packages(), *_system_user(layout), *_services(), *_installation(layout)]
 
 
 def _machine(layout: Layout) -> Iterator[Finding]:
@@ -48,7 +49,7 @@ def _machine(layout: Layout) -> Iterator[Finding]:
         "ok" if wanted else "failed",
         platform.python_version() + ("" if wanted else ": 3.11 or newer is needed"),
     )
-    existing = next(folder for folder in (layout.root, *layout.root.parents) if folder.exists())
+    existing = _existing(layout)
     free_gib = shutil.disk_usage(existing).free / 2**30
     enough = free_gib >= _FREE_DISK_GIB
     text = f"{free_gib:.1f} GiB free for {layout.root}"
@@ -64,6 +65,26 @@ def _machine(layout: Layout) -> Iterator[Finding]:
         enough = available >= _FREE_MEMORY_MIB
         text = f"{available} MiB free" + ("" if enough else f": the suite takes about {_FREE_MEMORY_MIB}")
         yield Finding("memory", "ok" if enough else "warning", text)
+
+
+def _existing(layout: Layout) -> Path:
+    return next(folder for folder in (layout.root, *layout.root.parents) if folder.exists())
+
+
+def _system_user(layout: Layout) -> Iterator[Finding]:
+    """Yield whether the system user of PostgreSQL, which root starts, exists or can be made, and reaches its files."""
+    if os.geteuid() != 0:
+        return
+    user = find_user(SYSTEM_USER)
+    if user is None and shutil.which("useradd") is None:
+        text = f"root starts PostgreSQL as the user {SYSTEM_USER}, which is missing, and useradd is not installed"
+        yield Finding("postgres user", "failed", f"{text}: install it (package passwd), or start as another user")
+        return
+    for path in (binaries() / "postgres", _existing(layout)):
+        if (obstacle := find_obstacle(user or NOBODY, path)) is not None:
+            yield Finding("postgres user", "failed", obstacle)
+            return
+    yield Finding("postgres user", "ok", SYSTEM_USER if user else f"{SYSTEM_USER} is made at the first start")
 
 
 def _packages() -> Iterator[Finding]:

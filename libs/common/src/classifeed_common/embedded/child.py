@@ -15,26 +15,30 @@ import os
 import struct
 import sys
 
-_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 47, 2
-_CAP_DAC_READ_SEARCH = 2
+_PR_SET_PDEATHSIG, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 28, 47, 2
+_SECBIT_NO_SETUID_FIXUP = 1 << 2
+_CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
 
 def _become(libc: ctypes.CDLL, uid: int, gid: int) -> None:
-    """Drop root for good, but keep the right to pass through folders of mode 0700 above the data and the binaries.
+    """Drop root for good, but keep one capability: to pass through folders of mode 0700 above data and binaries.
 
-    Without it every folder up to / would have to be opened for all users, as the PostgreSQL wheel does it. A kernel
-    that refuses is no error here: the program then says itself what it cannot reach.
+    Without it every folder up to / would have to be opened for all users, as the PostgreSQL wheel does it. Containers
+    usually have no CAP_DAC_READ_SEARCH; CAP_DAC_OVERRIDE serves there. NO_SETUID_FIXUP makes access(2), which initdb
+    calls for its binaries, respect the capability. If the kernel refuses, the program runs without it.
     """
-    libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+    libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
     os.setgid(gid)
     os.setuid(uid)
-    mask = 1 << _CAP_DAC_READ_SEARCH
-    header = struct.pack("II", _CAPABILITY_VERSION_3, 0)
-    data = struct.pack("IIIIII", mask, mask, mask, 0, 0, 0)
-    if libc.capset(header, data) == 0:
-        libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, _CAP_DAC_READ_SEARCH, 0, 0)
+    for capability in (_CAP_DAC_READ_SEARCH, _CAP_DAC_OVERRIDE):
+        mask = 1 << capability
+        header = struct.pack("II", _CAPABILITY_VERSION_3, 0)
+        data = struct.pack("IIIIII", mask, mask, mask, 0, 0, 0)
+        if libc.capset(header, data) == 0:
+            libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE, capability, 0, 0)
+            return
 
 
 def main() -> None:

@@ -6,6 +6,7 @@ import contextlib
 import fcntl
 import hashlib
 import os
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -34,11 +35,22 @@ class Jar:
 
 
 def cache_dir() -> Path:
-    """Where fetched files are kept: CLASSIFEED_CACHE_DIR, else classifeed in the user's cache folder."""
-    chosen = os.environ.get(CACHE_VARIABLE)
-    if chosen:
+    """Return the folder of fetched files: CLASSIFEED_CACHE_DIR, otherwise `classifeed` in the user's cache folder.
+
+    Without a home that can be written, it is `cache` in the folder of this Python environment.
+    """
+    if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).absolute()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "classifeed"
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "classifeed"
+    except RuntimeError:  # the user has no home
+        return _own_cache_dir()
+    existing = next(parent for parent in (folder, *folder.parents) if parent.exists())
+    return folder if os.access(existing, os.W_OK) else _own_cache_dir()
+
+
+def _own_cache_dir() -> Path:
+    return Path(sys.prefix) / "cache"
 
 
 @cache

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import psycopg
 
 from .process import ServerError, children_of, explain_os_error, spawn_bound, tail
 from .server import EmbeddedServer
-from .system_user import system_user
+from .system_user import find_obstacle, system_user
 
-_SYSTEM_USER = "pgserver"  # the name that the wheel itself uses, so that both share one user
+SYSTEM_USER: Final = "pgserver"  # the name that the wheel itself uses, so that both share one user
 
 
 def binaries() -> Path:
@@ -68,17 +69,23 @@ class EmbeddedPostgres(EmbeddedServer):
 
     def prepare(self) -> None:
         """Make the cluster. An interrupted initdb is made again; a finished one is kept."""
-        if (self.data_dir / "PG_VERSION").exists():
-            self._check_version()
-            return
+        is_made = (self.data_dir / "PG_VERSION").exists()
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
-            user = self._user()
-            if user is not None:
+            if (user := self._user()) is not None:
                 os.chown(self.data_dir, *user)
-            self._initdb()
+                self._check_reach(user)
+            if is_made:
+                self._check_version()
+            else:
+                self._initdb()
         except OSError as error:
             raise ServerError(f"postgres: {explain_os_error(error, self.data_dir)}") from error
+
+    def _check_reach(self, user: tuple[int, int]) -> None:
+        for path in (binaries() / "postgres", self.data_dir):
+            if (obstacle := find_obstacle(user, path)) is not None:
+                raise ServerError(f"postgres: {obstacle}")
 
     def _check_version(self) -> None:
         version = (self.data_dir / "PG_VERSION").read_text().strip()
@@ -174,4 +181,4 @@ class EmbeddedPostgres(EmbeddedServer):
     def _user() -> tuple[int, int] | None:
         if os.geteuid() != 0:
             return None
-        return system_user(_SYSTEM_USER)
+        return system_user(SYSTEM_USER)

@@ -108,6 +108,15 @@ def children_of(pid: int) -> list[ProcessIdentity]:
     return [child for child in found if child is not None]
 
 
+def launch_command(*, user: tuple[int, int] | None = None, death_signal: signal.Signals = signal.SIGKILL) -> list[str]:
+    """Return the command that turns itself into the program after `--`, bound to this process (see `spawn_bound`)."""
+    command = [sys.executable, "-I", "-S", str(_LAUNCHER)]
+    command += ["--parent", str(os.getpid()), "--signal", str(int(death_signal))]
+    if user is not None:
+        command += ["--uid", str(user[0]), "--gid", str(user[1])]
+    return command
+
+
 def spawn_bound(
     command: Sequence[str],
     *,
@@ -131,10 +140,7 @@ def spawn_bound(
         user: (uid, gid) to run as; only root may ask for it.
         death_signal: what the child gets when we die.
     """
-    launcher = [sys.executable, "-I", "-S", str(_LAUNCHER)]
-    launcher += ["--parent", str(os.getpid()), "--signal", str(int(death_signal))]
-    if user is not None:
-        launcher += ["--uid", str(user[0]), "--gid", str(user[1])]
+    launcher = launch_command(user=user, death_signal=death_signal)
     sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         return subprocess.Popen(  # noqa: S603 - every command is ours

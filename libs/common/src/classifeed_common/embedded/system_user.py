@@ -8,9 +8,13 @@ import pwd
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Final
 
-from .process import ServerError
+from .process import ServerError, launch_command
+
+NOBODY: Final = (65534, 65534)
+"""uid and gid of a user that owns nothing."""
 
 # Not the files that `useradd` locks itself: it would wait for us.
 _LOCKED: Final = "/etc"
@@ -25,14 +29,14 @@ def system_user(name: str) -> tuple[int, int]:
     Raises:
         ServerError: it cannot be made.
     """
-    if (found := _find(name)) is not None:
+    if (found := find_user(name)) is not None:
         return found
     with _locked():
-        if (found := _find(name)) is not None:
+        if (found := find_user(name)) is not None:
             return found
         command = ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
         made = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-        if (found := _find(name)) is not None:
+        if (found := find_user(name)) is not None:
             return found
     raise ServerError(
         f"postgres: PostgreSQL does not run as root and the system user {name} cannot be created "
@@ -40,7 +44,35 @@ def system_user(name: str) -> tuple[int, int]:
     )
 
 
-def _find(name: str) -> tuple[int, int] | None:
+def find_obstacle(user: tuple[int, int], path: Path) -> str | None:
+    """Return why a server that root starts as another user cannot reach a path, with the fix; None if it can.
+
+    A short process asks the kernel, with the capability that the server would have. Must run as root.
+
+    Args:
+        user: uid and gid of the server.
+        path: an existing program or folder.
+    """
+    command = [*launch_command(user=user), "--", "test", "-x", str(path)]
+    if subprocess.run(command, capture_output=True, check=False, cwd="/").returncode == 0:  # noqa: S603
+        return None
+    closed = (folder for folder in reversed((path, *path.parents)) if not _is_open(folder, user))
+    folder = next(closed, path)
+    return (
+        f"PostgreSQL does not run as root, and its system user cannot pass through {folder} to {path}: run "
+        f"`chmod o+x {folder}`, clone into a folder that all users may enter, start as another user, or give root "
+        "the capability DAC_READ_SEARCH"
+    )
+
+
+def _is_open(folder: Path, user: tuple[int, int]) -> bool:
+    status = folder.stat()
+    shift = 6 if status.st_uid == user[0] else 3 if status.st_gid == user[1] else 0
+    return bool(status.st_mode >> shift & 1)
+
+
+def find_user(name: str) -> tuple[int, int] | None:
+    """Return uid and gid of a user of this machine; None if there is none."""
     try:
         entry = pwd.getpwnam(name)
     except KeyError:
