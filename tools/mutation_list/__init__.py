@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list import (
+    access,
     automatics,
     blobs,
     decisions,
@@ -47,6 +48,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *removal_guard.MUTATIONS,
     *price_guard.MUTATIONS,
     *indexing.MUTATIONS,
+    *access.MUTATIONS,
     *http_apis.MUTATIONS,
     *blobs.MUTATIONS,
     *snapshots.MUTATIONS,

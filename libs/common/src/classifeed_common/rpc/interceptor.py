@@ -24,6 +24,7 @@ from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.errors import Unauthenticated, Unavailable
 from classifeed_common.rpc.call import REQUEST_ID_KEY, UNSIGNED, enter_call
 from classifeed_common.rpc.faults import explain
+from classifeed_common.rpc.refused_streams import read_rest
 from classifeed_common.rpc.status import DETAILS_KEY, to_status
 from classifeed_common.rpc.texts import receive_with
 from classifeed_common.rpc.validation import check_received, check_requests
@@ -61,9 +62,10 @@ class _Method:
 class _HandledCall:
     """A call from its beginning to its end: counted, traced, and explained where it fails."""
 
-    __slots__ = ("_code", "_context", "_method", "_span", "_started_s", "is_audited", "metadata")
+    __slots__ = ("_code", "_context", "_method", "_span", "_started_s", "_streaming", "is_audited", "metadata")
 
-    def __init__(self, method: _Method, context: Context) -> None:
+    def __init__(self, method: _Method, context: Context, *, streaming: bool) -> None:
+        self._streaming = streaming
         self.metadata: dict[str, Any] = {str(key): value for key, value in context.invocation_metadata() or ()}
         self.is_audited = _audit_logger.isEnabledFor(logging.INFO)
         self._method = method
@@ -97,6 +99,8 @@ class _HandledCall:
             status = to_status(domain_error)
             self._code = _CODES[status.code]
             self._span.fail(domain_error.reason)
+            if self._streaming:
+                await read_rest(context.read)
             await context.abort(self._code, status.message, ((DETAILS_KEY, status.SerializeToString()),))
 
     def _end(self) -> None:
@@ -162,7 +166,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _handle_unary(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> Any:
-            async with _HandledCall(method, context) as call:
+            async with _HandledCall(method, context, streaming=streaming) as call:
                 self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 return await result if inspect.isawaitable(result) else result
@@ -171,7 +175,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
     def _handle_stream(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
-            async with _HandledCall(method, context) as call:
+            async with _HandledCall(method, context, streaming=streaming) as call:
                 self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(_checked(request, context, streaming=streaming), context)
                 if inspect.isawaitable(result):

@@ -1,0 +1,50 @@
+"""Reads the rest of a stream of requests before the call is refused.
+
+The status of a call ends the stream of its caller too. A grpc.aio client that writes at that moment reports INTERNAL
+("Internal error from Core") instead of the status (grpc/grpc#36066), so a caller without a token does not learn that it
+lacks one. Therefore the status waits until the caller has stopped writing, within bounds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import grpc.aio
+from google.protobuf.message import DecodeError
+
+# As much as a unary call sends before anybody looks at its token.
+READ_BYTES: Final = 16 * 1024 * 1024
+READ_S: Final = 2.0
+# A caller that is silent for so long waits for the response.
+SILENT_S: Final = 0.1
+
+
+async def read_rest(read: Callable[[], Awaitable[Any]]) -> None:
+    """Discard requests until the caller ends its stream, is silent for SILENT_S, or one of the bounds is reached.
+
+    Args:
+        read: returns the next request, as `texts.Received`, or grpc.aio.EOF.
+    """
+    loop = asyncio.get_running_loop()
+    ends_at, left_bytes = loop.time() + READ_S, READ_BYTES
+    while left_bytes > 0 and loop.time() < ends_at:
+        # Not wait_for: it would cancel the read, and a read under way cannot be taken back from gRPC.
+        reading = asyncio.ensure_future(read())
+        await asyncio.wait({reading}, timeout=SILENT_S)
+        if not reading.done():
+            reading.add_done_callback(_look_at)
+            return
+        error = None if reading.cancelled() else reading.exception()
+        if isinstance(error, DecodeError):
+            continue
+        if reading.cancelled() or error is not None or (received := reading.result()) is grpc.aio.EOF:
+            return
+        left_bytes -= received.message.ByteSize()
+
+
+def _look_at(reading: asyncio.Future[Any]) -> None:
+    """Look at the end of a read that nobody awaits, so that asyncio does not report its error."""
+    if not reading.cancelled():
+        reading.exception()
