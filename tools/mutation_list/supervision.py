@@ -13,6 +13,18 @@ _CHILDREN_TESTS: Final = "libs/common/tests/unit/test_child_processes.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "spool-shared-between-users",
+        "Supervision",
+        "Files of runs are in the system's temporary folder: uploads of a second user of the machine fail.",
+        "cli/src/classifeed_cli/platform/planning/plan.py",
+        before='{"SPOOL_DIR": str(layout.service_data(spec.name) / "spool")}',
+        after="{}",
+        tests=(
+            "cli/tests/unit/platform/test_platform.py"
+            "::test_files_of_runs_are_in_the_data_folder_unless_another_is_chosen",
+        ),
+    ),
+    Mutation(
         "consequences-that-hide-the-cause",
         "Supervision",
         "A database is away, and status prints pages of what waits for it.",

@@ -68,6 +68,16 @@ def test_a_service_finds_postgresql_behind_a_proxy_and_nobody_else_does(
     assert f"@{plan.address('postgres')}/" in plan.dsn("offers")  # what migrations and `status` use
 
 
+def test_files_of_runs_are_in_the_data_folder_unless_another_is_chosen(
+    layout: Layout, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The system's folder for temporary files is shared with other users, who could not write into ours."""
+    monkeypatch.setenv("CLASSIFEED_PICTURES_SPOOL_DIR", "/mnt/large")
+    plan = make_plan(layout, ["api", "pictures"])
+    folders = [plan.environment(spec)[f"{spec.prefix}SPOOL_DIR"] for spec in plan.services]
+    assert folders == [str(layout.root / "services" / "api" / "spool"), "/mnt/large"]
+
+
 def test_ports_are_kept_and_move_only_when_they_must(layout: Layout) -> None:
     first = plan_ports(layout, ["api"])
     assert len(set(first.values())) == len(first) == 6

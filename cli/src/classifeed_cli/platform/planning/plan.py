@@ -57,8 +57,12 @@ class Plan:
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
                 environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
-        environment = {spec.prefix + key: self._resolve(value) for key, value in spec.settings.items()} | environment
         layout = self.layout
+        # Not the system's folder for temporary files: two users of a machine would share the folder of the first one.
+        defaults = {"SPOOL_DIR": str(layout.service_data(spec.name) / "spool")} | {
+            key: self._resolve(value) for key, value in spec.settings.items()
+        }
+        environment = {spec.prefix + key: value for key, value in defaults.items()} | environment
         own: dict[str, object] = {
             "ENVIRONMENT": "embedded",
             "GRPC_LISTEN": self.address(f"{spec.name}.grpc"),
