@@ -20,6 +20,7 @@ from tools.mutation_list import (
     offers,
     picture_apis,
     picture_backups,
+    picture_ownership,
     pictures,
     price_guard,
     publish_marks,
@@ -60,5 +61,6 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *pictures.MUTATIONS,
     *picture_apis.MUTATIONS,
     *picture_backups.MUTATIONS,
+    *picture_ownership.MUTATIONS,
     *offer_pictures.MUTATIONS,
 )

@@ -346,8 +346,9 @@ MUTATIONS: Final = (
         "Pictures",
         "Whoever waited for a picture never hears of its change.",
         f"{PICTURES}/app/events/process_events.py",
-        before="[*((place[0], request) for place, request in taken), *known]",
-        after="known",
+        before="    known += [(place[0], request) for place, request in taken if (*place, request.recipient) "
+        "not in given_up]\n",
+        after="",
         tests=(f"{_PROCESSING}::test_a_change_is_sent_once_to_each_who_knows_the_old_one",),
     ),
     Mutation(

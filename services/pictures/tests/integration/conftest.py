@@ -37,6 +37,7 @@ from classifeed_domain.topics import (
 )
 from classifeed_pictures.bootstrap import build, prepare
 from classifeed_pictures.consumers import copies, downloads, events, resharder
+from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.settings import PicturesSettings
 
 from .picture_host import PictureHost, picture_host
@@ -69,11 +70,13 @@ class Service:
     settings: PicturesSettings
     jobs: JobServiceStub
 
-    async def request(self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "") -> None:
+    async def request(
+        self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "", client: str = OFFERS
+    ) -> None:
         """Request pictures; references are the prefix and the number in the list."""
         messages = []
         for start in range(0, len(urls), 100):
-            message = PictureRequests(recipient=self.recipient)
+            message = PictureRequests(recipient=self.recipient, client=client)
             for number, url in enumerate(urls[start : start + 100], start):
                 request = PictureRequest(url=url, namespace=namespace, reference=f"{prefix}{number}")
                 request.request_time.GetCurrentTime()

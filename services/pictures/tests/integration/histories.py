@@ -17,6 +17,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.events.process_events import PictureEvents, process_events
 from classifeed_pictures.domain.lifecycle.events import Event, Loaded, Request
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.domain.lifecycle.states import name_picture
 from classifeed_pictures.store.states import read_states
 
@@ -35,9 +36,11 @@ def info(number: int, namespace: str = "offers", content: bytes = b"1") -> Pictu
     return PictureInfo(namespace=namespace, group_id=group_id, name=name, content_hash=content)
 
 
-def request(reference: str = "1", namespace: str = "offers", recipient: str = "seller") -> Request:
+def request(
+    reference: str = "1", namespace: str = "offers", recipient: str = "seller", client: str = OFFERS
+) -> Request:
     """Return a request made now."""
-    return Request(namespace, recipient, reference, "https://shop.example/p.jpg", datetime.now(UTC))
+    return Request(namespace, recipient, reference, "https://shop.example/p.jpg", datetime.now(UTC), client)
 
 
 def loaded(outcome: PictureInfo | LoadFailure, attempt: int, namespace: str = "offers") -> Loaded:

@@ -22,6 +22,7 @@ from classifeed_offers.domain.picture_issues import DELETED, code_of
 
 MAX_PICTURES: Final = 1024  # as many values as a field of a document takes
 _FAILURE_CHARS: Final = 500
+_CLIENT: Final = "offers"  # whose export of used links says when a picture may go
 
 
 class PicturePlan(NamedTuple):
@@ -155,7 +156,9 @@ def request_messages(
         for external_id, urls in urls_of.items()
         for url in urls
     ]
-    return [PictureRequests(recipient=name.seller_id, requests=part) for part in split_by_size(requests)]
+    return [
+        PictureRequests(recipient=name.seller_id, client=_CLIENT, requests=part) for part in split_by_size(requests)
+    ]
 
 
 def parse_reference(seller_id: str, reference: str) -> tuple[Namespace, str] | None:

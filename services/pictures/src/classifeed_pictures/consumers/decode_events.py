@@ -7,10 +7,20 @@ from typing import Final
 
 from google.protobuf.message import DecodeError
 
-from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, PictureEvent
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_GIVEN_UP, DELETE_REASON_REQUESTED, PictureEvent
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.kafka import Poison, Record, type_of
-from classifeed_pictures.domain.lifecycle.events import Adopt, Deletion, Event, Loaded, Look, Move, Request, Unused
+from classifeed_pictures.domain.lifecycle.events import (
+    Adopt,
+    Deletion,
+    Event,
+    GivenUp,
+    Loaded,
+    Look,
+    Move,
+    Request,
+    Unused,
+)
 from classifeed_pictures.domain.urls.canonical import url_hash
 
 _TYPE: Final = PictureEvent.DESCRIPTOR.full_name
@@ -56,6 +66,8 @@ def _event_of(message: PictureEvent) -> Event | None:
             deletion = message.delete_picture
             if deletion.reason == DELETE_REASON_REQUESTED:
                 return Deletion(deletion.namespace, at)
+            if deletion.reason == DELETE_REASON_GIVEN_UP:
+                return GivenUp(deletion.namespace, deletion.recipient, at)
             return Unused(at)
         case "move_picture":
             move = message.move_picture
@@ -69,7 +81,12 @@ def _event_of(message: PictureEvent) -> Event | None:
 def _request(message: PictureEvent, at: datetime) -> Request:
     requested = message.requested
     return Request(
-        requested.namespace, requested.recipient, requested.reference, requested.requested_url or message.url, at
+        requested.namespace,
+        requested.recipient,
+        requested.reference,
+        requested.requested_url or message.url,
+        at,
+        requested.client,
     )
 
 

@@ -52,6 +52,8 @@ def _fault_of_requests(message: PictureRequests, key: bytes | None) -> str | Non
         return f"recipient must have 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
     if key != message.recipient.encode():
         return "recipient is not the key of the message"
+    if len(message.client) > RECIPIENT_LIMIT_CHARS or "\0" in message.client:
+        return f"client must have up to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
     return f"requests has more than {_ITEMS_LIMIT} items" if len(message.requests) > _ITEMS_LIMIT else None
 
 

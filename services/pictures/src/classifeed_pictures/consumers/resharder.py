@@ -147,7 +147,14 @@ class Resharder:
             time = _time_of(request.request_time if request.HasField("request_time") else None, record)
             found: Message | ItemFault = _TIME_INVALID
             if is_time(time):
-                found = maker.of_request(request, recipient=message.recipient, source=source, time=time, trace=trace)
+                found = maker.of_request(
+                    request,
+                    recipient=message.recipient,
+                    client=message.client,
+                    source=source,
+                    time=time,
+                    trace=trace,
+                )
             if isinstance(found, Message):
                 made.events.append(found)
                 continue

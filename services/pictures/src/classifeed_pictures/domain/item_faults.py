@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_GIVEN_UP, DeletePicture
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS, CanonicalRules, canonical_url
 
 URL_INVALID: Final = "URL_INVALID"
@@ -59,9 +60,13 @@ def fault_of_request(namespace: str, recipient: str, reference: str) -> ItemFaul
     return None
 
 
-def fault_of_deletion(namespace: str) -> ItemFault | None:
-    """Return what is wrong with the namespace of a deletion, which may be empty, or None."""
-    if namespace and not _NAMESPACE.fullmatch(namespace):
+def fault_of_deletion(deletion: DeletePicture) -> ItemFault | None:
+    """Return what is wrong with the namespace of a deletion, which may be empty, or with its recipient; or None."""
+    if deletion.reason == DELETE_REASON_GIVEN_UP and not is_recipient(deletion.recipient):
+        return ItemFault(
+            REQUEST_INVALID, f"The recipient has not 1 to {RECIPIENT_LIMIT_CHARS} characters, none of them NUL"
+        )
+    if deletion.namespace and not _NAMESPACE.fullmatch(deletion.namespace):
         return ItemFault(REQUEST_INVALID, "The namespace of the deletion is none; leave it empty for all namespaces")
     return None
 

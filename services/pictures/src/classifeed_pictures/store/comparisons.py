@@ -54,7 +54,7 @@ async def add_used(tx: Tx, comparison_id: int, url_hashes: Sequence[bytes]) -> N
 
 
 async def compare_slice(tx: Tx, comparison: Comparison, *, after: bytes, limit: int) -> list[Any]:
-    """Return the next states as rows (url_hash, url, is_put, is_unused), in the order of their hashes."""
+    """Return the next states as rows (url_hash, url, is_compared, is_unused), in the order of their hashes."""
     parameters = {
         "comparison_id": comparison.comparison_id,
         "snapshot_at": comparison.snapshot_at,

@@ -26,10 +26,27 @@ ORDER BY n.url_hash
 ON CONFLICT DO NOTHING
 
 -- name: compare_slice
--- The next states, each with whether it may be deleted as unused: not what was put by hand, nor what was requested since.
-SELECT p.url_hash, p.url, p.is_put, u.found IS NULL AND NOT p.is_put
+-- The next states, each with whether offers alone decide about it, and whether it is unused then: not what was requested
+-- since. What was put by hand, what another client has requested, and what a namespace keeps without a known recipient is
+-- not compared (as are_only_offers decides again in the shard of the picture).
+SELECT p.url_hash, p.url, c.is_compared, c.is_compared AND u.found IS NULL
        AND coalesce(p.requested_at < %(snapshot_at)s, true) AS is_unused
 FROM pictures p
+CROSS JOIN LATERAL (
+    SELECT NOT p.is_put
+           AND NOT EXISTS (SELECT FROM settled_requests r WHERE r.url_hash = p.url_hash AND r.client <> 'offers')
+           AND NOT EXISTS (SELECT FROM requests_in_flight r WHERE r.url_hash = p.url_hash AND r.client <> 'offers')
+           AND NOT EXISTS (
+               SELECT FROM stored_pictures s
+               WHERE s.url_hash = p.url_hash
+                 AND NOT EXISTS (
+                     SELECT FROM settled_requests r WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
+                 )
+                 AND NOT EXISTS (
+                     SELECT FROM requests_in_flight r WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
+                 )
+           ) AS is_compared
+) AS c
 LEFT JOIN LATERAL (
     SELECT true AS found
     FROM used_urls u

@@ -52,8 +52,15 @@ async def remember(tx: Tx, requests: Sequence[tuple[bytes, Request, int]]) -> No
         "requested_urls": [request.requested_url for _, request, _ in requests],
         "requests_at": [request.at for _, request, _ in requests],
         "reported_attempts": [reported for _, _, reported in requests],
+        "clients": [request.client for _, request, _ in requests],
     }
     await tx.execute(SQL["remember"], parameters, prepare=False)
+
+
+async def end_given_up(tx: Tx, places: Collection[tuple[bytes, str, str]]) -> list[tuple[Place, Request]]:
+    """Remove the requests of recipients, by hash of the URL, namespace and recipient, and return them."""
+    columns = columns_of([place[:2] for place in places]) | {"recipients": [place[2] for place in places]}
+    return await _requests(tx, SQL["end_given_up"], columns)
 
 
 async def count_in_flight(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, int]:
@@ -97,7 +104,7 @@ async def _requests(tx: Tx, statement: str, parameters: Mapping[str, Any]) -> li
     return [
         (
             (bytes(row.url_hash), row.namespace),
-            Request(row.namespace, row.recipient, row.reference, row.requested_url, row.requested_at),
+            Request(row.namespace, row.recipient, row.reference, row.requested_url, row.requested_at, row.client),
         )
         for row in rows
     ]

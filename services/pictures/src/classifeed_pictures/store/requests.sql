@@ -5,7 +5,7 @@
 DELETE FROM requests_in_flight r
 USING unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[]) AS s (url_hash, namespace)
 WHERE r.url_hash = s.url_hash AND r.namespace = s.namespace
-RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
+RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at, r.client
 
 -- name: report_failed
 -- A failure that lasts: it is reported once for each request, which goes on waiting. Written as <= 0, as = 0 would let
@@ -14,7 +14,7 @@ UPDATE requests_in_flight r
 SET reported_attempt = f.attempt
 FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(attempts)b::bigint[]) AS f (url_hash, namespace, attempt)
 WHERE r.url_hash = f.url_hash AND r.namespace = f.namespace AND r.reported_attempt <= 0
-RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at
+RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at, r.client
 
 -- name: forget_namespaces
 DELETE FROM requests_in_flight r
@@ -26,21 +26,30 @@ DELETE FROM requests_in_flight WHERE url_hash = ANY (%(url_hashes)b::bytea[])
 
 -- name: remember
 -- The same request again is the same row; what was reported stays known.
-INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
-SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.reported_attempt
+INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt,
+                                client)
+SELECT n.url_hash, n.namespace, n.recipient, n.reference, n.requested_url, n.requested_at, n.reported_attempt, n.client
 FROM unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(recipients)b::text[], %(references)b::text[],
-            %(requested_urls)b::text[], %(requests_at)b::timestamptz[], %(reported_attempts)b::bigint[])
-     AS n (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt)
+            %(requested_urls)b::text[], %(requests_at)b::timestamptz[], %(reported_attempts)b::bigint[],
+            %(clients)b::text[])
+     AS n (url_hash, namespace, recipient, reference, requested_url, requested_at, reported_attempt, client)
 ORDER BY n.url_hash, n.namespace, n.recipient, n.reference
 ON CONFLICT (url_hash, namespace, recipient, reference) DO UPDATE
-SET requested_url = EXCLUDED.requested_url,
+SET requested_url = EXCLUDED.requested_url, client = EXCLUDED.client,
     requested_at = least(requests_in_flight.requested_at, EXCLUDED.requested_at),
     reported_attempt = greatest(requests_in_flight.reported_attempt, EXCLUDED.reported_attempt)
+
+-- name: end_given_up
+DELETE FROM requests_in_flight r
+USING unnest(%(url_hashes)b::bytea[], %(namespaces)b::text[], %(recipients)b::text[])
+      AS g (url_hash, namespace, recipient)
+WHERE r.url_hash = g.url_hash AND r.namespace = g.namespace AND r.recipient = g.recipient
+RETURNING r.url_hash, r.namespace, r.recipient, r.reference, r.requested_url, r.requested_at, r.client
 
 -- name: take_all
 DELETE FROM requests_in_flight
 WHERE url_hash = ANY (%(url_hashes)b::bytea[])
-RETURNING url_hash, namespace, recipient, reference, requested_url, requested_at
+RETURNING url_hash, namespace, recipient, reference, requested_url, requested_at, client
 
 -- name: count_in_flight
 SELECT url_hash, count(*)::integer AS requests

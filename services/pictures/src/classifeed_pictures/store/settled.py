@@ -1,15 +1,17 @@
-"""Requests that a picture has settled: whoever made them hears of the picture that takes its place."""
+"""Requests that a picture has settled: their recipients get the picture that replaces it, and its deletion."""
 
 from __future__ import annotations
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.lifecycle.events import NOBODY, Request
+from classifeed_pictures.domain.lifecycle.recipients import Recipient
 from classifeed_pictures.store.requests import Place, columns_of
 
 SQL: Final = load_queries("classifeed_pictures.store", "settled.sql")
@@ -17,7 +19,10 @@ _HASH_BYTES: Final = 16
 
 
 async def add_settled(tx: Tx, requests: Collection[tuple[bytes, Request]]) -> None:
-    """Store settled requests, each with the hash of its URL; idempotent. Those of nobody are left out."""
+    """Store settled requests, each with the hash of its URL; idempotent. Those of nobody are left out.
+
+    A request from before clients were stored gets the client of the same request that comes again.
+    """
     rows = {(url_hash, _hash_of(request)): request for url_hash, request in requests if request.recipient != NOBODY}
     if not rows:
         return
@@ -28,6 +33,7 @@ async def add_settled(tx: Tx, requests: Collection[tuple[bytes, Request]]) -> No
         "recipients": [request.recipient for request in rows.values()],
         "references": [request.reference for request in rows.values()],
         "requested_urls": [request.requested_url for request in rows.values()],
+        "clients": [request.client for request in rows.values()],
     }
     await tx.execute(SQL["add_settled"], parameters, prepare=False)
 
@@ -36,14 +42,27 @@ async def list_settled(tx: Tx, places: Collection[Place], *, at: datetime) -> li
     """Return the requests that pictures of these places have settled, as if they were made at `at`."""
     if not places:
         return []
-    rows = await fetch_named(tx, SQL["list_settled"], columns_of(places), prepare=False)
-    return [
-        (
-            (bytes(row.url_hash), row.namespace),
-            Request(row.namespace, row.recipient, row.reference, row.requested_url, at),
-        )
-        for row in rows
-    ]
+    return _requests(await fetch_named(tx, SQL["list_settled"], columns_of(places), prepare=False), at)
+
+
+async def list_recipients(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, list[Recipient]]:
+    """Return who has requested pictures, settled or not, by the hashes of their URLs."""
+    found: dict[bytes, list[Recipient]] = defaultdict(list)
+    if url_hashes:
+        rows = await fetch_named(tx, SQL["list_recipients"], {"url_hashes": list(url_hashes), "nobody": NOBODY})
+        for row in rows:
+            found[bytes(row.url_hash)].append(Recipient(row.namespace, row.recipient, row.client))
+    return found
+
+
+async def end_given_up(
+    tx: Tx, places: Collection[tuple[bytes, str, str]], *, at: datetime
+) -> list[tuple[Place, Request]]:
+    """Remove the settled requests of recipients, by hash of the URL, namespace and recipient, and return them."""
+    if not places:
+        return []
+    columns = columns_of([place[:2] for place in places]) | {"recipients": [place[2] for place in places]}
+    return _requests(await fetch_named(tx, SQL["end_given_up"], columns, prepare=False), at)
 
 
 async def move_settled(tx: Tx, moves: Mapping[bytes, bytes]) -> None:
@@ -60,6 +79,16 @@ async def forget_settled(tx: Tx, places: Sequence[Place]) -> None:
         await tx.execute(SQL["forget_all_settled"], {"url_hashes": everywhere}, prepare=False)
     if some := [place for place in places if place[1]]:
         await tx.execute(SQL["forget_settled_namespaces"], columns_of(some), prepare=False)
+
+
+def _requests(rows: Sequence[Any], at: datetime) -> list[tuple[Place, Request]]:
+    return [
+        (
+            (bytes(row.url_hash), row.namespace),
+            Request(row.namespace, row.recipient, row.reference, row.requested_url, at, row.client),
+        )
+        for row in rows
+    ]
 
 
 def _hash_of(request: Request) -> bytes:

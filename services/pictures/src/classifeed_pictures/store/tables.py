@@ -69,11 +69,13 @@ requests_in_flight = Table(
     Column("requested_at", DateTime(timezone=True), nullable=False),
     # Attempt whose failure was reported; 0: none was.
     Column("reported_attempt", BigInteger, nullable=False, server_default=text("0")),
+    # See classifeed_pictures.domain.lifecycle.recipients; empty in rows from before.
+    Column("client", Text, nullable=False, server_default=text("''")),
 )
 Index("requests_in_flight_age", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt = 0"))
 Index("requests_in_flight_failed", requests_in_flight.c.requested_at, postgresql_where=text("reported_attempt > 0"))
 
-# Requests that a picture has settled: they hear of the picture that takes its place.
+# Requests that a picture has settled: their recipients get the picture that replaces it, and its deletion.
 settled_requests = Table(
     "settled_requests",
     metadata,
@@ -84,7 +86,11 @@ settled_requests = Table(
     Column("recipient", Text, nullable=False),
     Column("reference", Text, nullable=False),
     Column("requested_url", Text, nullable=False),
+    Column("client", Text, nullable=False, server_default=text("''")),
 )
+for _requests in (requests_in_flight, settled_requests):
+    # A comparison looks here for clients other than offers.
+    Index(f"{_requests.name}_others", _requests.c.url_hash, postgresql_where=_requests.c.client != "offers")
 
 namespaces = Table(
     "namespaces",

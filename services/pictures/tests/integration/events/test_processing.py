@@ -10,7 +10,7 @@ import pytest
 from classifeed.pictures.v1.orders_pb2 import CopyOrder, DeleteOrder, DownloadOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure
 from classifeed_common.db import Database
-from classifeed_pictures.domain.lifecycle.events import Deletion, Look, Unused
+from classifeed_pictures.domain.lifecycle.events import Deletion, GivenUp, Look, Unused
 from classifeed_pictures.domain.lifecycle.retries import DELETED
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.store.states import StateChanged, read_states, write_states
@@ -119,6 +119,44 @@ async def test_two_comparisons_delete_state_requests_and_picture(processor: Proc
     assert isinstance(order, DeleteOrder)
     assert (order.name, order.namespace) == (info(1).name, "offers")
     assert await processor.rows("SELECT count(*) FROM pictures") == [(0,)]
+    [result] = await processor.results()
+    assert (result.reference, result.failure.code) == ("1", DELETED)
+    assert await processor.rows("SELECT count(*) FROM settled_requests") == [(0,)]
+
+
+async def test_two_comparisons_keep_what_another_recipient_needs_until_it_gives_up(processor: Processor) -> None:
+    await processor.store(1)
+    await processor.process({1: [request("banner", recipient="banners", client="")]})
+    await processor.rows("UPDATE pictures SET requested_at = %s RETURNING 1", hours_ago(48))
+    await processor.process({1: [Unused(hours_ago(30))]})
+    await processor.process({1: [Unused(hours_ago(1))]})
+    assert await processor.orders() == []
+    [known] = await processor.results()
+    assert known.reference == "banner"
+    await processor.process({1: [GivenUp("", "banners", hours_ago(0))]})
+    [ended] = await processor.results()
+    assert (ended.reference, ended.failure.code, ended.attempt > known.attempt) == ("banner", DELETED, True)
+    assert await processor.rows("SELECT recipient, client FROM settled_requests") == [("seller", "offers")]
+    await processor.process({1: [Unused(hours_ago(30))]})
+    await processor.process({1: [Unused(hours_ago(1))]})
+    [order] = await processor.orders()
+    assert isinstance(order, DeleteOrder)
+    assert [result.reference for result in await processor.results()] == ["1"]
+
+
+async def test_requests_that_wait_or_are_settled_in_the_same_poll_end_with_their_recipient(
+    processor: Processor,
+) -> None:
+    await processor.process({1: [request(), request("a", recipient="banners", client="")]})
+    await processor.process({2: [request(), request("b", recipient="banners", client="")]})
+    [first, _] = await processor.take(DownloadOrder)
+    given_up = GivenUp("offers", "banners", hours_ago(0))
+    await processor.process({1: [loaded(info(1), first.attempt), given_up], 2: [given_up]})
+    found = [(each.reference, each.failure.code) for each in await processor.results()]
+    assert sorted(found) == [("1", ""), ("a", ""), ("a", DELETED), ("b", DELETED)]
+    assert found.index(("a", "")) < found.index(("a", DELETED))
+    assert await processor.rows("SELECT recipient FROM settled_requests") == [("seller",)]
+    assert await processor.rows("SELECT recipient FROM requests_in_flight") == [("seller",)]
 
 
 async def test_a_failure_that_lasts_is_reported_once_and_a_success_once_more(processor: Processor) -> None:

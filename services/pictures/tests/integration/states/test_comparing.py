@@ -19,22 +19,27 @@ from classifeed.offers.v1.offer_service_pb2 import (
     PictureUrlsEnd,
 )
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_GIVEN_UP, DeletePicture
 from classifeed.pictures.v1.picture_service_pb2 import (
     COMPARISON_STATE_HELD,
     Comparison,
     ConfirmComparisonRequest,
     ListComparisonsRequest,
 )
-from classifeed.pictures.v1.requests_pb2 import PictureNotices
+from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureNotices
 from classifeed_common.db import Database
 from classifeed_common.errors import Unavailable
+from classifeed_common.kafka import message_of
 from classifeed_common.outbox import Outbox
 from classifeed_common.testing.recovery import until
+from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.clients.offers import OffersClient
+from classifeed_pictures.domain.lifecycle.events import Request
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.jobs.compare import TASK as COMPARE
 from classifeed_pictures.store.canonical_rules import note_rules
+from classifeed_pictures.store.settled import add_settled
 
 from ..backup_runs import ended
 from ..conftest import Service
@@ -111,6 +116,21 @@ class Comparing:
                     (url_hash(url), url, is_put, datetime.now(UTC) - age),
                 )
 
+    async def hold(self, urls: Sequence[str], namespace: str, recipients: Sequence[tuple[str, str]]) -> None:
+        """Have a namespace keep pictures that recipients with clients have requested."""
+        await self.put(urls)
+        async with self.database.transaction() as tx:
+            for url in urls:
+                stored = "INSERT INTO stored_pictures VALUES (%s, 1, %s, %s, 1, '', 1, 1, '', '[]')"
+                await tx.execute(stored, (namespace, url, url_hash(url)))
+                await add_settled(
+                    tx,
+                    [
+                        (url_hash(url), Request(namespace, recipient, "n/1", url, datetime.now(UTC), client))
+                        for recipient, client in recipients
+                    ],
+                )
+
     async def compare(self) -> str:
         """Run a comparison to its end, and return where it stands."""
         run: Any = Run(self.database)
@@ -156,6 +176,34 @@ async def test_what_no_offer_uses_is_noticed_and_nothing_else(comparing: Compari
     assert await comparing.noticed() == set(unused)
     assert await comparing.rows("SELECT compared, unused FROM comparisons") == [(2803, 300)]
     assert await comparing.rows("SELECT count(*) FROM used_urls") == [(0,)]
+
+
+async def test_what_others_than_offers_have_requested_is_not_compared(comparing: Comparing) -> None:
+    offers, others, both, unknown, waiting = (_urls(2, word) for word in ("o", "x", "b", "n", "w"))
+    await comparing.hold(offers, "offers", [("seller", "offers"), ("seller-2", "offers")])
+    await comparing.hold(others, "banners", [("banners", "")])
+    await comparing.hold(both, "offers", [("seller", "offers"), ("banners", "")])
+    await comparing.hold(unknown, "offers", [])
+    await comparing.put(waiting)
+    await comparing.rows(
+        "INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at) "
+        f"SELECT url_hash, 'banners', 'banners', '', url, now() FROM pictures WHERE url = '{waiting[0]}' RETURNING 1"
+    )
+    assert await comparing.compare() == "DONE"
+    assert await comparing.noticed() == {*offers, waiting[1]}
+    assert await comparing.rows("SELECT compared, unused FROM comparisons") == [(3, 3)]
+
+
+async def test_a_request_from_before_clients_gets_its_client_when_it_comes_again(comparing: Comparing) -> None:
+    [url] = urls = _urls(1)
+    await comparing.hold(urls, "offers", [("seller", "")])
+    await comparing.compare()
+    assert await comparing.noticed() == set()
+    async with comparing.database.transaction() as tx:
+        again = Request("offers", "seller", "n/1", url, datetime.now(UTC), "offers")
+        await add_settled(tx, [(url_hash(url), again)])
+    await comparing.compare()
+    assert await comparing.noticed() == {url}
 
 
 async def test_keys_of_older_rules_count_as_used(comparing: Comparing, offers: tuple[Offers, str]) -> None:
@@ -267,6 +315,46 @@ async def test_pictures_go_after_two_comparisons_and_mass_deletions_wait(
     with pytest.raises(grpc.aio.AioRpcError) as raised:
         await service.pictures.ConfirmComparison(ConfirmComparisonRequest(comparison_id=1))
     assert raised.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+
+
+class TestOfOthers:
+    @pytest.fixture
+    def options(self, offers: tuple[Offers, str]) -> dict[str, Any]:
+        return {
+            "offers_address": offers[1],
+            "compare_s": 1,
+            "delete_after_s": 1,
+            "held_least": 1000,
+            "refresh_days": 0,
+        }
+
+    async def test_their_pictures_stay_and_recipients_of_deleted_ones_get_the_deletion(
+        self, service: Service, host: PictureHost, offers: tuple[Offers, str]
+    ) -> None:
+        urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(3)]
+        await service.request(urls[:2], client="")
+        await service.request(urls[2:], prefix="offer-")
+        stored = await service.results(3)
+        highest = max(result.attempt for result in stored)
+        [deleted] = await service.results(1)
+        assert (deleted.reference, deleted.failure.code) == ("offer-0", "PICTURE_DELETED")
+        assert deleted.attempt > highest
+        exports = offers[0].exports
+        await until(lambda: _has_grown(offers[0], exports + 3))
+        assert await service.rows("SELECT url FROM pictures ORDER BY url") == [(url,) for url in urls[:2]]
+        assert await service.rows("SELECT count(*) FROM stored_pictures") == [(2,)]
+        given_up = PictureNotice(
+            url=urls[0], delete_picture=DeletePicture(reason=DELETE_REASON_GIVEN_UP, recipient=service.recipient)
+        )
+        notices = PictureNotices(notices=[given_up])
+        await service.producer.send([message_of(PICTURES_REQUESTS, b"notice", notices)])
+        [ended] = await service.results(1)
+        assert (ended.reference, ended.failure.code) == ("0", "PICTURE_DELETED")
+        await until(lambda: _has(service, "SELECT 1 FROM stored_pictures HAVING count(*) = 1"))
+
+
+async def _has_grown(offers: Offers, exports: int) -> bool:
+    return offers.exports >= exports
 
 
 class TestConfirmed:

@@ -50,6 +50,7 @@ SETTLED_REQUESTS = PLACES | {
     "recipients": ["seller"] * BATCH,
     "references": ["1"] * BATCH,
     "requested_urls": ["u"] * BATCH,
+    "clients": ["offers"] * BATCH,
 }
 STATE = {
     "url_hashes": HASHES,
@@ -84,6 +85,8 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "forget_all": (requests.SQL, {"url_hashes": HASHES}),
     "add_settled": (settled.SQL, SETTLED_REQUESTS),
     "list_settled": (settled.SQL, PLACES),
+    "list_recipients": (settled.SQL, {"url_hashes": HASHES, "nobody": "-"}),
+    "end_given_up": (settled.SQL, PLACES | {"recipients": ["seller"] * BATCH}),
     "forget_settled_namespaces": (settled.SQL, PLACES),
     "forget_all_settled": (settled.SQL, {"url_hashes": HASHES}),
     "count_in_flight": (requests.SQL, {"url_hashes": HASHES}),

@@ -17,9 +17,11 @@ class DeleteReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DELETE_REASON_UNSPECIFIED: _ClassVar[DeleteReason]
     DELETE_REASON_UNUSED: _ClassVar[DeleteReason]
     DELETE_REASON_REQUESTED: _ClassVar[DeleteReason]
+    DELETE_REASON_GIVEN_UP: _ClassVar[DeleteReason]
 DELETE_REASON_UNSPECIFIED: DeleteReason
 DELETE_REASON_UNUSED: DeleteReason
 DELETE_REASON_REQUESTED: DeleteReason
+DELETE_REASON_GIVEN_UP: DeleteReason
 
 class PictureEvent(_message.Message):
     __slots__ = ("url", "url_hash", "source", "event_time", "requested", "loaded", "look_again", "delete_picture", "move_picture", "adopt_pictures")
@@ -56,16 +58,18 @@ class EventSource(_message.Message):
     def __init__(self, name: _Optional[str] = ..., partition: _Optional[int] = ..., position: _Optional[int] = ...) -> None: ...
 
 class PictureRequested(_message.Message):
-    __slots__ = ("namespace", "recipient", "reference", "requested_url")
+    __slots__ = ("namespace", "recipient", "reference", "requested_url", "client")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     REFERENCE_FIELD_NUMBER: _ClassVar[int]
     REQUESTED_URL_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     recipient: str
     reference: str
     requested_url: str
-    def __init__(self, namespace: _Optional[str] = ..., recipient: _Optional[str] = ..., reference: _Optional[str] = ..., requested_url: _Optional[str] = ...) -> None: ...
+    client: str
+    def __init__(self, namespace: _Optional[str] = ..., recipient: _Optional[str] = ..., reference: _Optional[str] = ..., requested_url: _Optional[str] = ..., client: _Optional[str] = ...) -> None: ...
 
 class LookAgain(_message.Message):
     __slots__ = ("force", "refresh")
@@ -76,12 +80,14 @@ class LookAgain(_message.Message):
     def __init__(self, force: _Optional[bool] = ..., refresh: _Optional[bool] = ...) -> None: ...
 
 class DeletePicture(_message.Message):
-    __slots__ = ("reason", "namespace")
+    __slots__ = ("reason", "namespace", "recipient")
     REASON_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     reason: DeleteReason
     namespace: str
-    def __init__(self, reason: _Optional[_Union[DeleteReason, str]] = ..., namespace: _Optional[str] = ...) -> None: ...
+    recipient: str
+    def __init__(self, reason: _Optional[_Union[DeleteReason, str]] = ..., namespace: _Optional[str] = ..., recipient: _Optional[str] = ...) -> None: ...
 
 class MovePicture(_message.Message):
     __slots__ = ("to_url", "namespaces", "put")

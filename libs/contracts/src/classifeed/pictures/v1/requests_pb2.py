@@ -27,7 +27,7 @@ from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%classifeed/pictures/v1/requests.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/events.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"^\n\x0fPictureRequests\x12\x11\n\trecipient\x18\x01 \x01(\t\x12\x38\n\x08requests\x18\x02 \x03(\x0b\x32&.classifeed.pictures.v1.PictureRequest\"u\n\x0ePictureRequest\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x30\n\x0crequest_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"H\n\x0ePictureNotices\x12\x36\n\x07notices\x18\x01 \x03(\x0b\x32%.classifeed.pictures.v1.PictureNotice\"\xde\x02\n\rPictureNotice\x12\x0b\n\x03url\x18\x01 \x01(\t\x12/\n\x0bnotice_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\nlook_again\x18\x03 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x04 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x12;\n\x0cmove_picture\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.MovePictureH\x00\x12?\n\x0e\x61\x64opt_pictures\x18\x07 \x01(\x0b\x32%.classifeed.pictures.v1.AdoptPicturesH\x00\x12\r\n\x05\x65xact\x18\x05 \x01(\x08\x42\x08\n\x06notice\"[\n\x0ePictureResults\x12\x11\n\trecipient\x18\x01 \x01(\t\x12\x36\n\x07results\x18\x02 \x03(\x0b\x32%.classifeed.pictures.v1.PictureResult\"\xca\x01\n\rPictureResult\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12\x33\n\x04info\x18\x05 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfoH\x00\x12\x36\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailureH\x00\x42\x08\n\x06resultb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n%classifeed/pictures/v1/requests.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/events.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"n\n\x0fPictureRequests\x12\x11\n\trecipient\x18\x01 \x01(\t\x12\x38\n\x08requests\x18\x02 \x03(\x0b\x32&.classifeed.pictures.v1.PictureRequest\x12\x0e\n\x06\x63lient\x18\x03 \x01(\t\"u\n\x0ePictureRequest\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x30\n\x0crequest_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"H\n\x0ePictureNotices\x12\x36\n\x07notices\x18\x01 \x03(\x0b\x32%.classifeed.pictures.v1.PictureNotice\"\xde\x02\n\rPictureNotice\x12\x0b\n\x03url\x18\x01 \x01(\t\x12/\n\x0bnotice_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x37\n\nlook_again\x18\x03 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x04 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x12;\n\x0cmove_picture\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.MovePictureH\x00\x12?\n\x0e\x61\x64opt_pictures\x18\x07 \x01(\x0b\x32%.classifeed.pictures.v1.AdoptPicturesH\x00\x12\r\n\x05\x65xact\x18\x05 \x01(\x08\x42\x08\n\x06notice\"[\n\x0ePictureResults\x12\x11\n\trecipient\x18\x01 \x01(\t\x12\x36\n\x07results\x18\x02 \x03(\x0b\x32%.classifeed.pictures.v1.PictureResult\"\xca\x01\n\rPictureResult\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x0f\n\x07\x61ttempt\x18\x04 \x01(\x03\x12\x33\n\x04info\x18\x05 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfoH\x00\x12\x36\n\x07\x66\x61ilure\x18\x06 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailureH\x00\x42\x08\n\x06resultb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,15 +35,15 @@ _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.pictures.v1.requ
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_PICTUREREQUESTS']._serialized_start=173
-  _globals['_PICTUREREQUESTS']._serialized_end=267
-  _globals['_PICTUREREQUEST']._serialized_start=269
-  _globals['_PICTUREREQUEST']._serialized_end=386
-  _globals['_PICTURENOTICES']._serialized_start=388
-  _globals['_PICTURENOTICES']._serialized_end=460
-  _globals['_PICTURENOTICE']._serialized_start=463
-  _globals['_PICTURENOTICE']._serialized_end=813
-  _globals['_PICTURERESULTS']._serialized_start=815
-  _globals['_PICTURERESULTS']._serialized_end=906
-  _globals['_PICTURERESULT']._serialized_start=909
-  _globals['_PICTURERESULT']._serialized_end=1111
+  _globals['_PICTUREREQUESTS']._serialized_end=283
+  _globals['_PICTUREREQUEST']._serialized_start=285
+  _globals['_PICTUREREQUEST']._serialized_end=402
+  _globals['_PICTURENOTICES']._serialized_start=404
+  _globals['_PICTURENOTICES']._serialized_end=476
+  _globals['_PICTURENOTICE']._serialized_start=479
+  _globals['_PICTURENOTICE']._serialized_end=829
+  _globals['_PICTURERESULTS']._serialized_start=831
+  _globals['_PICTURERESULTS']._serialized_end=922
+  _globals['_PICTURERESULT']._serialized_start=925
+  _globals['_PICTURERESULT']._serialized_end=1127
 # @@protoc_insertion_point(module_scope)

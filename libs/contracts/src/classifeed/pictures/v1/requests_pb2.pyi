@@ -12,12 +12,14 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class PictureRequests(_message.Message):
-    __slots__ = ("recipient", "requests")
+    __slots__ = ("recipient", "requests", "client")
     RECIPIENT_FIELD_NUMBER: _ClassVar[int]
     REQUESTS_FIELD_NUMBER: _ClassVar[int]
+    CLIENT_FIELD_NUMBER: _ClassVar[int]
     recipient: str
     requests: _containers.RepeatedCompositeFieldContainer[PictureRequest]
-    def __init__(self, recipient: _Optional[str] = ..., requests: _Optional[_Iterable[_Union[PictureRequest, _Mapping]]] = ...) -> None: ...
+    client: str
+    def __init__(self, recipient: _Optional[str] = ..., requests: _Optional[_Iterable[_Union[PictureRequest, _Mapping]]] = ..., client: _Optional[str] = ...) -> None: ...
 
 class PictureRequest(_message.Message):
     __slots__ = ("url", "namespace", "reference", "request_time")

@@ -78,15 +78,17 @@ def result_messages(results: Iterable[RequestResult]) -> list[Message]:
 
 
 def request_messages(requests: Iterable[Request]) -> list[Message]:
-    """Return requests as they were made, as messages of up to 100 of a recipient, in their order."""
-    by_recipient: dict[str, list[PictureRequest]] = {}
+    """Return requests as they were made, as messages of up to 100 of a recipient and a client, in their order."""
+    by_recipient: dict[tuple[str, str], list[PictureRequest]] = {}
     for made in requests:
         request = PictureRequest(url=made.requested_url, namespace=made.namespace, reference=made.reference)
         request.request_time.FromDatetime(made.at)
-        by_recipient.setdefault(made.recipient, []).append(request)
+        by_recipient.setdefault((made.recipient, made.client), []).append(request)
     return [
-        message_of(PICTURES_REQUESTS, recipient.encode(), PictureRequests(recipient=recipient, requests=part))
-        for recipient, listed in by_recipient.items()
+        message_of(
+            PICTURES_REQUESTS, recipient.encode(), PictureRequests(recipient=recipient, requests=part, client=client)
+        )
+        for (recipient, client), listed in by_recipient.items()
         for part in split_by_size(listed)
     ]
 

@@ -45,7 +45,14 @@ class EventMaker:
     topic: str = PICTURES_EVENTS
 
     def of_request(
-        self, request: PictureRequest, *, recipient: str, source: EventSource, time: Timestamp, trace: Context | None
+        self,
+        request: PictureRequest,
+        *,
+        recipient: str,
+        source: EventSource,
+        time: Timestamp,
+        trace: Context | None,
+        client: str = "",
     ) -> Message | ItemFault:
         """Return the event of a request as a message, or what is wrong with the request."""
         key = key_or_fault(request.url, self.rules)
@@ -57,6 +64,7 @@ class EventMaker:
             namespace=request.namespace,
             recipient=recipient,
             reference=request.reference,
+            client=client,
             requested_url=request.url if request.url != key else "",
         )
         return self._message(key, PictureEvent(source=source, event_time=time, requested=requested), trace)
@@ -97,7 +105,7 @@ class EventMaker:
             event.move_picture.CopyFrom(change)
         elif isinstance(change, AdoptPictures):
             event.adopt_pictures.CopyFrom(change)
-        elif (fault := fault_of_deletion(change.namespace)) is not None:
+        elif (fault := fault_of_deletion(change)) is not None:
             return fault
         else:
             event.delete_picture.CopyFrom(change)

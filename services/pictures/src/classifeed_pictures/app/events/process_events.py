@@ -19,7 +19,16 @@ from classifeed_pictures.app.events.compose_messages import (
     request_messages,
     result_messages,
 )
-from classifeed_pictures.domain.lifecycle.events import NOBODY, Download, Event, Request, RequestResult
+from classifeed_pictures.domain.lifecycle.events import (
+    NOBODY,
+    Download,
+    Event,
+    GivenUp,
+    Request,
+    RequestResult,
+    Unused,
+    WaitingResult,
+)
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.metrics import MARKS, ORDERS, REQUESTS, RESULTS
@@ -65,25 +74,25 @@ async def process_events(
     await forbid_scans(tx)
     now = await read_now(tx)
     read = await read_states(tx, [picture.url_hash for picture in pictures])
+    recipients = await settled.list_recipients(tx, [each.url_hash for each in pictures if _is_about_recipients(each)])
     lives = []
     marks = {url_hash: known.state.delete_mark_at for url_hash, known in read.items()}
     for picture in pictures:
         known = read.get(picture.url_hash)
-        life = Lifecycle(picture.url, picture.url_hash, known.state if known is not None else None, now, rules)
+        state = known.state if known is not None else None
+        life = Lifecycle(picture.url, picture.url_hash, state, now, rules, recipients.get(picture.url_hash, ()))
         for event in picture.events:
             life.apply(event)
         lives.append(life)
     await _write(tx, read, pictures, lives)
-    results, repeated = await _settle_requests(
-        tx, pictures, lives, now=now, are_refreshed=rules.refresh_after is not None
-    )
-    recipients = await _find_recipients(tx, pictures, lives)
+    results, repeated = await _settle_requests(tx, pictures, lives, now=now)
+    waiting = await _find_recipients(tx, pictures, lives)
     orders = [
         order_message(
             picture.url,
             picture.url_hash,
             order,
-            recipient=recipients.get(picture.url_hash, ""),
+            recipient=waiting.get(picture.url_hash, ""),
             at=now,
             trace=picture.trace,
         )
@@ -112,7 +121,7 @@ async def _write(
 
 
 async def _settle_requests(
-    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], *, now: datetime, are_refreshed: bool
+    tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle], *, now: datetime
 ) -> tuple[list[RequestResult], list[Request]]:
     """Settle the requests that wait, forget and store others; return the results of all, and what is made again."""
     effects = {picture.url_hash: life.effects for picture, life in zip(pictures, lives, strict=True)}
@@ -140,9 +149,15 @@ async def _settle_requests(
     moves = {url_hash: each.moved_to for url_hash, each in effects.items() if each.moved_to}
     repeated = await requests.take_all(tx, list(moves))
     await settled.forget_settled(tx, forgotten)
-    if are_refreshed:
-        known = [(url_hash, request) for url_hash, each in effects.items() for request in each.settled]
-        await settled.add_settled(tx, [*((place[0], request) for place, request in taken), *known])
+    given_up = {
+        (url_hash, *place): result for url_hash, each in effects.items() for place, result in each.given_up.items()
+    }
+    ended = [*await requests.end_given_up(tx, given_up), *await settled.end_given_up(tx, given_up, at=now)]
+    ended += [(place, request) for place, request in taken if (*place, request.recipient) in given_up]
+    results += [_ended(request, given_up[(*place, request.recipient)]) for place, request in ended]
+    known = [(url_hash, request) for url_hash, each in effects.items() for request in each.settled]
+    known += [(place[0], request) for place, request in taken if (*place, request.recipient) not in given_up]
+    await settled.add_settled(tx, known)
     await settled.move_settled(tx, moves)
     await requests.remember(
         tx,
@@ -154,6 +169,14 @@ async def _settle_requests(
     )
     results += [result for each in effects.values() for result in each.results]
     return results, [*repeated, *(request for each in effects.values() for request in each.repeated)]
+
+
+def _is_about_recipients(picture: PictureEvents) -> bool:
+    return any(isinstance(event, Unused | GivenUp) for event in picture.events)
+
+
+def _ended(request: Request, result: WaitingResult) -> RequestResult:
+    return RequestResult(request, result.attempt, result.result)
 
 
 async def _find_recipients(tx: Tx, pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]) -> dict[bytes, str]:

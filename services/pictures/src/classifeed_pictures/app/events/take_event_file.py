@@ -13,7 +13,13 @@ from typing import Any, Final
 import structlog
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from classifeed.pictures.v1.events_pb2 import DELETE_REASON_REQUESTED, DeletePicture, EventSource, LookAgain
+from classifeed.pictures.v1.events_pb2 import (
+    DELETE_REASON_GIVEN_UP,
+    DELETE_REASON_REQUESTED,
+    DeletePicture,
+    EventSource,
+    LookAgain,
+)
 from classifeed.pictures.v1.requests_pb2 import PictureRequest
 from classifeed_common.db import after_commit
 from classifeed_common.kafka import Message
@@ -135,12 +141,11 @@ def _event_of(maker: EventMaker, file: EventFile, number: int, row: EventRow) ->
     if row.kind == "requested":
         request = PictureRequest(url=row.url, namespace=row.namespace, reference=row.reference)
         return maker.of_request(request, recipient=row.recipient, **told)
-    change = (
-        LookAgain()
-        if row.kind == "look_again"
-        else DeletePicture(reason=DELETE_REASON_REQUESTED, namespace=row.namespace)
-    )
-    return maker.of_change(row.url, change, **told)
+    if row.kind == "look_again":
+        return maker.of_change(row.url, LookAgain(), **told)
+    reason = DELETE_REASON_GIVEN_UP if row.recipient else DELETE_REASON_REQUESTED
+    deletion = DeletePicture(reason=reason, namespace=row.namespace, recipient=row.recipient)
+    return maker.of_change(row.url, deletion, **told)
 
 
 def _report(file: EventFile, events: int, wrong: int, logged: Sequence[tuple[int, str]]) -> None:

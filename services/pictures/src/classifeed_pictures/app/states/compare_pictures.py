@@ -1,4 +1,4 @@
-"""Compare what is kept with what offers use, and send notices of what nobody uses.
+"""Compare the pictures that offers alone have requested with what offers use, and send notices of unused ones.
 
 A picture is marked by the first notice and deleted by a second one a day later: one comparison deletes nothing that the
 one before did not find unused, too.
@@ -96,7 +96,7 @@ class PictureComparer:
             rows = await comparisons.compare_slice(tx, comparison, after=after, limit=_STATES)
             unused = [row for row in rows if row.is_unused]
             if state["step"] == "count":
-                compared = sum(not row.is_put for row in rows)
+                compared = sum(row.is_compared for row in rows)
                 await comparisons.add_counts(tx, comparison.comparison_id, compared=compared, unused=len(unused))
             else:
                 await self.outbox.put(tx, notice_messages([_notice(row.url, comparison) for row in unused]))

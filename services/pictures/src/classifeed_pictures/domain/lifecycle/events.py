@@ -23,6 +23,7 @@ class Request:
         reference: What the recipient recognizes it by.
         requested_url: As the recipient wrote it.
         at: When it was requested.
+        client: See `Recipient`.
     """
 
     namespace: str
@@ -30,6 +31,7 @@ class Request:
     reference: str
     requested_url: str
     at: datetime
+    client: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +84,15 @@ class Deletion:
 
 
 @dataclass(frozen=True, slots=True)
+class GivenUp:
+    """A recipient does not need it any more in a namespace, or in all of them (empty)."""
+
+    namespace: str
+    recipient: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class Put:
     """It was put by hand or by a shop, and is stored."""
 
@@ -117,7 +128,7 @@ class Adopt:
     at: datetime
 
 
-Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | Put | Move | Adopt
+Event: TypeAlias = Request | Loaded | Look | Unused | Deletion | GivenUp | Put | Move | Adopt
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +207,9 @@ class Effects:
             again, before `remembered` is stored; settled ones, also those of `settled`, become those of that key.
         changed: What namespaces keep in place of another picture, or why they keep it no longer, by namespace: for all
             whose stored requests were settled with that one. Read before `forgotten` takes them.
-        settled: Requests that were settled with a picture: they are stored, to hear when it changes.
+        settled: Requests that were settled with a picture: they are stored, as their recipients get its changes.
+        given_up: Result for the stored requests of recipients that gave the picture up while others need it, by
+            namespace and recipient. They are removed before `settled` and `remembered` are stored.
     """
 
     orders: list[Order] = field(default_factory=list)
@@ -209,3 +222,4 @@ class Effects:
     moved_to: bytes = b""
     changed: dict[str, WaitingResult] = field(default_factory=dict)
     settled: list[Request] = field(default_factory=list)
+    given_up: dict[tuple[str, str], WaitingResult] = field(default_factory=dict)

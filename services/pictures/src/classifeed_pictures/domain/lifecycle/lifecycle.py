@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -15,6 +15,7 @@ from classifeed_pictures.domain.lifecycle.events import (
     Deletion,
     Effects,
     Event,
+    GivenUp,
     Loaded,
     Look,
     Move,
@@ -25,8 +26,9 @@ from classifeed_pictures.domain.lifecycle.events import (
 )
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.domain.lifecycle.ordering import Ordering
+from classifeed_pictures.domain.lifecycle.recipients import Recipient, are_only_offers
 from classifeed_pictures.domain.lifecycle.refreshing import is_news, is_other
-from classifeed_pictures.domain.lifecycle.reporting import forget, report, report_change, report_end
+from classifeed_pictures.domain.lifecycle.reporting import report, report_change, report_end, report_given_up
 from classifeed_pictures.domain.lifecycle.retries import (
     DELETED,
     OF_THE_NAMESPACE,
@@ -52,13 +54,23 @@ class Lifecycle:
         state: As it is stored; it is changed in place.
         now: By the clock of the database.
         rules: Times.
+        recipients: Of the stored requests; needed for `Unused` and `GivenUp` alone.
     """
 
-    def __init__(self, url: str, url_hash: bytes, state: State | None, now: datetime, rules: LifecycleRules) -> None:
+    def __init__(
+        self,
+        url: str,
+        url_hash: bytes,
+        state: State | None,
+        now: datetime,
+        rules: LifecycleRules,
+        recipients: Iterable[Recipient] = (),
+    ) -> None:
         self._url = url
         self._url_hash = url_hash
         self._now = now
         self._rules = rules
+        self._recipients = set(recipients)
         self.state = state
         self.effects = Effects()
         self._ordering = Ordering(now, rules, self.effects.orders)
@@ -84,6 +96,8 @@ class Lifecycle:
                 self._unused(event)
             case Deletion():
                 self._delete(event)
+            case GivenUp():
+                self._give_up(event)
             case Put():
                 self._put(event)
             case Move():
@@ -96,7 +110,9 @@ class Lifecycle:
             self.state = State(self._url, self._url_hash)
             self._is_changed = True
         state = self.state
-        if request.recipient == NOBODY and not state.is_put:
+        if request.recipient != NOBODY:
+            self._recipients.add(Recipient(request.namespace, request.recipient, request.client))
+        elif not state.is_put:
             state.is_put = self._is_changed = True
         holding = state.holdings.get(request.namespace)
         if holding is not None and holding.info is not None:
@@ -253,11 +269,14 @@ class Lifecycle:
         state = self.state
         if state is None or state.is_put or (state.requested_at is not None and event.at <= state.requested_at):
             return
+        held = (namespace for namespace, holding in state.holdings.items() if holding.info is not None)
+        if not are_only_offers(self._recipients, held):
+            return
         if state.delete_mark_at is None or event.at > state.delete_mark_at + self._rules.mark_lifetime:
             state.delete_mark_at = event.at
             self._is_changed = True
         elif event.at >= state.delete_mark_at + self._rules.delete_after:
-            self._drop(state, "")
+            self._drop(state, "", LoadFailure(code=DELETED, message="No offer uses the picture, so it was deleted."))
 
     def _delete(self, event: Deletion) -> None:
         state = self.state
@@ -266,17 +285,36 @@ class Lifecycle:
         failure = LoadFailure(code=DELETED, message="An operator has deleted the picture.")
         self._drop(state, event.namespace, failure)
 
-    def _drop(self, state: State, namespace: str, failure: LoadFailure | None = None) -> None:
-        """Delete what a namespace keeps, or all of them (empty); give the failure to whoever requested it."""
-        attempt = self._ordering.next_attempt(state) if failure is not None else 0
+    def _give_up(self, event: GivenUp) -> None:
+        """End the requests of a recipient, and delete the picture where no other recipient needs it."""
+        state = self.state
+        if state is None:
+            return
+        mine = {
+            each
+            for each in self._recipients
+            if each.name == event.recipient and event.namespace in ("", each.namespace)
+        }
+        self._recipients -= mine
+        needed = {each.namespace for each in self._recipients}
+        failure = LoadFailure(code=DELETED, message="The recipient has given the picture up.")
+        for namespace in sorted({each.namespace for each in mine}):
+            if state.is_put or namespace in needed:
+                attempt = self._ordering.next_attempt(state)
+                report_given_up(self.effects, namespace, event.recipient, attempt, failure)
+                self._is_changed = True
+            else:
+                self._drop(state, namespace, failure)
+
+    def _drop(self, state: State, namespace: str, failure: LoadFailure) -> None:
+        """Delete what a namespace keeps, or all of them (empty); give the failure to all who requested it."""
+        attempt = self._ordering.next_attempt(state)
         for name in [namespace] if namespace else list(state.holdings):
             holding = state.holdings.pop(name, None)
             if holding is not None and holding.info is not None:
                 self.effects.orders.append(Delete(holding.info, max(holding.attempt, holding.info_attempt)))
-            if failure is None:
-                forget(self.effects, name)
-            else:
-                report_end(self.effects, name, attempt, failure)
+            report_end(self.effects, name, attempt, failure)
+        self._recipients = {each for each in self._recipients if namespace not in ("", each.namespace)}
         if not namespace:
             self.effects.forgotten.add("")
         if not state.holdings:

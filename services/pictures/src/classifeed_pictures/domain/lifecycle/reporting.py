@@ -44,6 +44,16 @@ def report_end(effects: Effects, namespace: str, attempt: int, failure: LoadFail
     effects.waiting[namespace] = effects.changed[namespace] = WaitingResult(attempt, failure)
 
 
+def report_given_up(effects: Effects, namespace: str, recipient: str, attempt: int, failure: LoadFailure) -> None:
+    """Give a failure to a recipient for all of its requests of a namespace, and forget these."""
+    remembered = [key for key in effects.remembered if key[:2] == (namespace, recipient)]
+    ended = [effects.remembered.pop(key)[0] for key in remembered]
+    settled = [each for each in effects.settled if (each.namespace, each.recipient) == (namespace, recipient)]
+    effects.settled = [each for each in effects.settled if each not in settled]
+    effects.results += [RequestResult(request, attempt, failure) for request in [*ended, *settled]]
+    effects.given_up[namespace, recipient] = WaitingResult(attempt, failure)
+
+
 def forget(effects: Effects, namespace: str) -> None:
     """Forget the requests of a namespace that keeps the picture no longer, the stored ones too."""
     effects.forgotten.add(namespace)

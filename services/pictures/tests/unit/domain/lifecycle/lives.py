@@ -8,9 +8,10 @@ from datetime import UTC, datetime, timedelta
 
 from classifeed.pictures.v1.orders_pb2 import Unchanged
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
-from classifeed_pictures.domain.lifecycle.events import Deletion, Effects, Event, Loaded, Look, Request, Unused
+from classifeed_pictures.domain.lifecycle.events import Deletion, Effects, Event, GivenUp, Loaded, Look, Request, Unused
 from classifeed_pictures.domain.lifecycle.lifecycle import Lifecycle
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.lifecycle.recipients import OFFERS, Recipient
 from classifeed_pictures.domain.lifecycle.states import State, name_picture
 
 START = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -36,22 +37,39 @@ class Life:
     state: State | None = None
     is_changed: bool = False
     seen: list[Effects] = field(default_factory=list)
+    recipients: set[Recipient] = field(default_factory=set)
 
     def pass_time(self, **time: float) -> None:
         self.now += timedelta(**time)
 
     def happen(self, *events: Event) -> Effects:
         """Let events happen in one poll."""
-        life = Lifecycle(URL, HASH, copy.deepcopy(self.state), self.now, RULES)
+        life = Lifecycle(URL, HASH, copy.deepcopy(self.state), self.now, RULES, self.recipients)
         for event in events:
             life.apply(event)
         assert life.is_changed or life.state == self.state, "a change that would not be written"
         self.state, self.is_changed = life.state, life.is_changed
         self.seen.append(life.effects)
+        requests = [event for event in events if isinstance(event, Request)]
+        self.recipients |= {Recipient(each.namespace, each.recipient, each.client) for each in requests}
+        ended = life.effects.forgotten
+        self.recipients = {
+            each
+            for each in self.recipients
+            if not ended & {"", each.namespace} and (each.namespace, each.name) not in life.effects.given_up
+        }
         return life.effects
 
-    def request(self, namespace: str = "offers", reference: str = "1", at: datetime | None = None) -> Request:
-        return Request(namespace, "seller", reference, URL, at or self.now)
+    def request(
+        self,
+        namespace: str = "offers",
+        reference: str = "1",
+        at: datetime | None = None,
+        *,
+        recipient: str = "seller",
+        client: str = OFFERS,
+    ) -> Request:
+        return Request(namespace, recipient, reference, URL, at or self.now, client)
 
     def loaded(
         self,
@@ -67,6 +85,9 @@ class Life:
 
     def unused(self, at: datetime | None = None) -> Unused:
         return Unused(at or self.now)
+
+    def given_up(self, recipient: str, namespace: str = "") -> GivenUp:
+        return GivenUp(namespace, recipient, self.now)
 
     def deletion(self, namespace: str = "") -> Deletion:
         return Deletion(namespace, self.now)
