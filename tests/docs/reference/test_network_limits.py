@@ -16,6 +16,7 @@ from classifeed_common.db.migrations import run as migrations
 from classifeed_common.db.pool import _LONGEST_PAUSE_S
 from classifeed_common.http import backlog
 from classifeed_common.http.api import bodies
+from classifeed_common.http.connection import ConnectionLimits
 from classifeed_common.kafka import OrderedConsumer
 from classifeed_common.kafka.topics import cluster
 from classifeed_common.rpc import client, keepalive
@@ -69,6 +70,9 @@ _SECONDS: dict[str, list[float]] = {
         dict(public_client.OPTIONS)["grpc.min_reconnect_backoff_ms"] / 1000,
     ],
     "the body of a request of an HTTP API": [bodies.BODY_LIMIT_S],
+    "the head of a request": [ConnectionLimits().head_s],
+    "a client to take a piece of a response that is ready (64 KB)": [ConnectionLimits().write_s],
+    "the rest of a body that the service does not read": [ConnectionLimits().discard_s],
     "a connection to the verdict service": [float(ModerationSettings.model_fields["connect_s"].default)],
     "a response of the verdict service": [
         float(ModerationSettings.model_fields["answer_s"].default),

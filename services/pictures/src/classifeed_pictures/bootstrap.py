@@ -50,6 +50,7 @@ from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.app.states.measure_tables import TableMeter
 from classifeed_pictures.base import Base
 from classifeed_pictures.clients.offers import OffersClient
+from classifeed_pictures.clients.original_spool import OriginalSpool
 from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
 from classifeed_pictures.http.pictures import PictureEndpoint
@@ -168,7 +169,9 @@ def build(settings: PicturesSettings) -> ServiceRunner:
         routes=picture_routes(
             StateEndpoint(database, base.canonical_rules),
             PutEndpoint(put),
-            PictureEndpoint(PictureReader(database, base.blobs, settings.cache_bytes)),
+            PictureEndpoint(
+                PictureReader(database, base.blobs, OriginalSpool(base.blobs, settings.spool_dir), settings.cache_bytes)
+            ),
             audience=SERVICE,
             keys=http_keys(settings, required_by="CLASSIFEED_HTTP_AUTH=on" if settings.http_auth == "on" else ""),
             policy=POLICY,

@@ -19,6 +19,7 @@ from classifeed_common.http.backlog import Backlog, BacklogSource
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
 from classifeed_common.http.problems import Problems, handle_error, handle_http_error
 from classifeed_common.http.public import PublicRoute
+from classifeed_common.http.sending import ResponseBudget, SentInPieces
 from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import ROLE_BLOCKED
@@ -94,7 +95,11 @@ def build_app(
         exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
-        middleware=[Middleware(BrowserGuard, hosts, uploads, public), Middleware(Problems)],
+        middleware=[
+            Middleware(BrowserGuard, hosts, uploads, public),
+            Middleware(Problems),
+            Middleware(SentInPieces, ResponseBudget()),
+        ],
     )
     app.state.service = state
     return app

@@ -6,24 +6,42 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
-from typing import Final
+from functools import partial
+from typing import Any, Final, cast
 
 import uvicorn
 from starlette.applications import Starlette
 
+from classifeed_common.http.connection import ConnectionLimits, LimitedProtocol
 from classifeed_common.pacing.waiting import wait_for_event
 
 # A client with hundreds of connections makes them all at once.
 _BACKLOG: Final = 1024
 _TICK_S: Final = 1.0
+_LIMITS: Final = ConnectionLimits()
+# The kernel's own limit grows to megabytes for a client that does not read, and a container's memory includes it.
+_SEND_BUFFER_BYTES: Final = 256 << 10
 
 
 class HttpServer:
-    """Serves an application on a socket that is bound before anything else starts, so that its port is known."""
+    """Serves an application on a socket that is bound before anything else starts, so that its port is known.
 
-    def __init__(self, app: Starlette, listening: socket.socket) -> None:
+    Args:
+        app: The application.
+        listening: The socket.
+        limits: Of its connections.
+    """
+
+    def __init__(self, app: Starlette, listening: socket.socket, *, limits: ConnectionLimits = _LIMITS) -> None:
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5, server_header=False
+            app,
+            http=cast(Any, partial(LimitedProtocol, limits=limits)),
+            ws="none",
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            timeout_graceful_shutdown=5,
+            server_header=False,
         )
         self._server = _QuietServer(config)
         self._socket = listening
@@ -48,9 +66,16 @@ class _QuietServer(uvicorn.Server):
         self.stopping = asyncio.Event()
 
     async def main_loop(self) -> None:
-        """Look once a second, for the date of responses; uvicorn wakes ten times for that, and stops 0.1 s later."""
+        """Check the connections once a second, and renew the date of responses.
+
+        Uvicorn's own loop wakes ten times a second, and stops 0.1 s later.
+        """
+        loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
             await wait_for_event(self.stopping, _TICK_S)
+            for connection in list(self.server_state.connections):
+                if isinstance(connection, LimitedProtocol):
+                    connection.check(loop.time())
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -72,6 +97,7 @@ def bind(address: str) -> socket.socket:
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)  # accepted sockets inherit it
         listening.bind((host, int(port)))
         listening.listen(_BACKLOG)
         listening.setblocking(False)

@@ -49,6 +49,13 @@ HTTP_REFUSALS: Final = METRICS.counter(
     unit="requests",
     labels={"api": "name of the HTTP API; `pages`: sent by a web page, to whichever route", "reason": "why"},
 )
+HTTP_CONNECTIONS_CLOSED: Final = METRICS.counter(
+    "classifeed_http_connections_closed_total",
+    "HTTP connections that the service closed: slow_reader (the client took nothing for 30 s), no_request (no complete "
+    "head of a request within 30 s), unread_body (an unread body did not end), too_many.",
+    unit="connections",
+    labels={"reason": ("slow_reader", "no_request", "unread_body", "too_many")},
+)
 ROLE_FAILURES: Final = METRICS.counter(
     "classifeed_role_failures_total",
     "Roles that failed with an exception; the process exits with them.",

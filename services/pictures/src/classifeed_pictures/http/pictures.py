@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import Final
 
 from starlette.requests import Request
@@ -10,6 +11,7 @@ from starlette.responses import Response
 from classifeed_common.errors import DomainError, NotFound
 from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import problem_of
+from classifeed_common.http.sending import FileResponse
 from classifeed_common.rpc.faults import explain
 from classifeed_pictures.app.files.read_picture import ORIGINAL, Address, PictureReader
 from classifeed_pictures.http.negotiation import MEDIA_TYPES, choose_format
@@ -63,11 +65,13 @@ class PictureEndpoint:
         headers = {"Cache-Control": _KEPT, "ETag": f'"{etag[:32]}"', **vary, **_HEADERS}
         if _is_known(request.headers.get("if-none-match", ""), headers["ETag"]):
             return Response(status_code=304, headers=headers)
-        if piece is None:
-            content = await self._reader.read_original(picture)
-        else:
+        if piece is not None:
             content = await self._reader.read_version(picture, piece)
-        return Response(content, media_type=media_type, headers=headers)
+            return Response(content, media_type=media_type, headers=headers)
+        async with AsyncExitStack() as stack:
+            original = await self._reader.open_original(picture, stack)
+            holding = stack.pop_all()
+        return FileResponse(original.file, original.size_bytes, holding, media_type=media_type, headers=headers)
 
 
 def _is_known(header: str, etag: str) -> bool:

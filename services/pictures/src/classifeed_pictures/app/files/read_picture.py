@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from typing import Final
 
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobStore
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound, Unavailable
+from classifeed_pictures.clients.original_spool import OpenOriginal, OriginalSpool
 from classifeed_pictures.domain.namespaces import Piece
 from classifeed_pictures.store.stored import StoredPicture, find_stored
 
@@ -35,12 +37,14 @@ class PictureReader:
     Args:
         database: with the stored pictures.
         blobs: with the bytes.
+        originals: files of originals that are being sent.
         cache_bytes: bytes of versions that are kept, at most.
     """
 
-    def __init__(self, database: Database, blobs: BlobStore, cache_bytes: int) -> None:
+    def __init__(self, database: Database, blobs: BlobStore, originals: OriginalSpool, cache_bytes: int) -> None:
         self._database = database
         self._blobs = blobs
+        self._originals = originals
         self._cache_bytes = cache_bytes
         self._kept_bytes = 0
         self._content: OrderedDict[str, bytes] = OrderedDict()
@@ -67,14 +71,18 @@ class PictureReader:
             self._pictures.popitem(last=False)
         return found
 
-    async def read_original(self, picture: StoredPicture) -> bytes:
-        """Return the original; it is not kept in memory.
+    async def open_original(self, picture: StoredPicture, holding: AsyncExitStack) -> OpenOriginal:
+        """Return the original as a file, whose bytes were verified.
+
+        Args:
+            picture: What is at the address.
+            holding: Closes the file.
 
         Raises:
-            Unavailable: PICTURE_DAMAGED, or the object store does not respond.
+            Unavailable: PICTURE_DAMAGED, PICTURES_BUSY, or the object store does not respond.
         """
         try:
-            return await self._blobs.get_bytes(picture.original)
+            return await holding.enter_async_context(self._originals.open(picture.original, picture.info.size_bytes))
         except (BlobMissing, BlobCorrupt) as error:
             raise _damaged(picture) from error
 

@@ -1,0 +1,90 @@
+"""Limits of HTTP connections, of responses in memory, and of what a request may contain."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import COMMON, COMMON_TESTS, PICTURES, PICTURES_TESTS
+
+_MECHANISM: Final = "Limits of HTTP"
+_CONNECTION: Final = f"{COMMON}/http/connection.py"
+_SENDING: Final = f"{COMMON}/http/sending.py"
+_SLOW: Final = f"{COMMON_TESTS}/http_api/test_slow_clients.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "file-sent-as-a-whole",
+        _MECHANISM,
+        "Each client that reads nothing of a large file holds all of it in memory.",
+        _SENDING,
+        before="PIECE_BYTES: Final = 64 << 10",
+        after="PIECE_BYTES: Final = 64 << 20",
+        tests=(f"{_SLOW}::test_200_slow_readers_cost_little_and_others_are_served",),
+    ),
+    Mutation(
+        "responses-without-a-budget",
+        _MECHANISM,
+        "Any number of large responses wait in memory for clients that read nothing.",
+        _SENDING,
+        before="if self._used and self._used + len(body) > self._max_bytes:",
+        after="if False:",
+        tests=(f"{_SLOW}::test_200_slow_readers_cost_little_and_others_are_served",),
+    ),
+    Mutation(
+        "slow-reader-stays",
+        _MECHANISM,
+        "A client that takes nothing of its response is never disconnected.",
+        _CONNECTION,
+        before="elif now - self._unsent_since > limits.write_s:",
+        after="elif False:",
+        tests=(f"{_SLOW}::test_a_reader_that_takes_nothing_is_disconnected",),
+    ),
+    Mutation(
+        "silent-client-stays",
+        _MECHANISM,
+        "A client that sends no complete head of a request keeps its connection.",
+        _CONNECTION,
+        before="self._head_since is not None and now",
+        after="False and now",
+        tests=(f"{_SLOW}::test_a_client_that_sends_no_request_is_disconnected",),
+    ),
+    Mutation(
+        "connections-without-a-limit",
+        _MECHANISM,
+        "A process serves any number of connections.",
+        _CONNECTION,
+        before="self._is_spare = len(self.connections) > self._limits.served",
+        after="self._is_spare = False",
+        tests=(f"{_SLOW}::test_of_too_many_connections_health_alone_is_served",),
+    ),
+    Mutation(
+        "refused-client-is-reset",
+        _MECHANISM,
+        "A client that still sends when it is refused gets a reset in place of the response.",
+        _CONNECTION,
+        before="if self._is_closing or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR)",
+        after="if self._is_closing or True",
+        tests=(f"{_SLOW}::test_a_client_that_still_sends_gets_its_response",),
+    ),
+    Mutation(
+        "unread-body-without-a-limit",
+        _MECHANISM,
+        "A client sends bodies of any length that nobody reads.",
+        _CONNECTION,
+        before="if self._discarded > self._limits.discard_bytes:",
+        after="if False:",
+        tests=(f"{_SLOW}::test_a_body_that_nobody_reads_is_discarded_up_to_a_limit",),
+    ),
+    Mutation(
+        "original-without-its-own-file",
+        _MECHANISM,
+        "Each client of an original has a copy of its own on the disk, or none after the first client has left.",
+        f"{PICTURES}/clients/original_spool.py",
+        before="            if not entry.clients:\n",
+        after="            if True:\n",
+        tests=(
+            f"{PICTURES_TESTS}/unit/clients/test_original_spool.py::test_readers_share_a_file_until_the_last_one_leaves",
+        ),
+    ),
+)
