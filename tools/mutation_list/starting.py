@@ -35,9 +35,12 @@ MUTATIONS: Final = (
         "Start of a process",
         "A root without capabilities reads initdb's words instead of the folder to open.",
         f"{COMMON}/embedded/postgres.py",
-        before="                self._check_reach(user)\n",
+        before="            self._check_user(user)\n",
         after="",
-        tests=(f"{_PRIVATE_TESTS}::test_a_root_without_capabilities_learns_which_folder_to_open",),
+        tests=(
+            f"{_PRIVATE_TESTS}::test_a_root_without_capabilities_learns_which_folder_to_open",
+            f"{_PRIVATE_TESTS}::test_a_user_without_a_name_is_refused",
+        ),
     ),
     Mutation(
         "cache-in-a-read-only-home",

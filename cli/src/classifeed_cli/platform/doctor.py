@@ -22,7 +22,7 @@ from classifeed_common.embedded.memory import free_memory_bytes
 from classifeed_common.embedded.postgres import SYSTEM_USER, binaries
 from classifeed_common.embedded.process import ServerError
 from classifeed_common.embedded.s3 import rclone
-from classifeed_common.embedded.system_user import NOBODY, find_obstacle, find_user
+from classifeed_common.embedded.system_user import NOBODY, find_obstacle, find_own_obstacle, find_user
 
 _FREE_DISK_GIB = 2
 _FREE_MEMORY_MIB = 1400
@@ -39,7 +39,7 @@ class Finding:
 
 def examine(layout: Layout) -> list[Finding]:
     """All findings. Starts nothing and changes nothing."""
-    return [*_machine(layout), *_packages(), *_system_user(layout), *_services(), *_installation(layout)]
+    return [*_machine(layout), *_packages(), *_postgres_user(layout), *_services(), *_installation(layout)]
 
 
 def _machine(layout: Layout) -> Iterator[Finding]:
@@ -71,20 +71,23 @@ def _existing(layout: Layout) -> Path:
     return next(folder for folder in (layout.root, *layout.root.parents) if folder.exists())
 
 
-def _system_user(layout: Layout) -> Iterator[Finding]:
-    """Yield whether the system user of PostgreSQL, which root starts, exists or can be made, and reaches its files."""
+def _postgres_user(layout: Layout) -> Iterator[Finding]:
+    """Yield whether PostgreSQL has a user to run as: ours, or a system user that root starts it as."""
+    check = "postgres user"
     if os.geteuid() != 0:
+        obstacle = find_own_obstacle()
+        yield Finding(check, "failed" if obstacle else "ok", obstacle or "the one that starts the suite")
         return
     user = find_user(SYSTEM_USER)
     if user is None and shutil.which("useradd") is None:
         text = f"root starts PostgreSQL as the user {SYSTEM_USER}, which is missing, and useradd is not installed"
-        yield Finding("postgres user", "failed", f"{text}: install it (package passwd), or start as another user")
+        yield Finding(check, "failed", f"{text}: install it (package passwd), or start as another user")
         return
     for path in (binaries() / "postgres", _existing(layout)):
         if (obstacle := find_obstacle(user or NOBODY, path)) is not None:
-            yield Finding("postgres user", "failed", obstacle)
+            yield Finding(check, "failed", obstacle)
             return
-    yield Finding("postgres user", "ok", SYSTEM_USER if user else f"{SYSTEM_USER} is made at the first start")
+    yield Finding(check, "ok", SYSTEM_USER if user else f"{SYSTEM_USER} is made at the first start")
 
 
 def _packages() -> Iterator[Finding]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -47,6 +49,15 @@ def test_the_user_is_made_at_the_first_start_where_useradd_is_installed(
     assert "useradd is not installed: install it" in finding.text
 
 
-def test_another_user_than_root_needs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_user_than_root_needs_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert findings(tmp_path) == []
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: "user")
+    assert findings(tmp_path) == [Finding(CHECK, "ok", "the one that starts the suite")]
+
+    def unknown(_: int) -> NoReturn:
+        raise KeyError
+
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    [finding] = findings(tmp_path)
+    assert finding.outcome == "failed"
+    assert "/etc/passwd has none for user id 1000: add a line" in finding.text

@@ -14,7 +14,7 @@ import psycopg
 
 from .process import ServerError, children_of, explain_os_error, spawn_bound, tail
 from .server import EmbeddedServer
-from .system_user import find_obstacle, system_user
+from .system_user import find_obstacle, find_own_obstacle, system_user
 
 SYSTEM_USER: Final = "pgserver"  # the name that the wheel itself uses, so that both share one user
 
@@ -74,7 +74,7 @@ class EmbeddedPostgres(EmbeddedServer):
             self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
             if (user := self._user()) is not None:
                 os.chown(self.data_dir, *user)
-                self._check_reach(user)
+            self._check_user(user)
             if is_made:
                 self._check_version()
             else:
@@ -82,10 +82,11 @@ class EmbeddedPostgres(EmbeddedServer):
         except OSError as error:
             raise ServerError(f"postgres: {explain_os_error(error, self.data_dir)}") from error
 
-    def _check_reach(self, user: tuple[int, int]) -> None:
-        for path in (binaries() / "postgres", self.data_dir):
-            if (obstacle := find_obstacle(user, path)) is not None:
-                raise ServerError(f"postgres: {obstacle}")
+    def _check_user(self, user: tuple[int, int] | None) -> None:
+        paths = (binaries() / "postgres", self.data_dir)
+        obstacles = [find_own_obstacle()] if user is None else [find_obstacle(user, path) for path in paths]
+        for obstacle in filter(None, obstacles):
+            raise ServerError(f"postgres: {obstacle}")
 
     def _check_version(self) -> None:
         version = (self.data_dir / "PG_VERSION").read_text().strip()

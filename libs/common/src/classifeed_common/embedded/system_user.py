@@ -65,6 +65,18 @@ def find_obstacle(user: tuple[int, int], path: Path) -> str | None:
     )
 
 
+def find_own_obstacle() -> str | None:
+    """Return why PostgreSQL does not run as the user of this process, with the fix; None if it does."""
+    try:
+        pwd.getpwuid(os.geteuid())
+    except KeyError:
+        return (
+            f"PostgreSQL needs the name of its user, and /etc/passwd has none for user id {os.geteuid()}: add a line "
+            f"such as `user:x:{os.geteuid()}:{os.getegid()}::/:/bin/sh`, or start as another user"
+        )
+    return None
+
+
 def _is_open(folder: Path, user: tuple[int, int]) -> bool:
     status = folder.stat()
     shift = 6 if status.st_uid == user[0] else 3 if status.st_gid == user[1] else 0

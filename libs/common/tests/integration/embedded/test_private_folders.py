@@ -85,3 +85,10 @@ def test_data_that_moved_below_a_private_folder_is_checked_too(private: Path, mo
         (folder / "data" / "PG_VERSION").write_text("18")
         with pytest.raises(ServerError, match=r"postgres: user .* cannot reach"):
             EmbeddedPostgres(folder / "data", password="p", fast=True).prepare()
+
+
+def test_a_user_without_a_name_is_refused(private: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(EmbeddedPostgres, "_user", staticmethod(lambda: None))
+    monkeypatch.setattr(postgres, "find_own_obstacle", lambda: "no name for user id 5555")
+    with pytest.raises(ServerError, match="postgres: no name for user id 5555"):
+        EmbeddedPostgres(private / "data", password="p", fast=True).prepare()
