@@ -15,6 +15,7 @@ _SEARCHER_TESTS: Final = "services/searcher/tests"
 _FAILED_REBUILD: Final = (
     f"{_SEARCHER_TESTS}/integration/test_rebuild.py::test_rebuild_that_fails_begins_anew_and_leaves_nothing"
 )
+_CONDITIONS: Final = f"{_SEARCHER_TESTS}/unit/app/test_search_index.py"
 _SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
 
 MUTATIONS: Final = (
@@ -354,5 +355,32 @@ MUTATIONS: Final = (
         tests=(
             f"{_RECEIVER_TESTS}/reading/test_list_documents.py::test_every_document_is_listed_once_with_its_triple",
         ),
+    ),
+    Mutation(
+        "values-that-a-field-cannot-hold",
+        "Searcher",
+        "A query for a number beyond 64 bits, or a date that the engine cannot hold, ends as INTERNAL.",
+        f"{_SEARCHER}/engine/translation.py",
+        before='OverflowError) as error:\n            raise WrongValue(f"{name} cannot',
+        after='OverflowError) as error:\n            raise RuntimeError(f"{name} cannot',
+        tests=(f"{_CONDITIONS}::test_a_query_that_does_not_fit_its_field_is_refused_with_its_position[int]",),
+    ),
+    Mutation(
+        "values-of-points-reach-the-engine",
+        "Searcher",
+        "A query for a value of a point is refused without the words that explain it.",
+        f"{_SEARCHER}/engine/translation.py",
+        before="if name in self.fields and self.fields[name].type == schema_pb2.FIELD_TYPE_GEO_POINT:",
+        after="if False:",
+        tests=(f"{_CONDITIONS}::test_a_point_is_not_searched_by_values[geo_point:*]",),
+    ),
+    Mutation(
+        "sorts-by-texts-and-points",
+        "Searcher",
+        "A sort by a point or a text that the schema calls sortable ends as INTERNAL.",
+        f"{_SEARCHER}/app/search_index.py",
+        before=" and each.type not in _UNSORTABLE",
+        after="",
+        tests=(f"{_CONDITIONS}::test_a_sort_that_does_not_fit_its_field_is_refused[False-geo_point]",),
     ),
 )

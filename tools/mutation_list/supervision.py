@@ -8,6 +8,8 @@ from tools.mutation_list.mutation import Mutation
 
 _SUPERVISION: Final = "cli/src/classifeed_cli/platform/supervision"
 _TESTS: Final = "cli/tests/unit/platform/supervision/test_exhaustion.py"
+_SEARCHER: Final = "services/searcher/src/classifeed_searcher"
+_SEARCHES: Final = "services/searcher/tests/integration/test_search_processes.py"
 _CHILDREN: Final = "libs/common/src/classifeed_common/child_processes.py"
 _CHILDREN_TESTS: Final = "libs/common/tests/unit/test_child_processes.py"
 
@@ -88,6 +90,48 @@ MUTATIONS: Final = (
         before="            self._look()\n",
         after="",
         tests=(f"{_CHILDREN_TESTS}::test_a_stopped_child_without_any_call_is_named_until_it_continues[True]",),
+    ),
+    Mutation(
+        "index-writer-without-a-watch",
+        "Child processes",
+        "The index writer does not respond, and the searcher reports that nothing is blocked.",
+        f"{_SEARCHER}/engine/writing/process.py",
+        before="            with self._child.call():\n",
+        after="            with suppress():\n",
+        tests=(
+            "services/searcher/tests/unit/engine/test_writer_process.py"
+            "::test_process_that_does_not_respond_is_named_until_it_does",
+        ),
+    ),
+    Mutation(
+        "ended-index-writer-still-watched",
+        "Child processes",
+        "An index writer has ended, and the searcher watches its pid, which another process may get.",
+        f"{_SEARCHER}/engine/writing/process.py",
+        before="            self._children.remove(child)\n",
+        after="            pass\n",
+        tests=(
+            "services/searcher/tests/unit/engine/test_writer_process.py"
+            "::test_processes_that_have_ended_are_not_watched",
+        ),
+    ),
+    Mutation(
+        "index-writers-of-the-service-unwatched",
+        "Child processes",
+        "An idle index writer of a running searcher is stopped, and `status` reports nothing.",
+        f"{_SEARCHER}/store/generation.py",
+        before="WriterProcess(index_of(folder), schema, children=children)",
+        after="WriterProcess(index_of(folder), schema)",
+        tests=(f"{_SEARCHES}::test_status_names_stopped_processes_that_have_nothing_to_do_whatever_the_roles",),
+    ),
+    Mutation(
+        "ended-searches-stay-open-calls",
+        "Child processes",
+        "Search processes are named as not responding although their searches have ended.",
+        f"{_SEARCHER}/searching/process.py",
+        before="            self._child.end(call)\n",
+        after="",
+        tests=(f"{_SEARCHES}::test_a_search_process_that_does_not_respond_is_named_until_its_search_ends",),
     ),
     Mutation(
         "unanswered-calls-unseen",

@@ -82,6 +82,11 @@ class ChildProcesses:
         self._children: dict[int, Child] = {}
         self._stopped: frozenset[int] = frozenset()
 
+    @property
+    def pids(self) -> list[int]:
+        """Return the ids of the watched processes."""
+        return list(self._children)
+
     def add(self, name: str, pid: int) -> Child:
         """Watch a process from now on. From any thread.
 
@@ -104,7 +109,7 @@ class ChildProcesses:
             await wait_for_event(stop, self._period_s)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return each process that is stopped or does not answer, with its pid and the fix."""
+        """Return each process that is stopped or does not respond, with its pid and the fix."""
         stopped = self._stopped
         found: dict[str, str] = {}
         for child in tuple(self._children.values()):
@@ -122,7 +127,7 @@ class ChildProcesses:
         return found
 
     def _look(self) -> None:
-        stopped = stopped_among(tuple(self._children))
+        stopped = stopped_among(self.pids)
         for pid in stopped - self._stopped:
             if (child := self._children.get(pid)) is not None:
                 _log.warning("runner.child.stopped", child=child.name, pid=pid)

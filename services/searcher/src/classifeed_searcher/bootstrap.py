@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from classifeed.search.v1.search_service_pb2_grpc import add_SearchServiceServicer_to_server
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.kafka import Cluster, DeadLetters, KafkaProducer, OrderedConsumer
 from classifeed_common.runner import Role, Servicer, ServiceRunner
 from classifeed_common.runner.command import version_of
@@ -34,12 +35,20 @@ def build(settings: SearcherSettings) -> ServiceRunner:
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     producer = KafkaProducer(settings.kafka_bootstrap, client_id=SERVICE)
     indexes = {client: LiveIndex(client) for client in settings.client_list}
-    searches = SearchProcesses(indexes, count=settings.search_processes, memory_mb=settings.search_memory_mb)
+    children = ChildProcesses()
+    searches = SearchProcesses(
+        indexes, count=settings.search_processes, memory_mb=settings.search_memory_mb, children=children
+    )
     keepers: list[IndexKeeper] = []
-    roles = [Role("watch-searches", searches.run, blocked=searches.blocked, is_everywhere=True)]
+    roles = [
+        Role("watch-searches", searches.run, blocked=searches.blocked, is_everywhere=True),
+        Role("watch-children", children.run, blocked=children.blocked, is_everywhere=True),
+    ]
     for client, live in indexes.items():
         receiver, topic = ReceiverClient(channel, client), TopicLog(cluster, client)
-        keeper = _keeper_of(settings, live, receiver, topic, DeadLetters(producer))
+        keeper = _keeper_of(
+            settings, live, Generations(settings.data_dir, client, children), receiver, topic, DeadLetters(producer)
+        )
         verifier = IndexVerifier(
             live,
             receiver,
@@ -84,7 +93,12 @@ def build(settings: SearcherSettings) -> ServiceRunner:
 
 
 def _keeper_of(
-    settings: SearcherSettings, live: LiveIndex, receiver: ReceiverClient, topic: TopicLog, dead_letters: DeadLetters
+    settings: SearcherSettings,
+    live: LiveIndex,
+    generations: Generations,
+    receiver: ReceiverClient,
+    topic: TopicLog,
+    dead_letters: DeadLetters,
 ) -> IndexKeeper:
     def consume(generation: IndexGeneration) -> OrderedConsumer[IndexWrite]:
         sink = IndexSink(generation)
@@ -101,4 +115,4 @@ def _keeper_of(
             assign_all=True,
         )
 
-    return IndexKeeper(live, Generations(settings.data_dir, live.client), receiver, topic, consume)
+    return IndexKeeper(live, generations, receiver, topic, consume)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from classifeed.documents.v1 import schema_pb2
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka import Cluster, Topic
@@ -206,8 +207,8 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     folders: list[set[str]] = []
     create, scan_page = IndexGeneration.create, searcher.receiver.scan_page
 
-    def create_noted(folder: Path, schema: schema_pb2.Schema) -> IndexGeneration:
-        generation = create(folder, schema)
+    def create_noted(folder: Path, schema: schema_pb2.Schema, children: ChildProcesses | None) -> IndexGeneration:
+        generation = create(folder, schema, children)
         is_refused = fault == "the engine refuses its files" and not builds
         builds.append(generation)
         if is_refused:
@@ -289,7 +290,7 @@ class LateNotes(BuildIndex):
     """The naive way: the ends are noted once the scan is through."""
 
     async def __call__(self, schema: schema_pb2.Schema, rebuild: Rebuild) -> Built:
-        generation = IndexGeneration.create(self._generations.new_folder(), schema)
+        generation = self._generations.create(schema)
         write = IndexWrite(Watermarks(), {})
         for shard in range(SHARDS):
             async for page in self._pages(shard, schema.epoch, rebuild):

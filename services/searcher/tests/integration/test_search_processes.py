@@ -22,6 +22,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed.search.v1.search_service_pb2 import SearchRequest, SearchResponse
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import InvalidArgument, Unavailable
 from classifeed_common.testing.recovery import until
 from classifeed_searcher import bootstrap
@@ -31,6 +32,7 @@ from classifeed_searcher.searching.process import SearchProcess
 from classifeed_searcher.searching.wire import Reply, Request, pack
 from classifeed_searcher.settings import SearcherSettings
 from classifeed_searcher.store.generation import IndexGeneration
+from classifeed_searcher.store.generations import Generations
 from classifeed_searcher.store.live_index import LiveIndex
 
 DEADLINE_S = 60
@@ -136,9 +138,9 @@ async def test_processes_are_not_kept_in_the_name_of_the_first_search(
     inherited: list[dict[str, Any]] = []
 
     class Noting(SearchProcess):
-        def __init__(self, memory_mb: int) -> None:
+        def __init__(self, memory_mb: int, children: ChildProcesses) -> None:
             inherited.append(structlog.contextvars.get_contextvars())
-            super().__init__(memory_mb)
+            super().__init__(memory_mb, children)
 
     monkeypatch.setattr(module, "SearchProcess", Noting)
     searches = SearchProcesses({"offers": index.live}, count=1, memory_mb=MEMORY_MB)
@@ -260,6 +262,80 @@ async def test_search_that_has_ended_its_process_is_not_made_here_where_no_other
     with pytest.raises(Unavailable) as caught:
         await search
     assert caught.value.reason == "SEARCH_INTERRUPTED"
+
+
+async def test_a_search_process_that_does_not_respond_is_named_until_its_search_ends(index: Index) -> None:
+    children = ChildProcesses(response_s=0.05)
+    searches = SearchProcesses({"offers": index.live}, count=1, memory_mb=MEMORY_MB, children=children)
+    searches.start()
+    try:
+        pid = await pid_of(searches)
+        assert children.blocked() == {}, "its start has ended"
+        os.kill(pid, signal.SIGSTOP)
+        search = asyncio.create_task(find(searches, index))
+        await until(lambda: bool(children.blocked()))
+        [(what, why)] = children.blocked().items()
+        assert what == f"search process (process {pid})"
+        assert "has not responded for" in why
+        os.kill(pid, signal.SIGCONT)
+        await search
+        assert children.blocked() == {}
+        os.kill(pid, signal.SIGSTOP)
+        search = asyncio.create_task(find(searches, index))
+        await until(lambda: bool(children.blocked()))
+        os.kill(pid, signal.SIGKILL)
+        await search
+        await until(lambda: not children.blocked())
+    finally:
+        await searches.close()
+
+
+async def test_status_names_stopped_processes_that_have_nothing_to_do_whatever_the_roles(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The index writer and the search processes wait for work for most of their life."""
+    searches: list[SearchProcesses] = []
+    generations: list[Generations] = []
+
+    class Noted(SearchProcesses):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            searches.append(self)
+
+    class NotedGenerations(Generations):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            generations.append(self)
+
+    monkeypatch.setattr(bootstrap, "SearchProcesses", Noted)
+    monkeypatch.setattr(bootstrap, "Generations", NotedGenerations)
+    settings = SearcherSettings(
+        receiver_address="127.0.0.1:1", kafka_bootstrap="127.0.0.1:1", data_dir=tmp_path, drain_notice_s=0
+    )
+    runner = bootstrap.build(settings)
+    stop = asyncio.Event()
+    running = asyncio.create_task(runner.run(stop, {"serve"}))
+    searches[0].start()
+    generation = generations[0].create(Schema(client="offers", epoch=1))
+    try:
+        await asyncio.to_thread(generation.index.apply, [IndexDocument(pk="a", action=DOCUMENT_ACTION_UPSERT)])
+        assert generation.writer.pid is not None
+        pids = {
+            f"index writer of offers (process {generation.writer.pid})": generation.writer.pid,
+            f"search process (process {(pid := await pid_of(searches[0]))})": pid,
+        }
+
+        def are_named(expected: set[str]) -> bool:
+            return running.done() or set(runner.blocked.get("watch-children", {})) == expected
+
+        for number, expected in ((signal.SIGSTOP, set(pids)), (signal.SIGCONT, set())):
+            for pid in pids.values():
+                os.kill(pid, number)
+            await until(partial(are_named, expected), DEADLINE_S)
+    finally:
+        generation.close()
+        stop.set()
+    assert await running == 0
 
 
 async def test_status_names_processes_that_do_not_start_whatever_the_roles(

@@ -70,7 +70,7 @@ class BuildIndex:
         """
         positions = await self._retried(self._topic.ends, rebuild)
         marks = Watermarks.at(await self._retried(self._receiver.queue_ends, rebuild))
-        generation = await asyncio.to_thread(IndexGeneration.create, self._generations.new_folder(), schema)
+        generation = await asyncio.to_thread(self._generations.create, schema)
         try:
             write = IndexWrite(marks, {})
             for shard in range(SHARDS):

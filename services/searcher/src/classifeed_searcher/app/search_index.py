@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import tantivy
 
+from classifeed.documents.v1 import schema_pb2
 from classifeed.search.v1 import search_service_pb2
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.paging import read_page_values, write_page_values
@@ -30,6 +31,8 @@ _SHORT_POSTINGS: Final = 100_000
 _SHORT_PAGE: Final = 50
 # A range is checked at what the words have, a block of documents at a time; in the worst case all are.
 _SHORT_RANGE_DOCUMENTS: Final = 500_000
+# The engine has no column of them to sort by, even if the schema says `sortable`.
+_UNSORTABLE: Final = {schema_pb2.FIELD_TYPE_TEXT, schema_pb2.FIELD_TYPE_GEO_POINT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +143,14 @@ def _filter_query(index: IndexReader, each: search_service_pb2.Filter, at: int) 
             )
         ]
         return index.translator.range(field, *bounds)
-    except (WrongValue, ValueError, TypeError) as error:
+    except (WrongValue, ValueError, TypeError, OverflowError) as error:
         raise _wrong(f"filters[{at}]", str(error)) from error
 
 
 def _sort_field(index: IndexReader, name: str) -> str:
-    if name and (name not in index.fields or not index.fields[name].sortable):
-        sortable = ", ".join(sorted(each.name for each in index.fields.values() if each.sortable))
-        raise _wrong("sort.field", f"hits cannot be sorted by {name}; they can by: {sortable}")
+    sortable = {each.name for each in index.fields.values() if each.sortable and each.type not in _UNSORTABLE}
+    if name and name not in sortable:
+        raise _wrong("sort.field", f"hits cannot be sorted by {name}; they can by: {', '.join(sorted(sortable))}")
     return name
 
 

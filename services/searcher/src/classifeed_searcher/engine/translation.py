@@ -30,8 +30,8 @@ _RANGE_TYPES = {
     schema_pb2.FIELD_TYPE_INT: tantivy.FieldType.Integer,
     schema_pb2.FIELD_TYPE_DOUBLE: tantivy.FieldType.Float,
     schema_pb2.FIELD_TYPE_TIMESTAMP: tantivy.FieldType.Date,
-    schema_pb2.FIELD_TYPE_BOOL: tantivy.FieldType.Boolean,
 }
+_WITH_COLUMN = {*_RANGE_TYPES, schema_pb2.FIELD_TYPE_BOOL}
 # A document that has the word in several fields ranks above one that has it once, but not by the sum.
 _TIE_BREAKER = 0.1
 
@@ -112,21 +112,33 @@ class Translator:
                 return None
 
     def term(self, name: str, value: Any) -> tantivy.Query:
-        """Return the query for an exact value of a field."""
-        return tantivy.Query.term_query(self._index_schema, name, value, "basic")
+        """Return the query for an exact value of a field.
+
+        Raises:
+            WrongValue: the field cannot hold the value, or is a point.
+        """
+        if name in self.fields and self.fields[name].type == schema_pb2.FIELD_TYPE_GEO_POINT:
+            raise WrongValue(f"{name} is a point, so it cannot be searched by values")
+        try:
+            return tantivy.Query.term_query(self._index_schema, name, value, "basic")
+        except (ValueError, TypeError, OverflowError) as error:
+            raise WrongValue(f"{name} cannot hold the value {value!r}: {error}") from error
 
     def range(self, field: schema_pb2.FieldSchema, low: Any, high: Any) -> tantivy.Query:
         """Return the query for values between two bounds, both included; None is no bound.
 
         Raises:
-            WrongValue: the field has no order.
+            WrongValue: the field has no order, or cannot hold a bound.
         """
+        if low is None and high is None and field.type in _WITH_COLUMN:
+            return tantivy.Query.exists_query(field.name)
         kind = _RANGE_TYPES.get(field.type)
         if kind is None:
             raise WrongValue(f"{field.name} has no order, so it cannot be searched by ranges")
-        if low is None and high is None:
-            return tantivy.Query.exists_query(field.name)
-        return tantivy.Query.range_query(self._index_schema, field.name, kind, low, high)
+        try:
+            return tantivy.Query.range_query(self._index_schema, field.name, kind, low, high)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise WrongValue(f"{field.name} cannot hold a bound of this range: {error}") from error
 
     def _all_of(self, parts: tuple[Node, ...]) -> tantivy.Query | None:
         clauses = []

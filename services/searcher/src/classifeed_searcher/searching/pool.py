@@ -11,6 +11,7 @@ from typing import Final
 import structlog
 
 from classifeed.search.v1.search_service_pb2 import SearchRequest
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import Unavailable
 from classifeed_searcher.app.search_documents import search_here
 from classifeed_searcher.app.search_index import prepare_search
@@ -44,15 +45,23 @@ class SearchProcesses:
         indexes: by client; what is current of each.
         count: how many; 0: searches are made in this process.
         memory_mb: what each may take beside the files of the indexes, in MB.
+        children: watches the processes; None: nobody does.
         limit_s: how long a search may take before its process is killed, in seconds.
     """
 
     def __init__(
-        self, indexes: Mapping[str, LiveIndex], *, count: int, memory_mb: int, limit_s: float = _LIMIT_S
+        self,
+        indexes: Mapping[str, LiveIndex],
+        *,
+        count: int,
+        memory_mb: int,
+        children: ChildProcesses | None = None,
+        limit_s: float = _LIMIT_S,
     ) -> None:
         self._indexes = indexes
         self._count = count
         self._memory_mb = memory_mb
+        self._children = children or ChildProcesses()
         self._limit_s = limit_s
         self._processes: list[SearchProcess] = []
         self._faults: dict[int, str] = {}
@@ -157,7 +166,7 @@ class SearchProcesses:
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                process = SearchProcess(self._memory_mb)
+                process = SearchProcess(self._memory_mb, self._children)
             except OSError as error:
                 why = str(error)
             else:

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import Final
 
 from classifeed.search.v1.search_service_pb2 import SearchRequest
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.errors import InvalidArgument
 from classifeed_searcher.engine.child_process import await_end, start_module
 from classifeed_searcher.searching import worker
@@ -29,21 +30,25 @@ class SearchProcess(asyncio.Protocol):
 
     Args:
         memory_mb: what it may take beside the files of the indexes, in MB.
+        children: watches the process.
 
     Raises:
         OSError: the system starts no process.
     """
 
-    def __init__(self, memory_mb: int) -> None:
+    def __init__(self, memory_mb: int, children: ChildProcesses) -> None:
         self.clients: set[str] = set()
         self.ended = asyncio.Event()
         self.is_ready = False
         self._ready = asyncio.Event()
-        self._waiting: dict[int, tuple[asyncio.Future[Reply], float]] = {}
+        self._waiting: dict[int, tuple[asyncio.Future[Reply], int]] = {}
         self._received = bytearray()
         self._number = 0
         self._transport: asyncio.WriteTransport | None = None
         self._process, self._socket = start_module(worker.__name__, str(memory_mb))
+        self._children = children
+        self._child = children.add("search process", self.pid)
+        self._start_call = self._child.begin()
 
     @property
     def pid(self) -> int:
@@ -57,8 +62,7 @@ class SearchProcess(asyncio.Protocol):
 
     def waits_s(self) -> float:
         """Return how long its oldest search has taken so far, in seconds; 0 where it has none."""
-        now_s = asyncio.get_running_loop().time()
-        return next((now_s - since_s for _, since_s in self._waiting.values()), 0.0)
+        return self._child.waits_s
 
     async def start(self) -> bool:
         """Wait until it can search; return whether it can."""
@@ -78,9 +82,8 @@ class SearchProcess(asyncio.Protocol):
         self._number += 1
         folder, content = str(generation.folder), request.SerializeToString()
         sent = Request(self._number, request.client, folder, generation.commits, content)
-        loop = asyncio.get_running_loop()
-        waiter: asyncio.Future[Reply] = loop.create_future()
-        self._waiting[sent.number] = waiter, loop.time()
+        waiter: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[sent.number] = waiter, self._child.begin()
         self.clients.add(request.client)
         self._send(sent)
         try:
@@ -107,7 +110,10 @@ class SearchProcess(asyncio.Protocol):
     async def close(self) -> None:
         """End it, and wait for its end."""
         (self._transport or self._socket).close()
-        await asyncio.to_thread(await_end, self._process)
+        try:
+            await asyncio.to_thread(await_end, self._process)
+        finally:
+            self._children.remove(self._child)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep the way to the process."""
@@ -124,7 +130,8 @@ class SearchProcess(asyncio.Protocol):
                 return
             reply = unpack_reply(bytes(received[LENGTH.size : end]))
             del received[:end]
-            waiter, _ = self._waiting.pop(reply.number, (None, 0.0))
+            waiter, call = self._waiting.pop(reply.number, (None, self._start_call))
+            self._child.end(call)
             if waiter is None:
                 self.is_ready = True
                 self._ready.set()

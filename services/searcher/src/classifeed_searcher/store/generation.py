@@ -12,6 +12,7 @@ import structlog
 
 from classifeed.documents.v1 import index_document_pb2, index_queue_service_pb2, schema_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.kafka import Position
 from classifeed_domain.document_digest import digest_of
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
@@ -61,27 +62,29 @@ class IndexGeneration:
     that it is searched without anybody.
     """
 
-    def __init__(self, folder: Path, schema: schema_pb2.Schema, state: IndexState) -> None:
+    def __init__(
+        self, folder: Path, schema: schema_pb2.Schema, state: IndexState, children: ChildProcesses | None = None
+    ) -> None:
         self.folder = folder
         self.schema = schema
         self.state = state
         # How many commits there were: what was searched at an earlier one has to look again.
         self.commits = 0
-        self.writer = WriterProcess(index_of(folder), schema)
+        self.writer = WriterProcess(index_of(folder), schema, children=children)
         self.index = TantivyIndex(index_of(folder), schema, self.writer)
         # A commit and the state that says so change together for whoever digests.
         self._commit_lock = threading.Lock()
 
     @classmethod
-    def create(cls, folder: Path, schema: schema_pb2.Schema) -> IndexGeneration:
-        """Make an empty one; it cannot be opened again before its first commit."""
+    def create(cls, folder: Path, schema: schema_pb2.Schema, children: ChildProcesses | None = None) -> IndexGeneration:
+        """Make an empty one; it cannot be opened again before its first commit. `children` watches its writer."""
         folder.mkdir(parents=True)
         schema_of(folder).write_bytes(schema.SerializeToString(deterministic=True))
-        return cls(folder, schema, IndexState())
+        return cls(folder, schema, IndexState(), children)
 
     @classmethod
-    def open(cls, folder: Path) -> IndexGeneration:
-        """Open a stored one.
+    def open(cls, folder: Path, children: ChildProcesses | None = None) -> IndexGeneration:
+        """Open a stored one. `children` watches its writer.
 
         Raises:
             UnusableIndex: it is not whole.
@@ -91,7 +94,7 @@ class IndexGeneration:
             schema = read_schema(folder)
             if not (index_of(folder) / "meta.json").exists():
                 raise UnusableIndex(f"{index_of(folder)} has no index")
-            return cls(folder, schema, state)
+            return cls(folder, schema, state, children)
         except (OSError, ValueError) as error:
             raise UnusableIndex(f"{folder} cannot be opened ({error})") from error
 

@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from typing import IO, Final
 
+from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.store.generation import IndexGeneration
 from classifeed_searcher.store.state_file import UnusableIndex, read_json, write_json
@@ -21,12 +23,18 @@ class Generations:
 
     The file is replaced in one step, so after a crash one of the two generations counts, whole; what it does not name
     is removed.
+
+    Args:
+        data_dir: folder of all clients.
+        client: name of the client.
+        children: watches the processes that write the generations; None: nobody does.
     """
 
-    def __init__(self, data_dir: Path, client: str) -> None:
+    def __init__(self, data_dir: Path, client: str, children: ChildProcesses | None = None) -> None:
         self.client = client
         self.folder = data_dir / client
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._children = children
         self._lock: IO[bytes] | None = None
 
     def lock(self) -> None:
@@ -60,15 +68,13 @@ class Generations:
         if all(entry.name == _LOCK for entry in self.folder.iterdir()):
             raise UnusableIndex(f"{self.folder} is empty")
         name = self._read_current()
-        generation = IndexGeneration.open(self.folder / name)
+        generation = IndexGeneration.open(self.folder / name, self._children)
         self._remove_all_but(name)
         return generation
 
-    def new_folder(self) -> Path:
-        """Return where the next generation is to be made; what was left there by a crash is removed."""
-        path = self.folder / f"generation-{time.time_ns()}"
-        shutil.rmtree(path, ignore_errors=True)
-        return path
+    def create(self, schema: Schema) -> IndexGeneration:
+        """Return a new, empty generation, which is not the current one. Blocks."""
+        return IndexGeneration.create(self.folder / f"generation-{time.time_ns()}", schema, self._children)
 
     def switch_to(self, generation: IndexGeneration) -> None:
         """Make a generation the current one, durably and in one step. Blocks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -15,7 +16,9 @@ import pytest
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.testing.recovery import until
 from classifeed_searcher.engine.index import TantivyIndex
 from classifeed_searcher.engine.writing.process import WriterLost, WriterProcess
 from classifeed_searcher.engine.writing.writer import DocumentWriter, LockedIndex
@@ -181,6 +184,51 @@ while sys.argv[4] == "writes":
     writer.apply([document] * 500)
 sys.stdin.read()
 """
+
+
+async def test_process_that_does_not_respond_is_named_until_it_does(tmp_path: Path) -> None:
+    children = ChildProcesses(response_s=0.05)
+    writer = WriterProcess(tmp_path / "index", schema(), children=children)
+    try:
+        writer.apply([document("a")])
+        assert children.blocked() == {}
+        assert writer.pid is not None
+        os.kill(writer.pid, signal.SIGSTOP)
+        for number in (signal.SIGCONT, signal.SIGKILL):
+            call = asyncio.get_running_loop().run_in_executor(None, writer.apply, [document("b")])
+            await until(lambda: bool(children.blocked()))
+            [(what, why)] = children.blocked().items()
+            assert what == f"index writer of offers (process {writer.pid})"
+            assert "has not responded for" in why
+            os.kill(writer.pid, number)
+            if number == signal.SIGKILL:
+                with pytest.raises(WriterLost):
+                    await call
+            else:
+                await call
+                os.kill(writer.pid, signal.SIGSTOP)
+            assert children.blocked() == {}
+    finally:
+        writer.close()
+    assert children.blocked() == {}
+
+
+def test_processes_that_have_ended_are_not_watched(tmp_path: Path) -> None:
+    """The kernel gives their pids to others."""
+    children = ChildProcesses()
+    writer = WriterProcess(tmp_path / "index", schema(), children=children)
+    for end in ("kill", "close"):
+        writer.apply([document("a")])
+        assert writer.pid is not None
+        assert list(children.pids) == [writer.pid]
+        if end == "kill":
+            os.kill(writer.pid, signal.SIGKILL)
+            with pytest.raises(WriterLost):
+                writer.commit()
+            writer.rollback()
+        else:
+            writer.close()
+        assert list(children.pids) == []
 
 
 @pytest.mark.parametrize("state", ["writes", "waits"])

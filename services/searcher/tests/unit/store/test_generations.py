@@ -21,7 +21,7 @@ from classifeed_searcher.store.state_file import UnusableIndex
 
 
 def make(generations: Generations) -> IndexGeneration:
-    generation = IndexGeneration.create(generations.new_folder(), schema_pb2.Schema(client="offers", epoch=1))
+    generation = generations.create(schema_pb2.Schema(client="offers", epoch=1))
     write = generation.open_write()
     write.is_touched = True
     generation.commit(write, {})
@@ -72,7 +72,7 @@ def test_closed_index_lets_its_files_go_without_the_collector(generations: Gener
     document.fields.add(name="title").values.add(string_value="диван")
     gc.disable()
     try:
-        generation = IndexGeneration.create(generations.new_folder(), schema)
+        generation = generations.create(schema)
         write, folder = generation.open_write(), str(generation.folder)
         generation.fill(write, [document])
         generation.commit(write, {})

@@ -15,6 +15,7 @@ import structlog
 from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.documents.v1.schema_pb2 import Schema
+from classifeed_common.child_processes import Child, ChildProcesses
 from classifeed_searcher.engine.child_process import await_end, start_module
 from classifeed_searcher.engine.writing import worker
 from classifeed_searcher.engine.writing.writer import LockedIndex, Refused
@@ -38,13 +39,18 @@ class WriterProcess:
     Args:
         folder: of the index.
         schema: of its documents.
+        children: watches the process; None: nobody does.
         limit_s: how long one call may take before the process is killed, in seconds.
     """
 
-    def __init__(self, folder: Path, schema: Schema, *, limit_s: float = _LIMIT_S) -> None:
+    def __init__(
+        self, folder: Path, schema: Schema, *, children: ChildProcesses | None = None, limit_s: float = _LIMIT_S
+    ) -> None:
         self._folder = folder
         self._schema = schema
+        self._children = children or ChildProcesses()
         self._limit_s = limit_s
+        self._child: Child | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection | None = None
         self._failure = ""
@@ -115,6 +121,7 @@ class WriterProcess:
     def _start(self) -> bytes:
         """Start the process; return what it has to get first."""
         self._process, ours = start_module(worker.__name__, str(self._folder))
+        self._child = self._children.add(f"index writer of {self._schema.client}", self._process.pid)
         self._connection = Connection(ours.detach())
         return self._schema.SerializeToString()
 
@@ -122,12 +129,14 @@ class WriterProcess:
         """Send a message and return what comes back; a failure ends the process."""
         assert self._process is not None
         assert self._connection is not None
+        assert self._child is not None
         # Killed, the process closes its side: that ends a `send` that nobody reads, too.
         limit = threading.Timer(self._limit_s, self._process.kill)
         limit.start()
         try:
-            self._connection.send(message)
-            failure, refused = self._connection.recv()
+            with self._child.call():
+                self._connection.send(message)
+                failure, refused = self._connection.recv()
         except (OSError, EOFError):
             failure, refused = "its process has ended", {}
         finally:
@@ -143,9 +152,12 @@ class WriterProcess:
 
     def _end(self) -> int | None:
         """End the process, and return its exit code; 0 when it was not running."""
-        process, connection = self._process, self._connection
-        self._process = self._connection = None
-        if process is None or connection is None:
+        process, connection, child = self._process, self._connection, self._child
+        self._process = self._connection = self._child = None
+        if process is None or connection is None or child is None:
             return 0
         connection.close()
-        return await_end(process)
+        try:
+            return await_end(process)
+        finally:
+            self._children.remove(child)
