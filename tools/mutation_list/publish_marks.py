@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import API, API_TESTS, COMMON, COMMON_TESTS, OFFERS, OFFERS_TESTS
+from tools.mutation_list.paths import (
+    API,
+    API_TESTS,
+    COMMON,
+    COMMON_TESTS,
+    MODERATION,
+    MODERATION_TESTS,
+    OFFERS,
+    OFFERS_TESTS,
+)
+
+_COMPARISON: Final = "libs/domain/src/classifeed_domain/publishing/comparison.py"
+_COMPARISON_TESTS: Final = f"{OFFERS_TESTS}/publishing/test_comparison.py"
+_POINTS_TESTS: Final = f"{MODERATION_TESTS}/integration/points/test_publishing.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -114,5 +127,87 @@ MUTATIONS: Final = (
         tests=(
             f"{COMMON_TESTS}/publish_mark/test_publish_mark.py::test_rows_that_come_after_a_small_batch_go_together",
         ),
+    ),
+    Mutation(
+        "lost-documents-stay",
+        "Publish mark",
+        "Documents whose rows a restored table has lost stay in the registry and the search for ever.",
+        _COMPARISON,
+        before="        if found.lost and await self._may_withdraw():\n",
+        after="        if False:\n",
+        tests=(f"{_POINTS_TESTS}::test_documents_of_points_that_a_restored_table_lost_are_withdrawn",),
+    ),
+    Mutation(
+        "rows-that-went-back-stay-published",
+        "Publish mark",
+        "The search shows offers in a state that their restored table has lost.",
+        _COMPARISON,
+        before="        if found.unequal:\n",
+        after="        if False:\n",
+        tests=(f"{_COMPARISON_TESTS}::test_documents_equal_a_table_that_was_restored",),
+    ),
+    Mutation(
+        "withdrawal-above-newer-rows",
+        "Publish mark",
+        "A process that was stopped withdraws an offer that a load has created again meanwhile.",
+        _COMPARISON,
+        before="version=stored.version + 1,",
+        after="version=stored.version + 10**12,",
+        tests=(f"{_COMPARISON_TESTS}::test_a_late_withdrawal_does_not_hide_an_offer_that_came_back",),
+    ),
+    Mutation(
+        "withdrawn-before-requests-are-applied",
+        "Publish mark",
+        "Offers that the topic still has leave the search after a restore, until their requests are applied again.",
+        _COMPARISON,
+        before="        if found.lost and await self._may_withdraw():\n",
+        after="        if found.lost:\n",
+        tests=(f"{_COMPARISON_TESTS}::test_lost_offers_are_not_withdrawn_while_requests_can_bring_them_back",),
+    ),
+    Mutation(
+        "refused-offers-pushed-each-round",
+        "Publish mark",
+        "An offer that the receiver refuses is pushed again in every round of the comparison.",
+        f"{OFFERS}/store/publishing.sql",
+        before="                AND NOT EXISTS (SELECT FROM refused_documents r"
+        " WHERE r.offer_id = o.offer_id AND r.version = o.version)\n",
+        after="",
+        tests=(f"{_COMPARISON_TESTS}::test_an_offer_that_the_receiver_refuses_is_not_pushed_again_and_again",),
+    ),
+    Mutation(
+        "texts-that-went-back-do-not-count",
+        "Publish mark",
+        "A point stays in the search after its text has lost its approval in a restore.",
+        f"{MODERATION}/store/publishing.sql",
+        before=" OR p.is_shown = n.is_removed",
+        after="",
+        tests=(f"{_POINTS_TESTS}::test_a_point_whose_text_went_back_is_shown_as_its_text_says",),
+    ),
+    Mutation(
+        "lost-texts-unnamed",
+        "Publish mark",
+        "Points whose texts a restore has lost are shown to nobody, and nothing says why.",
+        f"{MODERATION}/app/points/maintain_publication.py",
+        before="        if not count:\n",
+        after="        if True:\n",
+        tests=(f"{_POINTS_TESTS}::test_points_without_texts_are_named_until_their_authors_create_them_again",),
+    ),
+    Mutation(
+        "text-of-a-lost-point-stays",
+        "Publish mark",
+        "A point that is created again after a restore has the text and the approval of the lost one.",
+        f"{MODERATION}/app/judging/store_texts.py",
+        before="        if orphans := [text for text in texts if text.key not in added]:\n",
+        after="        if orphans := [text for text in texts if text.key in ()]:\n",
+        tests=(f"{_POINTS_TESTS}::test_a_point_created_again_has_its_own_text_and_waits_for_a_verdict",),
+    ),
+    Mutation(
+        "key-of-a-lost-comment-again",
+        "Publish mark",
+        "A verdict about a comment that a restore has lost decides about another comment.",
+        f"{MODERATION}/app/points/comment_point.py",
+        before="            index += 1\n",
+        after="            break\n",
+        tests=(f"{_POINTS_TESTS}::test_a_comment_does_not_take_the_key_of_a_lost_one",),
     ),
 )

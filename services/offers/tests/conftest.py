@@ -35,7 +35,7 @@ from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
 from classifeed_common.testing.databases import MigratedDatabase
-from classifeed_domain.publishing import ReceiverClient
+from classifeed_domain.publishing import ReceiverClient, RegistryComparison
 from classifeed_jobs import JobStore, Registry, Worker
 from classifeed_offers.app.loads.apply_requests import apply_requests
 from classifeed_offers.app.loads.sweep_run import Step, sweep_step
@@ -44,7 +44,7 @@ from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.app.publishing.watch_publication import PublicationWatch
 from classifeed_offers.domain.admission import RunKey
 from classifeed_offers.domain.completion import Guard
-from classifeed_offers.domain.documents import DueOffer
+from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, Moderation
 from classifeed_offers.domain.offers import Namespace, digest_of, hash_of
 from classifeed_offers.jobs.republish import QUEUE, RepublishJobs, register_republish
@@ -232,6 +232,24 @@ class Publishing:
             leases=Leases(db, process_holder("test"), 2),
         )
 
+        self.may_withdraw = True
+        self.comparison = RegistryComparison(
+            db,
+            receiver,
+            self.publish_offers.publisher,
+            Leases(db, process_holder("test"), 2),
+            schema=schema(),
+            find_unequal=publishing.find_unequal,
+            publish_again=publishing.publish_again,
+            may_withdraw=self._may_withdraw,
+            on_due=self.pusher.wake,
+            page_documents=7,
+            round_s=0.1,
+        )
+
+    async def _may_withdraw(self) -> bool:
+        return self.may_withdraw
+
     async def _restart(self, tx: Tx) -> None:
         await self.pusher.restart(tx)
 
@@ -239,9 +257,11 @@ class Publishing:
         return Worker(self.db, self.jobs, self._registry, queues={QUEUE: 1})
 
     @asynccontextmanager
-    async def running(self, *, worker: bool = True) -> AsyncIterator[None]:
+    async def running(self, *, worker: bool = True, comparison: bool = False) -> AsyncIterator[None]:
         stop = asyncio.Event()
         tasks = [asyncio.create_task(self.pusher.run(stop))]
+        if comparison:
+            tasks.append(asyncio.create_task(self.comparison.run(stop)))
         if worker:
             tasks.append(asyncio.create_task(self.new_worker().run(stop)))
         try:

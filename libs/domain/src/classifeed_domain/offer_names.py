@@ -35,6 +35,12 @@ class OfferName(NamedTuple):
             )
         return cls(found[1], found[2], found[3])
 
+    @classmethod
+    def of_document(cls, pk: str) -> OfferName:
+        """Return the parts of the key of a document; a key that is no offer's is an external id without a seller."""
+        parts = pk.split("/", 2)
+        return cls(*parts) if len(parts) == 3 else cls("", "", pk)
+
     @property
     def parent(self) -> str:
         """The resource name of its namespace."""

@@ -24,7 +24,7 @@ from classifeed_common.runner import Role, RolePart, Servicer, ServiceRunner, Wa
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
 from classifeed_domain.policy import POLICY
-from classifeed_domain.publishing import ReceiverClient, put_schema
+from classifeed_domain.publishing import ReceiverClient, RegistryComparison, put_schema
 from classifeed_domain.topics import (
     FEEDS_OFFER_REQUESTS,
     FEEDS_OFFER_RESULTS,
@@ -131,6 +131,22 @@ def build(settings: OffersSettings) -> ServiceRunner:
         leases=leases,
         gather_s=_PUBLISH_GATHER_S,
     )
+
+    async def has_applied_requests() -> bool:
+        # A restored table gets its lost offers from the topic.
+        return not any((await consumer.backlog()).values())
+
+    comparison = RegistryComparison(
+        database,
+        receiver,
+        publish_offers.publisher,
+        leases,
+        schema=schema(),
+        find_unequal=publishing.find_unequal,
+        publish_again=publishing.publish_again,
+        may_withdraw=has_applied_requests,
+        on_due=pusher.wake,
+    )
     publication = PublicationWatch(database)
     watch = Watch(publication.poll, what="republications", period_s=_WATCH_S)
     moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
@@ -185,6 +201,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         async with asyncio.TaskGroup() as group:
             group.create_task(watch.run(stop))
             if await put_schema(receiver, schema(), stop, publication.note_schema_fault):
+                group.create_task(comparison.run(stop))
                 await pusher.run(stop)
 
     async def start() -> None:
@@ -197,7 +214,7 @@ def build(settings: OffersSettings) -> ServiceRunner:
         await database.close()
 
     def unpushed() -> dict[str, str]:
-        return {**publication.blocked(), **pusher.blocked()}
+        return {**publication.blocked(), **pusher.blocked(), **comparison.blocked()}
 
     async def unsent() -> dict[str, int]:
         return {"offer_results": await relay.backlog()}

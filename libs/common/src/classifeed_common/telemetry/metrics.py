@@ -135,6 +135,13 @@ PUBLISHED: Final = METRICS.counter(
     unit="rows",
     labels={"name": "what is published, such as `offers`", "taken": ("yes", "no")},
 )
+REPAIRED_DOCUMENTS: Final = METRICS.counter(
+    "classifeed_repaired_documents_total",
+    "Documents of the registry that did not equal their table, as after its restore, and were withdrawn, as their rows "
+    "are lost, or published again.",
+    unit="documents",
+    labels={"client": "client of the index, such as `offers`", "repair": ("withdrawn", "published")},
+)
 PARTITION_LAG: Final = METRICS.gauge(
     "classifeed_consumer_partition_lag_records",
     "Records of the partition that the group has not handled yet, as counted within the last seconds.",

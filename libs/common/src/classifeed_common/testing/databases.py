@@ -100,7 +100,7 @@ class TableBackup:
         async with self._database.transaction() as tx:
             await tx.execute(f"TRUNCATE {', '.join(self._tables)}")
             for table in self._tables:
-                await tx.execute(f"INSERT INTO {table} TABLE backup_{table}")
+                await tx.execute(f"INSERT INTO {table} OVERRIDING SYSTEM VALUE TABLE backup_{table}")
 
 
 def _name_of(dsn: str) -> str:

@@ -171,3 +171,9 @@ def _point(row: Any) -> Point:
         updated_at=row.updated_at,
         removed_at=row.removed_at,
     )
+
+
+async def count_without_texts(tx: Tx, limit: int) -> tuple[int, str]:
+    """Return how many points and comments have lost their texts, and one of these points; counts up to `limit` each."""
+    row = await (await tx.execute(SQL["count_without_texts"], {"limit": limit})).fetchone()
+    return (int(row[0]), row[1] or "") if row else (0, "")

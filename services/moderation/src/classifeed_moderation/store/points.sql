@@ -63,3 +63,20 @@ WHERE c.point_id = %(point_id)s
           AND s.started < clock_timestamp() - %(shown_after_s)s * interval '1 second')
 ORDER BY c.idx
 LIMIT %(limit)s
+
+-- name: count_without_texts
+-- Points and comments whose texts are not here, counted up to a limit, and one of the points.
+SELECT count(*), min(point_id::text)
+FROM (
+    (SELECT p.point_id
+     FROM points p
+     WHERE p.removed_at IS NULL AND NOT EXISTS (SELECT FROM subjects s WHERE s.subject_key = p.point_id::text)
+     LIMIT %(limit)s)
+    UNION ALL
+    (SELECT c.point_id
+     FROM comments c
+     JOIN points p USING (point_id)
+     WHERE p.removed_at IS NULL
+       AND NOT EXISTS (SELECT FROM subjects s WHERE s.subject_key = c.point_id::text || '/' || c.idx)
+     LIMIT %(limit)s)
+) AS lost

@@ -6,11 +6,17 @@ from collections.abc import Sequence
 from typing import Final, NamedTuple
 from uuid import UUID
 
-from classifeed_common.db import Tx, load_queries
+from classifeed.documents.v1.receiver_service_pb2 import StoredDocument
+from classifeed_common.db import Tx, fetch_named, load_queries
+from classifeed_domain.publishing import Differences, Unequal
 
 SQL = load_queries(__package__, "publishing.sql")
 SELECT_DUE: Final = SQL["select_due"]
 ADVANCE: Final = SQL["advance"]
+
+
+# Stands for a key that is no point's, as no point has it.
+_NO_POINT: Final = UUID(int=0)
 
 
 class Overtaken(NamedTuple):
@@ -35,3 +41,37 @@ async def reset_slice(tx: Tx, after: UUID, limit: int) -> list[UUID]:
     """Have points published once more, in the order of their ids; return those of this slice."""
     rows = await (await tx.execute(SQL["reset_slice"], {"after": after, "limit": limit})).fetchall()
     return sorted(point_id for (point_id,) in rows)
+
+
+async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
+    """Return which documents of the registry do not equal their points."""
+    parameters = {
+        "point_ids": [_point_id(each.pk) for each in listed],
+        "versions": [each.version for each in listed],
+        "removed": [each.removed for each in listed],
+    }
+    found = Differences()
+    for row in await fetch_named(tx, SQL["find_unequal"], parameters, prepare=False):
+        if row.row_id is None:
+            found.lost.append(listed[row.place])
+        else:
+            found.unequal.append(Unequal(row.row_id, row.version, row.stored_version))
+    return found
+
+
+async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
+    """Make points due that differ from their documents, unless they changed meanwhile; return how many."""
+    parameters = {
+        "point_ids": [row.row_id for row in unequal],
+        "versions": [row.version for row in unequal],
+        "stored": [row.stored_version for row in unequal],
+    }
+    return (await tx.execute(SQL["publish_again"], parameters, prepare=False)).rowcount
+
+
+def _point_id(pk: str) -> UUID:
+    try:
+        point_id = UUID(pk)
+    except ValueError:
+        return _NO_POINT
+    return point_id if str(point_id) == pk else _NO_POINT

@@ -54,3 +54,39 @@ WITH slice AS (
 )
 UPDATE points p SET published_version = 0 FROM slice WHERE p.point_id = slice.point_id
 RETURNING p.point_id
+
+-- name: find_unequal
+-- Of documents that the registry has: those whose point, or its text, is not here, unless they are removed there; and those
+-- of points that count as published, which have another version, or are shown and should not be, or the other way round.
+-- A point is looked up for each document: LIMIT keeps the planner from reading the whole table.
+SELECT n.place::integer - 1 AS place, p.point_id AS row_id, p.version, n.version AS stored_version
+FROM unnest(%(point_ids)s::uuid[], %(versions)s::bigint[], %(removed)s::boolean[])
+     WITH ORDINALITY AS n (point_id, version, is_removed, place)
+LEFT JOIN LATERAL (
+    SELECT o.point_id, o.version, o.published_version, s.status = 'APPROVED' AND o.removed_at IS NULL AS is_shown
+    FROM points o
+    JOIN subjects s ON s.subject_key = o.point_id::text
+    WHERE o.point_id = n.point_id
+    LIMIT 1
+) AS p ON true
+WHERE CASE WHEN p.point_id IS NULL THEN NOT n.is_removed
+           ELSE p.version <= p.published_version AND (p.version <> n.version OR p.is_shown = n.is_removed) END
+ORDER BY n.place
+
+-- name: publish_again
+-- Points that differ from their documents, unless they changed meanwhile. What this table says is the truth, so a version
+-- is not below the one that the receiver has.
+WITH free AS (
+    SELECT point_id
+    FROM points
+    WHERE point_id = ANY (%(point_ids)s::uuid[])
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE points p
+SET published_version = 0,
+    version = CASE WHEN p.version < n.stored
+                   THEN greatest(n.stored + 1, (extract(epoch from clock_timestamp()) * 1000000)::bigint)
+                   ELSE p.version END
+FROM unnest(%(point_ids)s::uuid[], %(versions)s::bigint[], %(stored)s::bigint[]) AS n (point_id, version, stored)
+JOIN free USING (point_id)
+WHERE p.point_id = n.point_id AND p.version = n.version

@@ -76,6 +76,11 @@ async def add_subjects(tx: Tx, subjects: Sequence[NewSubject], *, retry_s: float
     return {key for (key,) in await (await tx.execute(SQL["add_subjects"], parameters)).fetchall()}
 
 
+async def delete_subjects(tx: Tx, keys: Collection[str]) -> None:
+    """Remove texts that nothing refers to any more."""
+    await tx.execute(SQL["delete_subjects"], {"subject_keys": list(keys)})
+
+
 async def claim_due(tx: Tx, kind: Kind, *, limit: int, retry_s: float) -> list[DueText]:
     """Claim texts that are due, oldest first; other processes leave them alone for `retry_s`."""
     parameters = {"kind": kind, "limit": limit, "retry_s": retry_s}

@@ -12,6 +12,9 @@ FROM unnest(%(subject_keys)s::text[], %(kinds)s::text[], %(texts)s::text[], %(te
 ON CONFLICT (subject_key) DO NOTHING
 RETURNING subject_key
 
+-- name: delete_subjects
+DELETE FROM subjects WHERE subject_key = ANY (%(subject_keys)s)
+
 -- name: claim_due
 -- Texts that are due, oldest first, each for one process: whoever takes one moves its time, so that the others leave it.
 -- statement_timestamp() does not change within a statement, so that the index ends where nothing more is due.

@@ -11,23 +11,35 @@ from functools import partial
 import pytest
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_UPSERT, RawDocument
-from classifeed.documents.v1.receiver_service_pb2 import PUSH_OUTCOME_ACK, PUSH_OUTCOME_STALE, PushResult
+from classifeed.documents.v1.receiver_service_pb2 import (
+    PUSH_OUTCOME_ACK,
+    PUSH_OUTCOME_STALE,
+    PushResult,
+    StoredDocument,
+)
 from classifeed.documents.v1.schema_pb2 import Schema
 from classifeed_common.errors import FailedPrecondition
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
+from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.recovery import until
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_domain.publishing import PushedDocuments
 from classifeed_jobs import JobStore, Registry, Worker
+from classifeed_moderation.app.points.comment_point import comment_point
 from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.app.points.remove_point import remove_point
 from classifeed_moderation.app.points.vote_point import vote_point
 from classifeed_moderation.domain.documents import schema
-from classifeed_moderation.domain.points import AuthorRole
+from classifeed_moderation.domain.points import Author, AuthorRole
+from classifeed_moderation.domain.subjects import Status, comment_key
 from classifeed_moderation.jobs.republish import QUEUE, enqueue_republish, register_republish
 
 from ...conftest import Moderation
+
+
+def freshness_of(document: RawDocument) -> tuple[int, int]:
+    return document.version, document.timestamp.ToNanoseconds()
 
 
 @dataclass
@@ -53,7 +65,7 @@ class FakeReceiver:
         results = []
         for document in documents:
             stored = self.documents.get(document.pk)
-            if stored is not None and stored.version >= document.version:
+            if stored is not None and freshness_of(stored) >= freshness_of(document):
                 results.append(
                     PushResult(outcome=PUSH_OUTCOME_STALE, stored_epoch=stored.epoch, stored_version=stored.version)
                 )
@@ -62,6 +74,21 @@ class FakeReceiver:
                 self.end += 1
                 results.append(PushResult(outcome=PUSH_OUTCOME_ACK))
         return PushedDocuments(results, {0: self.end})
+
+    async def list_documents(self, page_token: str, page_size: int) -> tuple[list[StoredDocument], str]:
+        listed = [
+            StoredDocument(
+                pk=pk,
+                epoch=each.epoch,
+                version=each.version,
+                timestamp=each.timestamp,
+                removed=each.action != DOCUMENT_ACTION_UPSERT,
+            )
+            for pk, each in sorted(self.documents.items())
+            if pk > page_token
+        ]
+        page = listed[:page_size]
+        return page, page[-1].pk if len(listed) > page_size else ""
 
     def shown(self) -> dict[str, RawDocument]:
         """Return what the search shows."""
@@ -80,7 +107,9 @@ async def published(moderation: Moderation, receiver: FakeReceiver) -> AsyncIter
     register_republish(tasks)
     store = JobStore(tasks=tasks)
     leases = Leases(moderation.database, process_holder("moderation"), 5)
-    publication = PointPublication(moderation.database, receiver, leases, begin=partial(enqueue_republish, store))
+    publication = PointPublication(
+        moderation.database, receiver, leases, begin=partial(enqueue_republish, store), round_s=0.2
+    )
     stop = asyncio.Event()
     worker = Worker(moderation.database, store, tasks, queues={QUEUE: 1}, claim_backoff_s=0.2)
     running = [asyncio.create_task(publication.run(stop)), asyncio.create_task(worker.run(stop))]
@@ -164,3 +193,104 @@ async def test_versions_rise_above_what_the_receiver_has(moderation: Moderation,
         await moderation.rows("UPDATE points SET version = 7, published_version = 0 RETURNING 1")
         publication.wake()
         await until(lambda: values_of(receiver.documents[str(point_id)])["votes_against"] == [1])
+
+
+@pytest.mark.parametrize(
+    "tables", [("points", "comments", "votes"), ("points", "comments", "votes", "subjects", "decisions")]
+)
+async def test_documents_of_points_that_a_restored_table_lost_are_withdrawn(
+    moderation: Moderation, receiver: FakeReceiver, tables: tuple[str, ...]
+) -> None:
+    """Some are new, some removed, some have votes since the backup; the positions in the receiver stay."""
+    kept = [await moderation.create_point("closed", role=AuthorRole.EXPERT) for _ in range(3)]
+    async with published(moderation, receiver) as publication:
+        await until(lambda: is_idle(publication))
+        backup = TableBackup(moderation.database, *tables)
+        await backup.take()
+        await remove_point(moderation.database, moderation.clock, point_id=kept[0])
+        await vote_point(moderation.database, point_id=kept[1], author_id="voter", is_for=True)
+        lost = await moderation.create_point("closed since", role=AuthorRole.EXPERT)
+        await until(lambda: set(receiver.shown()) == {str(kept[1]), str(kept[2]), str(lost)})
+    await backup.restore()
+    async with published(moderation, receiver) as publication:
+        await until(lambda: set(receiver.shown()) == set(map(str, kept)))
+        await until(lambda: is_idle(publication))
+        assert values_of(receiver.shown()[str(kept[1])])["votes_for"] == [0]
+
+
+async def test_a_point_whose_text_went_back_is_shown_as_its_text_says(
+    moderation: Moderation, receiver: FakeReceiver
+) -> None:
+    """Only the texts were restored: one has lost its approval, one its refusal, one is lost itself."""
+    approved, refused = await moderation.create_point("one"), await moderation.create_point("two")
+    async with published(moderation, receiver) as publication:
+        await moderation.apply(refused)
+        publication.wake()
+        await until(lambda: set(receiver.shown()) == {str(refused)})
+        backup = TableBackup(moderation.database, "subjects", "decisions")
+        await backup.take()
+        await moderation.apply(approved)
+        await moderation.apply(refused, "text_auto_obscene")
+        lost = await moderation.create_point("closed since", role=AuthorRole.EXPERT)
+        publication.wake()
+        await until(lambda: set(receiver.shown()) == {str(approved), str(lost)})
+    await backup.restore()
+    async with published(moderation, receiver):
+        await until(lambda: set(receiver.shown()) == {str(refused)})
+
+
+async def test_points_without_texts_are_named_until_their_authors_create_them_again(
+    moderation: Moderation, receiver: FakeReceiver
+) -> None:
+    """Only the texts were restored: nobody can show the points created since."""
+    async with published(moderation, receiver) as publication:
+        backup = TableBackup(moderation.database, "subjects", "decisions")
+        await backup.take()
+        point_id = await moderation.create_point("closed", role=AuthorRole.EXPERT)
+        await until(lambda: set(receiver.shown()) == {str(point_id)})
+        await backup.restore()
+        await until(lambda: receiver.shown() == {})
+        await until(lambda: "texts" in publication.blocked())
+        named = publication.blocked()["texts"]
+        assert named.startswith(f"Points and comments without a text: 1, one of them is at points/{point_id}.")
+        await moderation.create_point("closed", role=AuthorRole.EXPERT, point_id=point_id)
+        publication.wake()
+        await until(lambda: set(receiver.shown()) == {str(point_id)})
+        await until(lambda: "texts" not in publication.blocked())
+
+
+async def test_a_point_created_again_has_its_own_text_and_waits_for_a_verdict(moderation: Moderation) -> None:
+    """Only points, comments and votes were restored: their texts are still there, approved."""
+    backup = TableBackup(moderation.database, "points", "comments", "votes")
+    await backup.take()
+    point_id = await moderation.create_point("harmless")
+    await moderation.apply(point_id)
+    assert (await moderation.subject(point_id)).status is Status.APPROVED
+    await backup.restore()
+    await moderation.create_point("something else", point_id=point_id)
+    subject = await moderation.subject(point_id)
+    assert (subject.text, subject.status) == ("something else", Status.PENDING)
+
+
+async def test_a_comment_does_not_take_the_key_of_a_lost_one(moderation: Moderation) -> None:
+    """A verdict about the lost one may still come, and is not to decide about another text."""
+    point_id = await moderation.create_point("closed", role=AuthorRole.EXPERT)
+    backup = TableBackup(moderation.database, "points", "comments", "votes")
+    await backup.take()
+
+    async def comment(text: str) -> int:
+        return await comment_point(
+            moderation.database,
+            moderation.texts,
+            point_id=point_id,
+            author=Author("author", AuthorRole.USER),
+            text=text,
+            request_id=text,
+        )
+
+    assert [await comment(text) for text in ("one", "two")] == [0, 1]
+    await moderation.apply(comment_key(point_id, 1))
+    await backup.restore()
+    assert [await comment(text) for text in ("three", "four")] == [2, 3]
+    assert (await moderation.subject(comment_key(point_id, 2))).status is Status.PENDING
+    assert await moderation.rows("SELECT comments FROM points") == [(4,)]

@@ -6,7 +6,10 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
-from classifeed_common.db import Tx, load_queries
+from classifeed.documents.v1.receiver_service_pb2 import StoredDocument
+from classifeed_common.db import Tx, fetch_named, load_queries
+from classifeed_domain.offer_names import OfferName
+from classifeed_domain.publishing import Differences, Unequal
 from classifeed_offers.domain.offers import Namespace
 
 SQL = load_queries(__package__, "publishing.sql")
@@ -62,6 +65,35 @@ async def raise_versions(tx: Tx, overtaken: Sequence[Overtaken]) -> int:
         "stored": [offer.stored_version for offer in overtaken],
     }
     return (await tx.execute(SQL["raise_versions"], parameters, prepare=False)).rowcount
+
+
+async def find_unequal(tx: Tx, listed: Sequence[StoredDocument]) -> Differences:
+    """Return which documents of the registry do not equal their offers."""
+    names = [OfferName.of_document(each.pk) for each in listed]
+    parameters = {
+        "sellers": [name.seller_id for name in names],
+        "namespaces": [name.namespace for name in names],
+        "external_ids": [name.external_id for name in names],
+        "versions": [each.version for each in listed],
+        "removed": [each.removed for each in listed],
+    }
+    found = Differences()
+    for row in await fetch_named(tx, SQL["find_unequal"], parameters, prepare=False):
+        if row.row_id is None:
+            found.lost.append(listed[row.place])
+        else:
+            found.unequal.append(Unequal(row.row_id, row.version, row.stored_version))
+    return found
+
+
+async def publish_again(tx: Tx, unequal: Sequence[Unequal]) -> int:
+    """Make offers due that differ from their documents, unless they changed meanwhile; return how many."""
+    parameters = {
+        "offer_ids": [row.row_id for row in unequal],
+        "versions": [row.version for row in unequal],
+        "stored": [row.stored_version for row in unequal],
+    }
+    return (await tx.execute(SQL["publish_again"], parameters, prepare=False)).rowcount
 
 
 async def refuse_documents(tx: Tx, refused: Sequence[Refused]) -> None:

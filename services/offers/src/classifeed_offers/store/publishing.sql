@@ -62,3 +62,41 @@ SELECT o.seller_id, o.namespace, o.external_id, r.version, r.reasons, r.refused_
   FROM refused_documents r JOIN offers o USING (offer_id)
  ORDER BY r.refused_at DESC, r.offer_id
  LIMIT %(limit)s
+
+-- name: find_unequal
+-- Of documents that the registry has: those whose offer is not here, unless they are removed there; and those of offers that
+-- count as published and have another version. An offer is looked up for each document: LIMIT keeps the planner from
+-- reading the whole table.
+SELECT n.place::integer - 1 AS place, o.offer_id AS row_id, o.version, n.version AS stored_version
+FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(external_ids)s::text[], %(versions)s::bigint[],
+            %(removed)s::boolean[])
+     WITH ORDINALITY AS n (seller_id, namespace, external_id, version, is_removed, place)
+LEFT JOIN LATERAL (
+    SELECT f.offer_id, f.version, f.published_version
+    FROM offers f
+    WHERE f.seller_id = n.seller_id AND f.namespace = n.namespace AND f.external_id = n.external_id
+    LIMIT 1
+) AS o ON true
+WHERE CASE WHEN o.offer_id IS NULL THEN NOT n.is_removed
+           ELSE o.version <= o.published_version AND o.version <> n.version
+                AND NOT EXISTS (SELECT FROM refused_documents r WHERE r.offer_id = o.offer_id AND r.version = o.version)
+           END
+ORDER BY n.place
+
+-- name: publish_again
+-- Offers that differ from their documents, unless they changed meanwhile. What this table says is the truth, so a version
+-- is not below the one that the receiver has.
+WITH free AS (
+    SELECT offer_id
+    FROM offers
+    WHERE offer_id = ANY(%(offer_ids)s::bigint[])
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+UPDATE offers o
+SET published_version = 0,
+    version = CASE WHEN o.version < n.stored
+                   THEN greatest(n.stored + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint)
+                   ELSE o.version END
+FROM unnest(%(offer_ids)s::bigint[], %(versions)s::bigint[], %(stored)s::bigint[]) AS n(offer_id, version, stored)
+JOIN free USING (offer_id)
+WHERE o.offer_id = n.offer_id AND o.offer_id = ANY(%(offer_ids)s::bigint[]) AND o.version = n.version

@@ -8,64 +8,19 @@ from typing import Any
 
 import pytest
 
-from classifeed.documents.v1.receiver_service_pb2_grpc import add_ReceiverServiceServicer_to_server
-from classifeed.documents.v1.schema_service_pb2_grpc import add_SchemaServiceServicer_to_server
-from classifeed_common.clock import SystemClock
-from classifeed_common.db import Database, fetch_as
+from classifeed_common.db import fetch_as
 from classifeed_common.errors import FailedPrecondition
-from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase, TableBackup
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_common.testing.databases import DatabaseServer, TableBackup
 from classifeed_domain.publishing import PushedDocuments, ReceiverClient, publisher, put_schema
 from classifeed_offers.domain.documents import DueOffer, schema
 from classifeed_offers.metrics import RAISED
 from classifeed_offers.store import publishing, republishing
 from classifeed_offers.store.republishing import Scope
-from classifeed_receiver.app.pushing.push_documents import PushDocuments
-from classifeed_receiver.rpc.receiver_service import ReceiverService
-from classifeed_receiver.rpc.schema_service import SchemaService
-from classifeed_receiver.settings import ReceiverSettings
-from classifeed_receiver.store.commit_signal import CommitSignal
-from classifeed_receiver.store.known_epochs import KnownEpochs
 
 from ...conftest import Load, NewPublishing, Owner, Publishing, Records
+from .conftest import REGISTRY_TABLES, Registry
 
-REGISTRY_TABLES = ("schemas", "documents", "shards", "elements", "failures", "progress")
 OFFERS_TABLES = ("offers", "published_positions", "republications")
-
-
-class Registry:
-    """The real receiver, in this process."""
-
-    def __init__(self, database: Database) -> None:
-        self.database = database
-        self.epochs = KnownEpochs(database, SystemClock(), refresh_s=0.2)
-        self.push_documents = PushDocuments(database, self.epochs, CommitSignal(), ReceiverSettings())
-
-    def servicers(self) -> list[Servicer]:
-        return [
-            Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverService(self.database, self.push_documents)),
-            Servicer.of(add_SchemaServiceServicer_to_server, SchemaService(self.database, self.epochs)),
-        ]
-
-    async def live(self) -> dict[str, int]:
-        """Version of each live document by external id."""
-        async with self.database.connection() as connection:
-            rows = await (await connection.execute("SELECT pk, version FROM documents WHERE status = 1")).fetchall()
-        return {pk.rpartition("/")[2]: version for pk, version in rows}
-
-
-@pytest.fixture
-async def registry(migrated_database: MigratedDatabase) -> Registry:
-    return Registry(await migrated_database("classifeed_receiver"))
-
-
-@pytest.fixture
-async def receiver(registry: Registry, rpc_server: StartServer, rpc_channel: OpenChannel) -> ReceiverClient:
-    target = await rpc_server("receiver", *registry.servicers())
-    receiver = ReceiverClient(rpc_channel(target, caller="offers", audience="receiver"), schema())
-    await put_schema(receiver, schema(), asyncio.Event(), lambda fault: None)
-    return receiver
 
 
 async def alive(owner: Owner) -> dict[str, int]:

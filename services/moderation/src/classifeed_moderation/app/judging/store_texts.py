@@ -30,12 +30,18 @@ class TextStore:
         self._retry_s = retry_interval_s
 
     async def add(self, tx: Tx, texts: Sequence[NewSubject], *, exemption: str = "") -> None:
-        """Store texts that are not there yet.
+        """Store the texts of new points and comments.
+
+        A text that is there already belongs to a point or comment that a restore has lost: it is replaced.
 
         Args:
             exemption: why those that are approved already need no verdict; recorded as the rule of their decisions.
         """
-        added = await subjects.add_subjects(tx, texts, retry_s=self._retry_s if self._queue.is_open else 0.0)
+        retry_s = self._retry_s if self._queue.is_open else 0.0
+        added = await subjects.add_subjects(tx, texts, retry_s=retry_s)
+        if orphans := [text for text in texts if text.key not in added]:
+            await subjects.delete_subjects(tx, [text.key for text in orphans])
+            added |= await subjects.add_subjects(tx, orphans, retry_s=retry_s)
         exempt = [text.key for text in texts if text.key in added and text.status is Status.APPROVED]
         if not exempt:
             return

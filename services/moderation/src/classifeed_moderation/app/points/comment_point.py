@@ -34,12 +34,15 @@ async def comment_point(
             index = known
             return None
         index = point.comments
+        # A restored point has forgotten comments whose texts are still there: verdicts about them may still come.
+        while await subjects.find_subject(tx, comment_key(point_id, index)) is not None:
+            index += 1
         owner = await subjects.find_subject(tx, point_key(point_id))
         regions = owner.region_ids if owner is not None else ()
         added.append(NewSubject(comment_key(point_id, index), Kind.COMMENT, text, regions, Status.PENDING))
         await points.add_comment(tx, point_id, index, author, request_id=request_id)
         await texts.add(tx, added)
-        return replace(point, comments=point.comments + 1)
+        return replace(point, comments=index + 1)
 
     await change_point(database, point_id, change)
     texts.enqueue(added)

@@ -29,7 +29,7 @@ async def create_point(
     longitude: float,
     region_ids: Sequence[int],
 ) -> None:
-    """Store a point, PENDING or approved. The same one again changes nothing.
+    """Store a point, PENDING or approved. The same one again changes nothing, unless a restore has lost its text.
 
     Raises:
         AlreadyExists: another point has this id.
@@ -48,8 +48,10 @@ async def create_point(
             is_approved=status is Status.APPROVED,
         ):
             known, known_text = await points.read_point(tx, point_id), await subjects.find_subject(tx, text.key)
-            if known is None or known_text is None or (known.author, known_text.text) != (author, description):
+            text_before = known_text.text if known_text is not None else description
+            if known is None or (known.author, text_before) != (author, description):
                 raise AlreadyExists("POINT_EXISTS", f"points/{point_id} exists with other content. Choose another id.")
-            return
+            if known_text is not None:
+                return
         await texts.add(tx, [text], exemption=exemption)
     texts.enqueue([text])

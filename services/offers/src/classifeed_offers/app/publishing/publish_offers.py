@@ -46,7 +46,11 @@ class Effects:
 
 
 class PublishOffers:
-    """Push due offers for MarkPusher, for one pusher at a time; see DocumentPublisher."""
+    """Push due offers for MarkPusher, for one pusher at a time; see DocumentPublisher.
+
+    Attributes:
+        publisher: pushes the documents.
+    """
 
     def __init__(
         self,
@@ -57,7 +61,7 @@ class PublishOffers:
     ) -> None:
         self._database = database
         self._compose = partial(compose, rules=pictures or PictureRules())
-        self._publisher = DocumentPublisher(
+        self.publisher = DocumentPublisher(
             database, documents, schema(), restart=republisher.restart, begin=republisher.begin_after
         )
         self._effects = Effects()
@@ -74,7 +78,7 @@ class PublishOffers:
         self._effects = Effects()
         documents = await map_yielding(self._compose, dues)
         with self._traces.push(dues, await self._loads(dues)) as traces:
-            pushed = await self._publisher.push(documents, traces)
+            pushed = await self.publisher.push(documents, traces)
         self._effects = _effects_of(dues, pushed)
         for result in pushed.results:
             PUSHED.labels(name_of(PushOutcome, result.outcome)).inc()
@@ -83,7 +87,7 @@ class PublishOffers:
     async def record(self, tx: Tx) -> None:
         """Write what the last push means, in the transaction that moves its marks."""
         effects = self._effects
-        await self._publisher.record(tx, effects.positions)
+        await self.publisher.record(tx, effects.positions)
         if effects.accepted:
             await publishing.accept_documents(tx, effects.accepted)
         if effects.refused:
@@ -99,7 +103,7 @@ class PublishOffers:
         Raises:
             DomainError: the receiver is away, or went back.
         """
-        await self._publisher.check()
+        await self.publisher.check()
 
     async def _loads(self, dues: Sequence[DueOffer]) -> dict[Namespace, dict[str, str]]:
         """Return the traces of the loads that these offers can have changed by."""
