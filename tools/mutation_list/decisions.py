@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import CLEANWEB, MODERATION, MODERATION_TESTS
+from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION, MODERATION_TESTS
 
 _APPEAL_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_appeals.py"
 _REJUDGING_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_rejudging.py"
@@ -15,9 +15,9 @@ MUTATIONS: Final = (
         "appeal-decided-by-the-first-reviewer",
         "Decisions",
         "Whoever has refused a text decides the appeal about it.",
-        f"{MODERATION}/store/appeals.sql",
-        before="AND (reviewer = ANY (%(reviewers)s::text[])\n",
-        after="AND (reviewer <> reviewer\n",
+        f"{MODERATION}/app/decisions/check_appeals.py",
+        before="if reviewer in {person_name(name) for (name,) in deciders}:",
+        after="if not reviewer:",
         tests=(f"{_APPEAL_TESTS}::test_the_first_reviewer_is_refused",),
     ),
     Mutation(
@@ -28,6 +28,45 @@ MUTATIONS: Final = (
         before='_reviewers(item.get("reviewers"))',
         after="()",
         tests=(f"{_APPEAL_TESTS}::test_a_reviewer_of_the_verdict_service_is_refused",),
+    ),
+    Mutation(
+        "appeal-decided-under-another-spelling",
+        "Decisions",
+        "A reviewer decides about their own review by writing their name in capitals.",
+        f"{COMMON}/rpc/own_names.py",
+        before='unicodedata.normalize("NFKC", name).casefold().strip()',
+        after="name.strip()",
+        tests=(
+            f"{_APPEAL_TESTS}::test_nobody_decides_about_their_own_review_or_appeal",
+            "services/cleanweb/tests/integration/test_leases.py::test_a_person_has_one_name_in_every_spelling",
+        ),
+    ),
+    Mutation(
+        "appeal-decided-by-its-author",
+        "Decisions",
+        "An author decides about their own appeal.",
+        f"{MODERATION}/app/decisions/check_appeals.py",
+        before="if person_name(appeal.author_id) == reviewer:",
+        after="if not reviewer:",
+        tests=(f"{_APPEAL_TESTS}::test_nobody_decides_about_their_own_review_or_appeal",),
+    ),
+    Mutation(
+        "appeal-of-a-stranger",
+        "Decisions",
+        "A stranger appeals about a text, and its author is refused.",
+        f"{MODERATION}/app/decisions/check_appeals.py",
+        before="if row is None or row[0] != author_id:",
+        after="if row is None:",
+        tests=(f"{_APPEAL_TESTS}::test_only_the_author_or_the_seller_appeals",),
+    ),
+    Mutation(
+        "appeals-of-authors-and-sellers-counted-together",
+        "Decisions",
+        "The open appeals of a seller use up the limit of an author with the same id.",
+        f"{MODERATION}/store/appeals.sql",
+        before="AND (s.kind = 'OFFER') = %(is_seller)s",
+        after="AND (s.kind = 'OFFER' OR %(is_seller)s IS NOT NULL)",
+        tests=(f"{_APPEAL_TESTS}::test_an_author_has_so_many_open_appeals",),
     ),
     Mutation(
         "appeal-about-a-changed-text",

@@ -7,6 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION_TESTS
 
+_LEASES: Final = "services/cleanweb/tests/integration/test_leases.py"
 _REVIEW_PAGE: Final = "services/cleanweb/tests/integration/test_review_page.py"
 
 MUTATIONS: Final = (
@@ -15,8 +16,8 @@ MUTATIONS: Final = (
         "Reviews by people",
         "Whoever has a reviewer's token reviews under any name, and so agrees with themselves.",
         f"{COMMON}/rpc/own_names.py",
-        before="and reviewer != call.caller:",
-        after="and not reviewer:",
+        before="and name != person_name(call.caller):",
+        after="and not name:",
         tests=(
             f"{_REVIEW_PAGE}::test_two_that_agree_are_two_people",
             f"{MODERATION_TESTS}/integration/decisions/test_appeals.py::test_whoever_has_a_token_decides_under_its_name",
@@ -27,9 +28,48 @@ MUTATIONS: Final = (
         "Reviews by people",
         "A reviewer gives back a text that another one has.",
         f"{CLEANWEB}/store/reviews.sql",
-        before="WHERE review_id = %(review_id)s AND leased_by = %(reviewer)s",
-        after="WHERE review_id = %(review_id)s AND %(reviewer)s::text IS NOT NULL",
+        before="WHERE review_id = %(review_id)s AND leased_by = ANY (%(spellings)s::text[])",
+        after="WHERE review_id = %(review_id)s AND %(spellings)s::text[] IS NOT NULL",
         tests=(f"{_REVIEW_PAGE}::test_a_text_is_with_one_reviewer_until_it_is_given_back",),
+    ),
+    Mutation(
+        "reviews-held-by-the-page",
+        "Reviews by people",
+        "A reviewer with thirty open pages holds thirty texts.",
+        f"{CLEANWEB}/store/reviews.py",
+        before='await tx.execute(SQL["end_leases"], ',
+        after='await tx.execute("SELECT %(review_id)s", ',
+        tests=(f"{_LEASES}::test_thirty_open_pages_hold_one_text",),
+    ),
+    Mutation(
+        "reviews-claimed-at-once",
+        "Reviews by people",
+        "Pages that a reviewer opens at once hold a text each.",
+        f"{CLEANWEB}/store/reviews.py",
+        before='    await tx.execute(SQL["lock_reviewer"], parameters)\n',
+        after="",
+        tests=(f"{_LEASES}::test_pages_that_are_opened_at_once_hold_one_text",),
+    ),
+    Mutation(
+        "opinions-without-a-lease",
+        "Reviews by people",
+        "A review that was never claimed takes the opinion of anybody who knows its number.",
+        f"{CLEANWEB}/app/submit_opinion.py",
+        before="    if review.leased_by is not None and person_name(review.leased_by) == reviewer:",
+        after="    if review.leased_by is None or person_name(review.leased_by) == reviewer:",
+        tests=(f"{_LEASES}::test_an_opinion_needs_a_lease",),
+    ),
+    Mutation(
+        "second-opinions-counted",
+        "Reviews by people",
+        "A reviewer's second opinion counts as that of another reviewer.",
+        f"{CLEANWEB}/app/submit_opinion.py",
+        before="if any(person_name(opinion.reviewer) == reviewer for opinion in opinions):",
+        after="if any(not opinion.reviewer for opinion in opinions):",
+        tests=(
+            f"{_LEASES}::test_a_second_opinion_of_a_reviewer_changes_nothing",
+            f"{_LEASES}::test_names_as_earlier_versions_stored_them_are_the_same_people",
+        ),
     ),
     Mutation(
         "reviews-unescaped-text",

@@ -56,6 +56,7 @@ EXAMPLES: Final = {
     "logs": ("classifeed logs processor -f", "classifeed logs --task my-shop/default/1763956803123456"),
     "moderation appeal": ('classifeed moderation appeal offer/s/default/7 "A model name." --author s',),
     "moderation appeals": ("classifeed moderation appeals",),
+    "moderation response": ("classifeed moderation response 4",),
     "moderation apply": (
         "classifeed moderation apply offer/my-shop/default/S-016 text_toloka_insult",
         "classifeed moderation apply 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b",

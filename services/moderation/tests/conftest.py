@@ -248,6 +248,7 @@ class Moderation:
         role: AuthorRole = AuthorRole.USER,
         regions: tuple[int, ...] = (1, 2, 100),
         point_id: UUID | None = None,
+        author: str = "author",
     ) -> UUID:
         point_id = point_id or uuid4()
         await create_point(
@@ -255,7 +256,7 @@ class Moderation:
             self.texts,
             self.rules.value,
             point_id=point_id,
-            author=Author("author", role),
+            author=Author(author, role),
             tags=tags,
             description=description,
             latitude=1.5,

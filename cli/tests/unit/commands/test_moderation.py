@@ -171,6 +171,8 @@ def test_appeals_are_made_listed_and_decided(api: Any, terminal: Any, snapshot: 
     [request] = api.requests["DecideAppeal"]
     assert request.status == subject_pb2.MODERATION_STATUS_DISAPPROVED
     assert terminal("moderation", "decide", "4", "--reviewer", "ann").exit_code == ExitCode.USAGE
+    api.respond("GetAppeal", ParseDict({**record, "response": "It waits."}, moderation_service_pb2.AppealRecord()))
+    assert terminal("moderation", "response", "4").out == "It waits.\n"
 
 
 def test_point_is_added_shown_listed_commented_voted_and_removed(api: Any, terminal: Any, snapshot: Any) -> None:

@@ -77,6 +77,11 @@ class ModerationClient(Caller):
         request = moderation_pb2.AppealRequest(key=key, author_id=author_id, reason=reason)
         return self._call(self._moderation.Appeal, request, moderation_pb2.AppealRecord)
 
+    def get_appeal(self, appeal_id: int) -> moderation_pb2.AppealRecord:
+        """Return an appeal with the response for its author."""
+        request = moderation_pb2.GetAppealRequest(appeal_id=appeal_id)
+        return self._call(self._moderation.GetAppeal, request, moderation_pb2.AppealRecord)
+
     def list_appeals(self, request: moderation_pb2.ListAppealsRequest) -> moderation_pb2.ListAppealsResponse:
         """Return a page of open appeals, oldest first."""
         return self._call(self._moderation.ListAppeals, request, moderation_pb2.ListAppealsResponse)

@@ -181,6 +181,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
                     "Rejudge",
                     "GetRejudgement",
                     "Appeal",
+                    "GetAppeal",
                     "ListAppeals",
                     "DecideAppeal",
                     "ListEvents",

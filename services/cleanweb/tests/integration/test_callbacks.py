@@ -14,6 +14,7 @@ from uuid import uuid4
 import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import ListCallbacksRequest, ResendCallbacksRequest
+from classifeed_cleanweb.app.claim_review import claim_review
 from classifeed_cleanweb.app.submit_opinion import submit_opinion
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.jobs.callback import TASK, CallbackArgs, end_unfinished, enqueue_callback, register_callback
@@ -212,8 +213,9 @@ async def test_killed_as_a_review_ends_it_has_not_ended_and_ends_again(courier: 
     async def die(*_: Any) -> None:
         raise KilledError
 
-    def submit(by: str, enqueue: Callable[..., Awaitable[None]]) -> Awaitable[bool]:
-        return submit_opinion(courier.database, enqueue, review_id=review_id, reviewer=by, verdicts=(), cost=0)
+    async def submit(by: str, enqueue: Callable[..., Awaitable[None]]) -> bool:
+        await claim_review(courier.database, "common_toloka", by, lease_s=300)
+        return await submit_opinion(courier.database, enqueue, review_id=review_id, reviewer=by, verdicts=(), cost=0)
 
     assert await submit("anna", enqueue) is False
     with pytest.raises(KilledError):

@@ -149,7 +149,7 @@ async def test_other_sites_can_send_nothing(start: Start) -> None:
             assert (response.status_code, response.json()["reason"]) == (403, "ORIGIN_NOT_ALLOWED")
         response = await browser.post(f"/reviews/{path}", data={"review_id": "1"})
         assert (response.status_code, response.json()["reason"]) == (415, "CONTENT_TYPE_NOT_JSON")
-    assert await cleanweb.rows("SELECT leased_by FROM reviews") == [("team:anna",)]
+    assert await cleanweb.rows("SELECT leased_by FROM reviews") == [("anna",)]
     assert await cleanweb.rows("SELECT count(*) FROM opinions") == [(0,)]
     await browser.aclose()
 
@@ -165,6 +165,10 @@ async def test_a_text_is_with_one_reviewer_until_it_is_given_back(start: Start) 
         response = await browser.post("/reviews/given-back", json={"review_id": 1})
         assert response.json() == {"given_back": expected}
     assert await open_text(anna, after=1) is None, "skipped, and the other one is with ben"
+    assert await open_text(ben) == (2, "A wooden table"), "ben still holds it"
+    refused = await send(anna, 1)
+    assert (refused.status_code, refused.json()["reason"]) == (412, "REVIEW_NOT_CLAIMED")
+    assert (await ben.post("/reviews/given-back", json={"review_id": 2})).json() == {"given_back": True}
     assert await open_text(ben) == (1, "A wooden lamp")
     refused = await send(anna, 1)
     assert (refused.status_code, refused.json()["reason"]) == (412, "REVIEW_LEASED")
@@ -180,13 +184,14 @@ async def test_two_that_agree_are_two_people(start: Start) -> None:
     assert (await send(anna, 1, "text_toloka_spam")).json() == {"ended": False}
     assert (await send(again, 1, "text_toloka_spam")).json() == {"ended": False}
     assert await open_text(again) is None
-    assert await cleanweb.rows("SELECT reviewer FROM opinions") == [("team:anna",)]
+    assert await cleanweb.rows("SELECT reviewer FROM opinions") == [("anna",)]
     metadata = (("authorization", f"Bearer {token_of(cleanweb, 'anna')}"),)
     async with grpc.aio.insecure_channel(cleanweb.grpc_address) as channel:
         claim = CleanwebServiceStub(channel).ClaimReview
         with pytest.raises(grpc.aio.AioRpcError, match="reviews as team:anna only"):
             await claim(ClaimReviewRequest(project=COMMON, reviewer="ben"), metadata=metadata)
     ben = await browser_of(cleanweb, "ben")
+    assert await open_text(ben) is not None
     assert (await send(ben, 1, "police")).json()["reason"] == "VERDICT_UNKNOWN"
     assert (await send(ben, 1, "text_toloka_spam")).json() == {"ended": True}
     for browser in (anna, again, ben):

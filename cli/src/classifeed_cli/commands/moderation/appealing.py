@@ -1,4 +1,4 @@
-"""`classifeed moderation appeal|appeals|decide`."""
+"""`classifeed moderation appeal|appeals|response|decide`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed_cli.views.moderation import show_appeals, show_decision
 
 def register(group: typer.Typer) -> None:
     """Add the commands."""
-    for command in (appeal, appeals, decide):
+    for command in (appeal, appeals, response, decide):
         group.command()(command)
 
 
@@ -25,7 +25,7 @@ def appeal(
     session: Session,
     key: KeyArgument,
     reason: Annotated[str, typer.Argument(help="Why the text should be shown.")],
-    author: Annotated[str, typer.Option("--author", help="Author who appeals.")],
+    author: Annotated[str, typer.Option("--author", help="Author of the text, or seller of the offer.")],
 ) -> None:
     """Appeal against the decision that refuses a text; another reviewer decides."""
     out = session.out
@@ -55,6 +55,19 @@ def appeals(
 
 
 @with_session
+def response(
+    session: Session,
+    number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
+) -> None:
+    """Print the outcome of an appeal, in words for its author."""
+    out = session.out
+    with session.moderation_client() as client:
+        found = client.get_appeal(number)
+    out.say(found.response)
+    out.document(document_of(found))
+
+
+@with_session
 def decide(
     session: Session,
     number: Annotated[int, typer.Argument(min=1, help="Number of the appeal.")],
@@ -63,11 +76,14 @@ def decide(
     ],
     is_approved: Annotated[bool, typer.Option("--approve/--refuse", help="Show the text, or keep it refused.")],
     rule: Annotated[str, typer.Option("--rule", help="Rule that the decision follows.")] = "appeal",
+    words: Annotated[str, typer.Option("--response", help="Sentences for the author.")] = "",
 ) -> None:
     """Decide an appeal."""
     out = session.out
     status = subject_pb2.MODERATION_STATUS_APPROVED if is_approved else subject_pb2.MODERATION_STATUS_DISAPPROVED
-    request = moderation_service_pb2.DecideAppealRequest(appeal_id=number, status=status, reviewer=reviewer, rule=rule)
+    request = moderation_service_pb2.DecideAppealRequest(
+        appeal_id=number, status=status, reviewer=reviewer, rule=rule, response=words
+    )
     with session.moderation_client() as client:
         decision = client.decide_appeal(request)
     show_decision(out, decision)

@@ -1,24 +1,43 @@
-"""Names of people in requests: whoever has a token of their own acts under its name, however it is written."""
+"""Names of people in requests: a person has one name, in every spelling of it."""
 
 from __future__ import annotations
 
+import unicodedata
+
 from classifeed_common.auth.team_tokens import TEAM_PREFIX
-from classifeed_common.errors import PermissionDenied
+from classifeed_common.errors import FieldViolation, InvalidArgument, PermissionDenied
 from classifeed_common.rpc.call import current_call
 
 
-def check_own_name(reviewer: str) -> None:
-    """Pass where the caller may review under a name: whoever has a token of their own, under its name only.
+def person_name(name: str) -> str:
+    """Return the name by which a person is stored and compared: in small letters, without `team:` and outer blanks.
+
+    The name in a token (`team:anna`) and the names that an operator types (`Anna`, `anna`) are the same person.
+    """
+    folded = unicodedata.normalize("NFKC", name).casefold().strip()
+    while folded.startswith(TEAM_PREFIX):
+        folded = folded.removeprefix(TEAM_PREFIX).strip()
+    return folded
+
+
+def own_name(reviewer: str) -> str:
+    """Return the name of the person who reviews, as `person_name` has it.
 
     Raises:
-        PermissionDenied: it is another one's, so that one person would agree with themselves.
+        InvalidArgument: REVIEWER_INVALID, no name is left.
+        PermissionDenied: REVIEWER_OF_ANOTHER, the caller's token is for another person, so that one person would agree
+            with themselves.
     """
+    name = person_name(reviewer)
+    if not name:
+        what = "must be the name of a person"
+        raise InvalidArgument("REVIEWER_INVALID", f"reviewer: {what}", violations=[FieldViolation("reviewer", what)])
     call = current_call()
-    if call is not None and call.caller.startswith(TEAM_PREFIX) and reviewer != call.caller:
+    if call is not None and call.caller.startswith(TEAM_PREFIX) and name != person_name(call.caller):
         raise PermissionDenied("REVIEWER_OF_ANOTHER", f"The token of {call.caller} reviews as {call.caller} only.")
+    return name
 
 
-def spellings(reviewer: str) -> list[str]:
-    """Return the names that a person may stand under: that of their token, and the one that an operator types."""
-    name = reviewer.removeprefix(TEAM_PREFIX)
+def earlier_spellings(name: str) -> list[str]:
+    """Return the names under which rows of earlier versions have a person: the name, and that of the token."""
     return [name, TEAM_PREFIX + name]

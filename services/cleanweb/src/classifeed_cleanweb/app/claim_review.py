@@ -22,12 +22,14 @@ class Claim(NamedTuple):
 async def claim_review(
     database: Database, project_name: str, reviewer: str, *, lease_s: float, after: int = 0
 ) -> Claim:
-    """Lease the oldest text of a project that nobody has and this reviewer has not seen.
+    """Lease a text of a project to a reviewer: the one they hold, or else the oldest that nobody holds.
 
-    Repeated, it is the same text, with the whole lease again.
+    A reviewer holds one text a project: a claim ends their other leases there. A repeated claim returns the same text,
+    with the whole lease again. Texts about which the reviewer has given an opinion are left out.
 
     Args:
-        lease_s: when somebody else may get the text.
+        reviewer: as `person_name` has it.
+        lease_s: seconds after which another reviewer may get the text.
         after: only reviews with a higher number: the reviewer has given the others back.
 
     Raises:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from classifeed_cleanweb.domain.projects import PROJECTS, agree
 from classifeed_cleanweb.metrics import COST, OPINIONS, REVIEWED
 from classifeed_cleanweb.store import callbacks, reviews
+from classifeed_cleanweb.store.reviews import Opinion
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import FailedPrecondition, FieldViolation, InvalidArgument, NotFound
 from classifeed_common.rpc.call import remaining_s
+from classifeed_common.rpc.own_names import person_name
 
 EnqueueCallback: TypeAlias = Callable[[Tx, int, str, str, str], Awaitable[None]]
 
@@ -24,9 +26,12 @@ async def submit_opinion(
     verdicts: Collection[str],
     cost: float,
 ) -> bool:
-    """Store an opinion; return whether the review has ended. The same reviewer's first opinion counts.
+    """Store an opinion of the reviewer who holds the text, or held it last; return whether the review has ended.
+
+    A second opinion of a reviewer about a review changes nothing.
 
     Args:
+        reviewer: as `person_name` has it.
         enqueue: enqueues the delivery of a callback in the transaction that ends the review; given its number,
             service, environment and key.
         cost: what an opinion costs.
@@ -34,7 +39,7 @@ async def submit_opinion(
     Raises:
         NotFound: there is no such review.
         InvalidArgument: a verdict is none of the project's.
-        FailedPrecondition: somebody else has the text now.
+        FailedPrecondition: the reviewer did not claim the text, or another one did since.
     """
     async with database.transaction(timeout_s=remaining_s()) as tx:
         review = await reviews.lock_review(tx, review_id)
@@ -45,20 +50,35 @@ async def submit_opinion(
         if unknown := set(verdicts) - set(PROJECTS[review.project].choices):
             what = f"{', '.join(sorted(unknown))} is not a verdict of {review.project}"
             raise InvalidArgument("VERDICT_UNKNOWN", what, violations=[FieldViolation("verdicts", what)])
-        if review.is_leased and review.leased_by != reviewer:
-            raise FailedPrecondition(
-                "REVIEW_LEASED", f"Another reviewer holds review {review_id} now. Claim another one."
-            )
-        is_first = await reviews.put_opinion(tx, review_id, reviewer, verdicts)
-        agreed = agree(await reviews.list_opinions(tx, review_id))
+        opinions = await reviews.list_opinions(tx, review_id)
+        if any(person_name(opinion.reviewer) == reviewer for opinion in opinions):
+            return False
+        _check_lease(review, reviewer)
+        opinion = Opinion(reviewer, frozenset(verdicts))
+        await reviews.add_opinion(tx, review_id, opinion)
+        agreed = agree([each.verdicts for each in (*opinions, opinion)])
         if agreed is not None:
             await _end_review(tx, enqueue, review_id, review.request_id, agreed)
-    if is_first:
-        OPINIONS.labels(review.project).inc()
-        COST.labels(review.project).inc(cost)
+    OPINIONS.labels(review.project).inc()
+    COST.labels(review.project).inc(cost)
     if agreed is not None:
         REVIEWED.labels(review.project).inc()
     return agreed is not None
+
+
+def _check_lease(review: Any, reviewer: str) -> None:
+    """Pass where a reviewer holds a review, or was the last to hold it: the number of a review alone is no way in."""
+    if review.leased_by is not None and person_name(review.leased_by) == reviewer:
+        return
+    if review.is_leased:
+        raise FailedPrecondition(
+            "REVIEW_LEASED", f"Another reviewer holds review {review.review_id} now. Claim another one."
+        )
+    raise FailedPrecondition(
+        "REVIEW_NOT_CLAIMED",
+        f"{reviewer} does not hold review {review.review_id}: it was never claimed, given back, or claimed by another "
+        f"reviewer since. Claim a review first.",
+    )
 
 
 async def _end_review(

@@ -55,7 +55,7 @@ def register_callback(registry: Registry, database: Database, receivers: Receive
                 is_over = callback.is_late or callback.given_up_at is not None
                 is_given_up_now = callback.is_late and callback.given_up_at is None
                 CALLBACKS.labels("given_up" if is_given_up_now else "failed").inc()
-                async with database.transaction() as tx:
+                async with ctx.guarded_transaction() as tx:
                     await callbacks.note_fault(tx, callback.callback_id, error.message)
                     if is_over:
                         await callbacks.give_up(tx, callback.callback_id)

@@ -36,7 +36,7 @@ from classifeed_cleanweb.store import callbacks
 from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition, NotFound
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.rpc.own_names import check_own_name
+from classifeed_common.rpc.own_names import own_name
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _DEFAULT_PAGE_CALLBACKS: Final = 100
@@ -89,12 +89,10 @@ class CleanwebService(CleanwebServiceServicer):
             NotFound: none waits for this reviewer.
             PermissionDenied: the token is another reviewer's.
         """
-        check_own_name(request.reviewer)
-        project, claimed = await claim_review(
-            self._database, request.project, request.reviewer, lease_s=self._terms.lease_s
-        )
+        reviewer = own_name(request.reviewer)
+        project, claimed = await claim_review(self._database, request.project, reviewer, lease_s=self._terms.lease_s)
         if claimed is None:
-            raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {request.reviewer}.")
+            raise NotFound("NO_REVIEW_WAITS", f"No text of {project.name} waits for {reviewer}.")
         review = Review(
             review_id=claimed.review_id,
             project=project.name,
@@ -111,15 +109,14 @@ class CleanwebService(CleanwebServiceServicer):
         Raises:
             NotFound: there is no such review.
             InvalidArgument: a verdict is none of the project's.
-            FailedPrecondition: somebody else has the text now.
+            FailedPrecondition: the reviewer did not claim the text, or another one did since.
             PermissionDenied: the token is another reviewer's.
         """
-        check_own_name(request.reviewer)
         ended = await submit_opinion(
             self._database,
             self._enqueue,
             review_id=request.review_id,
-            reviewer=request.reviewer,
+            reviewer=own_name(request.reviewer),
             verdicts=request.verdicts,
             cost=self._terms.opinion_cost,
         )

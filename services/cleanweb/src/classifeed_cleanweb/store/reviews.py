@@ -8,6 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
+from classifeed_common.rpc.own_names import earlier_spellings
 
 SQL: Final = load_queries(__package__, "reviews.sql")
 
@@ -37,6 +38,13 @@ class ClaimedReview(NamedTuple):
     project: str
     text: str
     leased_until: datetime
+
+
+class Opinion(NamedTuple):
+    """The verdicts that a reviewer has chosen."""
+
+    reviewer: str
+    verdicts: frozenset[str]
 
 
 class QueueFigures(NamedTuple):
@@ -74,10 +82,24 @@ async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> 
 
 
 async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, after: int = 0) -> ClaimedReview | None:
-    """Lease the oldest text of a project behind the review `after` to a reviewer, or return None."""
-    parameters = {"project": project, "reviewer": reviewer, "lease_s": lease_s, "after": after}
-    row = await (await tx.execute(SQL["claim_review"], parameters)).fetchone()
-    return ClaimedReview(*row) if row is not None else None
+    """Lease a text of a project behind the review `after` to a reviewer: the one they hold, or else the oldest.
+
+    The reviewer's other leases in the project end. Return None where no text waits for them.
+    """
+    parameters = {
+        "project": project,
+        "reviewer": reviewer,
+        "spellings": earlier_spellings(reviewer),
+        "lease_s": lease_s,
+        "after": after,
+    }
+    await tx.execute(SQL["lock_reviewer"], parameters)
+    row = None
+    for statement in ("renew_lease", "claim_review"):
+        row = row or await (await tx.execute(SQL[statement], parameters)).fetchone()
+    claimed = ClaimedReview(*row) if row is not None else None
+    await tx.execute(SQL["end_leases"], parameters | {"review_id": claimed.review_id if claimed is not None else 0})
+    return claimed
 
 
 async def lock_review(tx: Tx, review_id: int) -> Any:
@@ -88,21 +110,21 @@ async def lock_review(tx: Tx, review_id: int) -> Any:
 
 async def give_back(tx: Tx, review_id: int, reviewer: str) -> bool:
     """End the lease of a reviewer; return False where they have none."""
-    return (await tx.execute(SQL["give_back"], {"review_id": review_id, "reviewer": reviewer})).rowcount > 0
+    parameters = {"review_id": review_id, "spellings": earlier_spellings(reviewer)}
+    return (await tx.execute(SQL["give_back"], parameters)).rowcount > 0
 
 
-async def put_opinion(tx: Tx, review_id: int, reviewer: str, verdicts: Collection[str]) -> bool:
-    """Store an opinion; the reviewer's first one counts. Return whether this is it."""
-    parameters = {"review_id": review_id, "reviewer": reviewer, "verdicts": sorted(verdicts)}
-    is_first = (await tx.execute(SQL["put_opinion"], parameters)).rowcount > 0
+async def add_opinion(tx: Tx, review_id: int, opinion: Opinion) -> None:
+    """Store an opinion, and end the lease of the review."""
+    parameters = {"review_id": review_id, "reviewer": opinion.reviewer, "verdicts": sorted(opinion.verdicts)}
+    await tx.execute(SQL["add_opinion"], parameters)
     await tx.execute(SQL["free_review"], {"review_id": review_id})
-    return is_first
 
 
-async def list_opinions(tx: Tx, review_id: int) -> list[frozenset[str]]:
+async def list_opinions(tx: Tx, review_id: int) -> list[Opinion]:
     """Return the opinions of a review in their order."""
     rows = await (await tx.execute(SQL["list_opinions"], {"review_id": review_id})).fetchall()
-    return [frozenset(verdicts) for _, verdicts in rows]
+    return [Opinion(reviewer, frozenset(verdicts)) for reviewer, verdicts in rows]
 
 
 async def end_review(tx: Tx, review_id: int, verdicts: Collection[str]) -> None:

@@ -14,16 +14,35 @@ RETURNING request_id
 -- name: add_reviews
 INSERT INTO reviews (request_id, project) SELECT %(request_id)s, project FROM unnest(%(projects)s::text[]) AS p (project)
 
--- name: claim_review
--- The oldest one behind `after` that nobody has now, and that this reviewer has given no opinion about.
+-- name: lock_reviewer
+-- Claims of one reviewer in a project run one after another, so that two of them never lease two texts.
+SELECT pg_advisory_xact_lock(hashtextextended('reviewer/' || %(project)s || '/' || %(reviewer)s, 0))
+
+-- name: renew_lease
+-- The text that the reviewer holds now, behind `after`; a row that is locked is about to be released or ended.
 UPDATE reviews v
 SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
 FROM (SELECT r.review_id
       FROM reviews r
       WHERE r.project = %(project)s AND r.review_id > %(after)s AND r.ended_at IS NULL
-        AND (r.leased_until IS NULL OR r.leased_until < clock_timestamp() OR r.leased_by = %(reviewer)s)
+        AND r.leased_by = ANY (%(spellings)s::text[]) AND r.leased_until > clock_timestamp()
+      ORDER BY r.review_id
+      LIMIT 1
+      FOR NO KEY UPDATE SKIP LOCKED) AS held
+JOIN requests q ON true
+WHERE v.review_id = held.review_id AND q.request_id = v.request_id
+RETURNING v.review_id, v.project, q.text, v.leased_until
+
+-- name: claim_review
+-- The oldest one behind `after` that nobody holds, and that this reviewer has given no opinion about.
+UPDATE reviews v
+SET leased_by = %(reviewer)s, leased_until = clock_timestamp() + %(lease_s)s * interval '1 second'
+FROM (SELECT r.review_id
+      FROM reviews r
+      WHERE r.project = %(project)s AND r.review_id > %(after)s AND r.ended_at IS NULL
+        AND (r.leased_until IS NULL OR r.leased_until < clock_timestamp())
         AND NOT EXISTS (SELECT FROM opinions a
-                        WHERE a.review_id = r.review_id AND a.reviewer = %(reviewer)s)
+                        WHERE a.review_id = r.review_id AND a.reviewer = ANY (%(spellings)s::text[]))
       ORDER BY r.review_id
       LIMIT 1
       FOR NO KEY UPDATE SKIP LOCKED) AS next
@@ -31,15 +50,26 @@ JOIN requests q ON true
 WHERE v.review_id = next.review_id AND q.request_id = v.request_id
 RETURNING v.review_id, v.project, q.text, v.leased_until
 
+-- name: end_leases
+-- The reviewer's other leases in the project end. The last holder stays known, and may still give an opinion until another
+-- reviewer claims the text.
+UPDATE reviews SET leased_until = clock_timestamp()
+WHERE review_id IN (
+    SELECT review_id
+    FROM reviews
+    WHERE project = %(project)s AND ended_at IS NULL AND review_id <> %(review_id)s
+      AND leased_by = ANY (%(spellings)s::text[]) AND leased_until > clock_timestamp()
+    FOR NO KEY UPDATE SKIP LOCKED
+)
+
 -- name: lock_review
 SELECT v.review_id, v.request_id, v.project, v.ended_at, v.leased_by, v.leased_until > clock_timestamp() AS is_leased
 FROM reviews v
 WHERE v.review_id = %(review_id)s
 FOR NO KEY UPDATE
 
--- name: put_opinion
+-- name: add_opinion
 INSERT INTO opinions (review_id, reviewer, verdicts) VALUES (%(review_id)s, %(reviewer)s, %(verdicts)s::text[])
-ON CONFLICT (review_id, reviewer) DO NOTHING
 
 -- name: list_opinions
 SELECT reviewer, verdicts FROM opinions WHERE review_id = %(review_id)s ORDER BY given_at, reviewer
@@ -49,7 +79,7 @@ UPDATE reviews SET leased_by = NULL, leased_until = NULL WHERE review_id = %(rev
 
 -- name: give_back
 UPDATE reviews SET leased_by = NULL, leased_until = NULL
-WHERE review_id = %(review_id)s AND leased_by = %(reviewer)s
+WHERE review_id = %(review_id)s AND leased_by = ANY (%(spellings)s::text[])
 
 -- name: end_review
 UPDATE reviews

@@ -48,6 +48,8 @@ Index(
     unique=True,
     postgresql_where=requests.c.ended_at.is_(None),
 )
+# Open requests for equal texts: their reviews are shared.
+Index("requests_same", requests.c.cache_key, postgresql_where=requests.c.ended_at.is_(None))
 Index("requests_ended", requests.c.ended_at, postgresql_where=requests.c.ended_at.is_not(None))
 
 reviews = Table(
@@ -65,6 +67,14 @@ reviews = Table(
     UniqueConstraint("request_id", "project", name="reviews_request_id_project_key"),
 )
 Index("reviews_waiting", reviews.c.project, reviews.c.review_id, postgresql_where=reviews.c.ended_at.is_(None))
+
+# The leases of a reviewer: one a project. Ended leases keep their last holder.
+Index(
+    "reviews_leased",
+    reviews.c.leased_by,
+    reviews.c.project,
+    postgresql_where=text("ended_at IS NULL AND leased_by IS NOT NULL"),
+)
 
 opinions = Table(
     "opinions",

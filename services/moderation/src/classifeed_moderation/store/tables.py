@@ -57,6 +57,8 @@ subjects = Table(
     # Kept verdicts do not count: this text is requested from the verdict service itself again.
     Column("is_recheck", Boolean, nullable=False, server_default=text("false")),
     Column("verdicts", JSONB, nullable=False, server_default=text("'[]'")),
+    # Whether people of the verdict service review the text.
+    Column("is_with_people", Boolean, nullable=False, server_default=text("false")),
     # Newest decision that was applied, and who made it.
     Column("decision_id", BigInteger),
     Column("decided_by", Text),
@@ -183,6 +185,8 @@ appeals = Table(
     Column("appealed_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
     Column("ended_at", DateTime(timezone=True)),
     Column("reviewer", Text),
+    # Sentences of the reviewer for the author.
+    Column("response", Text, nullable=False, server_default=text("''")),
     UniqueConstraint("decision_id", name="appeals_decision_id_key"),
 )
 Index("appeals_open", appeals.c.appeal_id, postgresql_where=appeals.c.ended_at.is_(None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Awaitable, Callable
 from datetime import UTC, timedelta
 
@@ -10,9 +11,12 @@ import pytest
 
 from classifeed.moderation.v1.events_pb2 import ModerationEvent
 from classifeed.moderation.v1.moderation_service_pb2 import (
+    APPEAL_STATE_OPEN,
     AppealRecord,
     AppealRequest,
+    AppealState,
     DecideAppealRequest,
+    GetAppealRequest,
     ListAppealsRequest,
 )
 from classifeed.moderation.v1.subject_pb2 import (
@@ -32,8 +36,10 @@ from classifeed_common.errors import (
 )
 from classifeed_common.rpc.call import enter_call
 from classifeed_moderation.app.decisions.apply_verdicts import Arrived
+from classifeed_moderation.app.points.comment_point import comment_point
+from classifeed_moderation.domain.points import Author, AuthorRole
 from classifeed_moderation.domain.subjects import Status
-from classifeed_moderation.domain.verdicts import END, parse_callback
+from classifeed_moderation.domain.verdicts import END, parse_callback, to_json
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 
 from ...conftest import NO_CONTEXT, Moderation
@@ -50,7 +56,8 @@ def appeals_of(moderation: Moderation) -> Appeals:
     return Appeals(moderation.database, moderation.outbox, moderation.clock, max_open_per_author=MOST_OPEN)
 
 
-async def appeal(moderation: Moderation, key: str, *, author: str = "author", reason: str = "no") -> AppealRecord:
+async def appeal(moderation: Moderation, key: str, *, author: str = "", reason: str = "no") -> AppealRecord:
+    author = author or ("seller" if key.startswith("offer/") else "author")
     return await appeals_of(moderation).Appeal(AppealRequest(key=key, author_id=author, reason=reason), NO_CONTEXT)
 
 
@@ -173,21 +180,118 @@ async def test_whoever_has_a_token_decides_under_its_name(moderation: Moderation
     enter_call("/DecideAppeal", caller="team:ann", request_id="r", time_left_s=None)
     with pytest.raises(PermissionDenied, match="REVIEWER_OF_ANOTHER"):
         await decide(moderation, made.appeal_id, "ben")
-    assert (await decide(moderation, made.appeal_id, "team:ann")).reviewer == "team:ann"
+    assert (await decide(moderation, made.appeal_id, "team:ann")).reviewer == "ann"
 
 
 async def test_an_author_has_so_many_open_appeals(moderation: Moderation) -> None:
     keys = [str(await moderation.create_point(f"pothole {number}")) for number in range(MOST_OPEN + 2)]
+    keys.append(str(await moderation.create_point("a hole", author="another")))
     for key in keys:
         await moderation.apply(key, BAD)
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    # The seller is another person than an author of points with the same id.
+    await moderation.rows("UPDATE subjects SET seller_id = 'author' WHERE kind = 'OFFER' RETURNING 1")
+    await appeal(moderation, KEY, author="author")
     made = [await appeal(moderation, key) for key in keys[:MOST_OPEN]]
     with pytest.raises(ResourceExhausted, match="APPEALS_TOO_MANY"):
-        await appeal(moderation, keys[-1])
+        await appeal(moderation, keys[-2])
     assert await appeal(moderation, keys[0]) == made[0]
     await appeal(moderation, keys[-1], author="another")
-    assert len(await open_appeals(moderation)) == MOST_OPEN + 1
+    assert len(await open_appeals(moderation)) == MOST_OPEN + 2
     await decide(moderation, made[0].appeal_id, "ann")
-    await appeal(moderation, keys[-2])
+    await appeal(moderation, keys[-3])
+
+
+async def test_only_the_author_or_the_seller_appeals(moderation: Moderation) -> None:
+    point_id = await moderation.create_point(author="anna")
+    await comment_point(
+        moderation.database,
+        moderation.texts,
+        point_id=point_id,
+        author=Author("ben", AuthorRole.USER),
+        text="bad",
+        request_id="r",
+    )
+    await send(moderation, "A lamp")
+    for key, author in ((str(point_id), "anna"), (f"{point_id}/0", "ben"), (KEY, "seller")):
+        sent_key = await send(moderation, "A lamp") if key == KEY else key
+        await moderation.apply(sent_key, BAD)
+        for stranger in {"anna", "ben", "seller", "Anna", "stranger"} - {author}:
+            with pytest.raises(PermissionDenied, match="APPEAL_OF_ANOTHER"):
+                await appeal(moderation, key, author=stranger)
+        assert (await appeal(moderation, key, author=author)).author_id == author
+    assert len(await open_appeals(moderation)) == 3
+
+
+async def test_an_appeal_that_an_earlier_version_took_from_a_stranger_becomes_the_authors(
+    moderation: Moderation,
+) -> None:
+    point_id = await moderation.create_point()
+    await moderation.apply(point_id, BAD)
+    await moderation.rows(
+        "INSERT INTO appeals (subject_key, decision_id, author_id, reason)"
+        " SELECT subject_key, decision_id, 'stranger', 'mine' FROM subjects RETURNING 1"
+    )
+    made = await appeal(moderation, str(point_id), reason="It is a hole.")
+    assert (made.author_id, made.reason) == ("author", "It is a hole.")
+    assert await open_appeals(moderation) == [made.appeal_id]
+
+
+async def test_nobody_decides_about_their_own_review_or_appeal(moderation: Moderation) -> None:
+    """In no spelling of their name, stored or sent."""
+    decided = await refuse_on_appeal(moderation, "team:Ann")
+    item = {"name": BAD, "source": "people", "reviewers": ["team:BEN", "Cleo"], "key": decided.key}
+    [(_, found)] = parse_callback([item, {**item, "name": END}]).items()
+    # As an earlier version stored it.
+    await moderation.rows(
+        "UPDATE decisions SET reviewer = 'Ann', verdicts = %s WHERE reviewer = 'ann' RETURNING 1",
+        json.dumps(to_json(found.verdicts)),
+    )
+    second = await appeal(moderation, decided.key, reason="still not")
+    for name in ("ann", "ben", "cleo"):
+        for spelling in (name, name.upper(), f"team:{name}", f" {name.title()} ", f"TEAM:{name.title()}"):
+            with pytest.raises(PermissionDenied, match="REVIEWER_DECIDED_BEFORE"):
+                await decide(moderation, second.appeal_id, spelling)
+    for spelling in ("author", "AUTHOR", "team:author"):
+        with pytest.raises(PermissionDenied, match="REVIEWER_IS_AUTHOR"):
+            await decide(moderation, second.appeal_id, spelling)
+    with pytest.raises(InvalidArgument, match="REVIEWER_INVALID"):
+        await decide(moderation, second.appeal_id, "team: ")
+    first = await decide(moderation, second.appeal_id, "Dan")
+    assert await decide(moderation, second.appeal_id, "team:DAN") == first
+
+
+async def test_an_author_reads_what_became_of_an_appeal(moderation: Moderation) -> None:
+    async def read(appeal_id: int) -> tuple[str, str]:
+        found = await appeals_of(moderation).GetAppeal(GetAppealRequest(appeal_id=appeal_id), NO_CONTEXT)
+        return AppealState.Name(found.state).removeprefix("APPEAL_STATE_"), found.response
+
+    await moderation.apply(await send(moderation, "A lamp"), BAD)
+    made = await appeal(moderation, KEY)
+    assert (made.state, made.response) == (APPEAL_STATE_OPEN, "The appeal waits for a reviewer.")
+    assert await read(made.appeal_id) == ("OPEN", made.response)
+    await decide(moderation, made.appeal_id, "ann", REFUSED, rule="no insults")
+    assert await read(made.appeal_id) == (
+        "REFUSED",
+        "The appeal was refused: the text stays hidden. Rule: no insults. Change the text of the offer: a changed text "
+        "is judged again.",
+    )
+    second = await appeal(moderation, KEY)
+    request = DecideAppealRequest(
+        appeal_id=second.appeal_id, status=APPROVED, reviewer="ben", rule="a model", response="We were wrong."
+    )
+    await appeals_of(moderation).DecideAppeal(request, NO_CONTEXT)
+    assert await read(second.appeal_id) == (
+        "GRANTED",
+        "The appeal was granted: the text is approved. We were wrong.",
+    )
+    point_id = await moderation.create_point()
+    await moderation.apply(point_id, BAD)
+    third = await appeal(moderation, str(point_id))
+    await moderation.rows("UPDATE subjects SET status = 'PENDING', next_retry = now() WHERE kind = 'POINT' RETURNING 1")
+    assert (await read(third.appeal_id))[0] == "OBSOLETE"
+    with pytest.raises(NotFound, match="APPEAL_NOT_FOUND"):
+        await read(99)
 
 
 async def test_the_same_decision_again_returns_it(moderation: Moderation) -> None:

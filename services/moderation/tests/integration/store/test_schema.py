@@ -60,8 +60,9 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
         decisions.SQL["list_decisions"]: {"after": 0, "subject_key": key, "limit": 10},
         decisions.SQL["find_decision"]: {"decision_id": 1},
         rejudging.SQL["list_judged"]: {"after": key, "kind": None, "limit": 100},
-        appeals["has_decided"]: {"subject_key": key, "text_hash": hash_, "reviewers": ["ann"]},
-        appeals["find_outcome"]: {"subject_key": key, "decision_id": 1, "reviewer": "ann"},
+        appeals["list_deciders"]: {"subject_key": key, "text_hash": hash_},
+        appeals["find_outcome"]: {"subject_key": key, "decision_id": 1},
+        appeals["find_author"]: {"subject_key": key},
     }
     async with database.connection() as connection:
         await connection.execute(SEED)

@@ -79,14 +79,16 @@ class CleanwebServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ClaimReview(self, request, context):
-        """Leases the oldest text of a project to a reviewer who has given no opinion about it yet. NOT_FOUND when none waits.
+        """Leases a text of a project to a reviewer: the one they hold, or else the oldest about which they have given no opinion.
+        Their other leases in the project end. NOT_FOUND when none waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitOpinion(self, request, context):
-        """Stores a reviewer's verdicts. Two that agree end a review; otherwise a third one decides.
+        """Stores the verdicts of the reviewer who holds the text, or held it last; FAILED_PRECONDITION to all others. The first
+        opinion of a reviewer counts. Two that agree end a review; otherwise a third one decides.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

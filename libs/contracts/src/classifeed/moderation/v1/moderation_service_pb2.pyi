@@ -10,11 +10,24 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
 
+class AppealState(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    APPEAL_STATE_UNSPECIFIED: _ClassVar[AppealState]
+    APPEAL_STATE_OPEN: _ClassVar[AppealState]
+    APPEAL_STATE_GRANTED: _ClassVar[AppealState]
+    APPEAL_STATE_REFUSED: _ClassVar[AppealState]
+    APPEAL_STATE_OBSOLETE: _ClassVar[AppealState]
+
 class FigureInterval(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
     FIGURE_INTERVAL_UNSPECIFIED: _ClassVar[FigureInterval]
     FIGURE_INTERVAL_HOUR: _ClassVar[FigureInterval]
     FIGURE_INTERVAL_DAY: _ClassVar[FigureInterval]
+APPEAL_STATE_UNSPECIFIED: AppealState
+APPEAL_STATE_OPEN: AppealState
+APPEAL_STATE_GRANTED: AppealState
+APPEAL_STATE_REFUSED: AppealState
+APPEAL_STATE_OBSOLETE: AppealState
 FIGURE_INTERVAL_UNSPECIFIED: FigureInterval
 FIGURE_INTERVAL_HOUR: FigureInterval
 FIGURE_INTERVAL_DAY: FigureInterval
@@ -157,19 +170,29 @@ class AppealRequest(_message.Message):
     reason: str
     def __init__(self, key: _Optional[str] = ..., author_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class GetAppealRequest(_message.Message):
+    __slots__ = ("appeal_id",)
+    APPEAL_ID_FIELD_NUMBER: _ClassVar[int]
+    appeal_id: int
+    def __init__(self, appeal_id: _Optional[int] = ...) -> None: ...
+
 class AppealRecord(_message.Message):
-    __slots__ = ("appeal_id", "key", "decision", "author_id", "reason")
+    __slots__ = ("appeal_id", "key", "decision", "author_id", "reason", "state", "response")
     APPEAL_ID_FIELD_NUMBER: _ClassVar[int]
     KEY_FIELD_NUMBER: _ClassVar[int]
     DECISION_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_ID_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    STATE_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
     appeal_id: int
     key: str
     decision: _subject_pb2.Decision
     author_id: str
     reason: str
-    def __init__(self, appeal_id: _Optional[int] = ..., key: _Optional[str] = ..., decision: _Optional[_Union[_subject_pb2.Decision, _Mapping]] = ..., author_id: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    state: AppealState
+    response: str
+    def __init__(self, appeal_id: _Optional[int] = ..., key: _Optional[str] = ..., decision: _Optional[_Union[_subject_pb2.Decision, _Mapping]] = ..., author_id: _Optional[str] = ..., reason: _Optional[str] = ..., state: _Optional[_Union[AppealState, str]] = ..., response: _Optional[str] = ...) -> None: ...
 
 class ListAppealsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")
@@ -188,16 +211,18 @@ class ListAppealsResponse(_message.Message):
     def __init__(self, appeals: _Optional[_Iterable[_Union[AppealRecord, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class DecideAppealRequest(_message.Message):
-    __slots__ = ("appeal_id", "status", "reviewer", "rule")
+    __slots__ = ("appeal_id", "status", "reviewer", "rule", "response")
     APPEAL_ID_FIELD_NUMBER: _ClassVar[int]
     STATUS_FIELD_NUMBER: _ClassVar[int]
     REVIEWER_FIELD_NUMBER: _ClassVar[int]
     RULE_FIELD_NUMBER: _ClassVar[int]
+    RESPONSE_FIELD_NUMBER: _ClassVar[int]
     appeal_id: int
     status: _subject_pb2.ModerationStatus
     reviewer: str
     rule: str
-    def __init__(self, appeal_id: _Optional[int] = ..., status: _Optional[_Union[_subject_pb2.ModerationStatus, str]] = ..., reviewer: _Optional[str] = ..., rule: _Optional[str] = ...) -> None: ...
+    response: str
+    def __init__(self, appeal_id: _Optional[int] = ..., status: _Optional[_Union[_subject_pb2.ModerationStatus, str]] = ..., reviewer: _Optional[str] = ..., rule: _Optional[str] = ..., response: _Optional[str] = ...) -> None: ...
 
 class ListEventsRequest(_message.Message):
     __slots__ = ("key", "after_decision_id", "page_size")

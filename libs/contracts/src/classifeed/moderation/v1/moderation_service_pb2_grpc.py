@@ -76,6 +76,11 @@ class ModerationServiceStub:
                 request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.SerializeToString,
                 response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
                 _registered_method=True)
+        self.GetAppeal = channel.unary_unary(
+                '/classifeed.moderation.v1.ModerationService/GetAppeal',
+                request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetAppealRequest.SerializeToString,
+                response_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
+                _registered_method=True)
         self.ListAppeals = channel.unary_unary(
                 '/classifeed.moderation.v1.ModerationService/ListAppeals',
                 request_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.ListAppealsRequest.SerializeToString,
@@ -153,8 +158,16 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Appeal(self, request, context):
-        """Appeals against the newest decision about a text. ALREADY_EXISTS when it was appealed against before,
-        RESOURCE_EXHAUSTED when the author has too many open appeals.
+        """Appeals against the newest decision about a text. PERMISSION_DENIED to all but its author or the seller of its offer,
+        ALREADY_EXISTS when they appealed against it before for another reason, RESOURCE_EXHAUSTED when they have too many open
+        appeals.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def GetAppeal(self, request, context):
+        """Returns one appeal, with a response that its author can read.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -169,7 +182,7 @@ class ModerationServiceServicer:
 
     def DecideAppeal(self, request, context):
         """Decides an appeal. PERMISSION_DENIED to a reviewer who has decided about the text before, here or at the verdict
-        service.
+        service, and to its author. Names of people are compared without case and without `team:`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -231,6 +244,11 @@ def add_ModerationServiceServicer_to_server(servicer, server):
             'Appeal': grpc.unary_unary_rpc_method_handler(
                     servicer.Appeal,
                     request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.FromString,
+                    response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.SerializeToString,
+            ),
+            'GetAppeal': grpc.unary_unary_rpc_method_handler(
+                    servicer.GetAppeal,
+                    request_deserializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetAppealRequest.FromString,
                     response_serializer=classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.SerializeToString,
             ),
             'ListAppeals': grpc.unary_unary_rpc_method_handler(
@@ -470,6 +488,33 @@ class ModerationService:
             target,
             '/classifeed.moderation.v1.ModerationService/Appeal',
             classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRequest.SerializeToString,
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def GetAppeal(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.moderation.v1.ModerationService/GetAppeal',
+            classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.GetAppealRequest.SerializeToString,
             classifeed_dot_moderation_dot_v1_dot_moderation__service__pb2.AppealRecord.FromString,
             options,
             channel_credentials,

@@ -12,6 +12,7 @@ from classifeed_cleanweb.app.submit_opinion import EnqueueCallback, submit_opini
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_common.db import Database
 from classifeed_common.http.api.operations import ApiRequest, Operation
+from classifeed_common.rpc.own_names import person_name
 
 _MAX_BODY_BYTES: Final = 16 << 10
 
@@ -57,7 +58,7 @@ async def send_opinion(services: ReviewServices, request: ApiRequest) -> Opinion
         services.database,
         services.enqueue,
         review_id=opinion.review_id,
-        reviewer=request.by,
+        reviewer=person_name(request.by),
         verdicts=set(opinion.verdicts),
         cost=services.terms.opinion_cost,
     )
@@ -67,7 +68,7 @@ async def send_opinion(services: ReviewServices, request: ApiRequest) -> Opinion
 async def give_back(services: ReviewServices, request: ApiRequest) -> GivenBack:
     """End the lease of whoever has signed in, so that somebody else gets the text at once."""
     given: GiveBack = request.body
-    return GivenBack(given_back=await give_back_review(services.database, given.review_id, request.by))
+    return GivenBack(given_back=await give_back_review(services.database, given.review_id, person_name(request.by)))
 
 
 OPERATIONS: Final[tuple[Operation[ReviewServices], ...]] = (

@@ -16,7 +16,7 @@ from classifeed_cleanweb.domain.projects import PROJECTS, Project
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
 from classifeed_cleanweb.http.reviews.fragments import choice_rows, day_rows, duration, project_rows
 from classifeed_cleanweb.http.reviews.rendering import STATIC_FILES, Html, html_of, instructions_of, page, static_file
-from classifeed_cleanweb.http.reviews.sessions import COOKIE, SignIn, forget, remember, shown_name
+from classifeed_cleanweb.http.reviews.sessions import COOKIE, SignIn, forget, remember
 from classifeed_cleanweb.store.reviews import ClaimedReview
 from classifeed_common.db import Database
 from classifeed_common.errors import DomainError, NotFound, PermissionDenied, Unauthenticated
@@ -27,6 +27,7 @@ from classifeed_common.http.app import require_open
 from classifeed_common.http.problems import problem_of
 from classifeed_common.rpc.call import enter_call
 from classifeed_common.rpc.faults import explain
+from classifeed_common.rpc.own_names import person_name
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 API = "reviews"
@@ -64,9 +65,9 @@ class ReviewPages:
 
     def _admit(self, request: Request) -> str:
         client = request.client.host if request.client is not None else "-"
-        reviewer = self.callers.admit("ClaimReview", request.headers, client)
-        enter_call(request.url.path, caller=reviewer, request_id=uuid4().hex, time_left_s=None)
-        return reviewer
+        caller = self.callers.admit("ClaimReview", request.headers, client)
+        enter_call(request.url.path, caller=caller, request_id=uuid4().hex, time_left_s=None)
+        return person_name(caller)
 
     async def projects(self, _: Request, reviewer: str) -> Response:
         """Show the projects: what waits in each, and what was done by day."""
@@ -78,7 +79,7 @@ class ReviewPages:
             "cost": Html('<th scope="col" class="number">Cost</th>') if with_cost else Html(""),
         }
         main = html_of("projects.html", pieces, deadline=duration(self.terms.deadline_s), number_of_days=DAYS)
-        return page("Projects", main, who=shown_name(reviewer))
+        return page("Projects", main, who=reviewer)
 
     async def review(self, request: Request, reviewer: str) -> Response:
         """Lease a text to the reviewer and show it; once more, it is the same one."""
@@ -91,7 +92,7 @@ class ReviewPages:
             main = html_of("nothing_waits.html", title=project.title, project=project.name, again=again)
         else:
             main = self._text(project, claim.review, after)
-        return page(project.title, main, who=shown_name(reviewer))
+        return page(project.title, main, who=reviewer)
 
     def _text(self, project: Project, review: ClaimedReview, after: int) -> Html:
         pieces = {"choices": choice_rows(project.choices), "instructions": instructions_of(project.name)}
@@ -112,7 +113,7 @@ class ReviewPages:
         project = _project_of(request)
         pieces = {"instructions": instructions_of(project.name)}
         main = html_of("instructions.html", pieces, title=project.title, project=project.name)
-        return page(f"Instructions: {project.title}", main, who=shown_name(reviewer))
+        return page(f"Instructions: {project.title}", main, who=reviewer)
 
     async def sign_in(self, request: Request) -> Response:
         """Keep a token that is good for reviews in the cookie.

@@ -9,7 +9,6 @@ from pydantic import BaseModel, Field
 from starlette.requests import Request, cookie_parser
 from starlette.responses import Response
 
-from classifeed_common.auth.team_tokens import TEAM_PREFIX
 from classifeed_common.http.api.callers import TokenHeader
 
 PATH: Final = "/reviews"
@@ -49,11 +48,6 @@ def remember(response: Response, request: Request, token: str) -> None:
 def forget(response: Response, request: Request) -> None:
     """Have the browser throw the token away."""
     response.delete_cookie(COOKIE, path=PATH, httponly=True, samesite="strict", secure=_came_encrypted(request))
-
-
-def shown_name(reviewer: str) -> str:
-    """Return the name of a reviewer for people."""
-    return reviewer.removeprefix(TEAM_PREFIX)
 
 
 def _came_encrypted(request: Request) -> bool:

@@ -11,6 +11,7 @@ from classifeed.moderation.v1.moderation_service_pb2 import (
     AppealRecord,
     AppealRequest,
     DecideAppealRequest,
+    GetAppealRequest,
     ListAppealsRequest,
     ListAppealsResponse,
 )
@@ -19,15 +20,17 @@ from classifeed.moderation.v1.subject_pb2 import ModerationStatus
 from classifeed_common.clock import Clock
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, PermissionDenied, ResourceExhausted
+from classifeed_common.errors import AlreadyExists, FailedPrecondition, NotFound, ResourceExhausted
 from classifeed_common.outbox import Outbox
 from classifeed_common.rpc.call import remaining_s
-from classifeed_common.rpc.own_names import check_own_name, spellings
+from classifeed_common.rpc.own_names import own_name, person_name
 from classifeed_common.rpc.paging import page_token_refused, read_page_token, write_page_token
+from classifeed_moderation.app.decisions.check_appeals import check_author, check_reviewer
 from classifeed_moderation.app.decisions.report_decisions import report_decisions
-from classifeed_moderation.domain.decisions import Decision, Maker, Subject
+from classifeed_moderation.domain.appeals import response_of, state_of
+from classifeed_moderation.domain.decisions import Decision, Maker
 from classifeed_moderation.domain.rules import Judgement, Reason
-from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.domain.subjects import Kind, Status
 from classifeed_moderation.rpc.messages import decision_message
 from classifeed_moderation.store import decisions, subjects
 
@@ -55,14 +58,16 @@ class Appeals:
 
         Raises:
             NotFound: nobody has stored the text.
+            PermissionDenied: the caller names neither its author nor the seller of its offer.
             FailedPrecondition: it is not refused.
-            AlreadyExists: somebody else has appealed against this decision.
+            AlreadyExists: the author has appealed against this decision for another reason.
             ResourceExhausted: the author has too many open appeals.
         """
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             subject = await subjects.find_subject(tx, request.key)
             if subject is None:
                 raise NotFound("TEXT_NOT_FOUND", f"There is no text with the key {request.key!r}.")
+            await check_author(tx, request.key, request.author_id)
             if subject.status is not Status.DISAPPROVED or subject.decision_id is None:
                 raise FailedPrecondition(
                     "TEXT_NOT_REFUSED", f"The text {request.key} is not refused: there is nothing to appeal against."
@@ -74,14 +79,26 @@ class Appeals:
                 "reason": request.reason,
             }
             if (await tx.execute(_SQL["add_appeal"], parameters)).rowcount:
-                await self._check_author(tx, request.author_id)
-            [row] = await fetch_named(tx, _SQL["find_by_decision"], {"decision_id": subject.decision_id})
+                await self._check_open(tx, request.author_id, is_seller=subject.kind is Kind.OFFER)
+            [row] = await _find_appeals(tx, decision_id=subject.decision_id)
             if (row.author_id, row.reason) != (request.author_id, request.reason):
                 raise AlreadyExists(
                     "APPEAL_EXISTS",
                     f"Decision {row.decision_id} has appeal {row.appeal_id} already. Wait for its outcome.",
                 )
             return await _message(tx, row)
+
+    async def GetAppeal(self, request: GetAppealRequest, context: Context) -> AppealRecord:
+        """Return an appeal and what became of it.
+
+        Raises:
+            NotFound: there is no such appeal.
+        """
+        async with self._database.transaction(timeout_s=remaining_s()) as tx:
+            rows = await _find_appeals(tx, appeal_id=request.appeal_id)
+            if not rows:
+                raise _appeal_not_found(request.appeal_id)
+            return await _message(tx, rows[0])
 
     async def ListAppeals(self, request: ListAppealsRequest, context: Context) -> ListAppealsResponse:
         """Return a page of open appeals.
@@ -104,17 +121,18 @@ class Appeals:
 
         Raises:
             NotFound: there is no such appeal.
-            PermissionDenied: the reviewer has decided about this text before, or the token is another one's.
+            PermissionDenied: the reviewer has decided about this text before or is its author, or the token is another
+                person's.
             FailedPrecondition: it is decided otherwise, or the text was changed or judged again since.
         """
-        check_own_name(request.reviewer)
+        reviewer = own_name(request.reviewer)
         status = Status(ModerationStatus.Name(request.status).removeprefix("MODERATION_STATUS_"))
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await fetch_named(tx, _SQL["lock_appeal"], {"appeal_id": request.appeal_id})
             if not rows:
-                raise NotFound("APPEAL_NOT_FOUND", f"There is no appeal {request.appeal_id}.")
+                raise _appeal_not_found(request.appeal_id)
             [appeal] = rows
-            if (known := await _find_outcome(tx, appeal, request, status)) is not None:
+            if (known := await _find_outcome(tx, appeal, reviewer, request.rule, status)) is not None:
                 return known
             subject = (await subjects.lock_subjects(tx, [appeal.subject_key])).get(appeal.subject_key)
             if (
@@ -127,12 +145,7 @@ class Appeals:
                     f"Appeal {appeal.appeal_id} is decided, or its text was changed or judged again since: there is "
                     f"nothing to decide.",
                 )
-            if await _has_decided(tx, subject, request.reviewer):
-                raise PermissionDenied(
-                    "REVIEWER_DECIDED_BEFORE",
-                    f"{request.reviewer} has decided about the text of appeal {appeal.appeal_id} before. Another "
-                    f"reviewer must decide it.",
-                )
+            await check_reviewer(tx, appeal, subject, reviewer)
             reason = Reason(request.rule) if status is Status.DISAPPROVED else None
             judgement = Judgement(status, request.rule, subject.tags, reason)
             recorded = await decisions.record(
@@ -140,17 +153,19 @@ class Appeals:
                 [Decision(subject, judgement, subject.verdicts, is_automatic=False)],
                 rule_set="",
                 maker=Maker.REVIEWER,
-                reviewer=request.reviewer,
+                reviewer=reviewer,
                 decided_at=self._clock.now(),
             )
-            await tx.execute(_SQL["end_appeal"], {"appeal_id": appeal.appeal_id, "reviewer": request.reviewer})
+            ended = {"appeal_id": appeal.appeal_id, "reviewer": reviewer, "response": request.response}
+            await tx.execute(_SQL["end_appeal"], ended)
             await report_decisions(tx, self._outbox, recorded)
             made = decision_message(await decisions.find_decision(tx, recorded[0].decision_id))
         self._outbox.wake()
         return made
 
-    async def _check_author(self, tx: Tx, author_id: str) -> None:
-        row = await (await tx.execute(_SQL["count_open_of"], {"author_id": author_id})).fetchone()
+    async def _check_open(self, tx: Tx, author_id: str, *, is_seller: bool) -> None:
+        parameters = {"author_id": author_id, "is_seller": is_seller}
+        row = await (await tx.execute(_SQL["count_open_of"], parameters)).fetchone()
         assert row is not None
         if row[0] > self._max_open:
             raise ResourceExhausted(
@@ -159,34 +174,42 @@ class Appeals:
             )
 
 
-async def _find_outcome(tx: Tx, appeal: Any, request: DecideAppealRequest, status: Status) -> DecisionMessage | None:
+async def _find_appeals(tx: Tx, *, appeal_id: int = 0, decision_id: int = 0) -> list[Any]:
+    return await fetch_named(tx, _SQL["find_appeal"], {"appeal_id": appeal_id, "decision_id": decision_id})
+
+
+async def _find_outcome(tx: Tx, appeal: Any, reviewer: str, rule: str, status: Status) -> DecisionMessage | None:
     """Return the decision that the same request has made before, or None."""
-    parameters = {
-        "subject_key": appeal.subject_key,
-        "decision_id": appeal.decision_id,
-        "reviewer": request.reviewer,
-    }
+    parameters = {"subject_key": appeal.subject_key, "decision_id": appeal.decision_id}
     for row in await fetch_named(tx, _SQL["find_outcome"], parameters):
-        if (row.status, row.rule) == (status, request.rule):
+        if (person_name(row.reviewer), row.status, row.rule) == (reviewer, status, rule):
             return decision_message(await decisions.find_decision(tx, row.decision_id))
     return None
 
 
-async def _has_decided(tx: Tx, subject: Subject, reviewer: str) -> bool:
-    parameters = {"subject_key": subject.key, "text_hash": subject.text_hash, "reviewers": spellings(reviewer)}
-    row = await (await tx.execute(_SQL["has_decided"], parameters)).fetchone()
-    assert row is not None
-    return bool(row[0])
-
-
 async def _message(tx: Tx, row: Any) -> AppealRecord:
+    outcome = await decisions.find_decision(tx, row.outcome_id) if row.outcome_id is not None else None
+    is_decidable = bool(row.is_decidable) and row.ended_at is None
+    state = state_of(Status(outcome.status) if outcome is not None else None, is_decidable=is_decidable)
+    response = response_of(
+        state,
+        kind=Kind(row.kind) if row.kind is not None else None,
+        rule=outcome.rule if outcome is not None else "",
+        words=row.response,
+    )
     return AppealRecord(
         appeal_id=row.appeal_id,
         key=row.subject_key,
         decision=decision_message(await decisions.find_decision(tx, row.decision_id)),
         author_id=row.author_id,
         reason=row.reason,
+        state=f"APPEAL_STATE_{state}",
+        response=response,
     )
+
+
+def _appeal_not_found(appeal_id: int) -> NotFound:
+    return NotFound("APPEAL_NOT_FOUND", f"There is no appeal {appeal_id}.")
 
 
 def _read_after(token: str) -> int:

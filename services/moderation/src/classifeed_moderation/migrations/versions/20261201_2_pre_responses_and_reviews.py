@@ -1,0 +1,12 @@
+"""Sentences of reviewers for authors, and which texts people of the verdict service review."""
+
+from alembic import op
+
+revision = "20261201_2"
+down_revision = "20261201_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute("ALTER TABLE appeals ADD COLUMN response text NOT NULL DEFAULT ''")
+    op.execute("ALTER TABLE subjects ADD COLUMN is_with_people boolean NOT NULL DEFAULT false")
