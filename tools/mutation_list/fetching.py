@@ -20,7 +20,27 @@ _MANY_HOSTS: Final = (
 )
 _DRAW: Final = f"{COMMON}/host_limits/queries.sql"
 
+_DOWNLOADS: Final = f"{COMMON_TESTS}/fetch/test_downloads.py"
+
 MUTATIONS: Final = (
+    Mutation(
+        "empty-file-is-a-file",
+        "Downloads",
+        "An empty response is stored as a feed or a picture, and its job fails five times with a traceback.",
+        f"{COMMON}/fetch/exchanging/storing.py",
+        before="        if not self.size_bytes:\n            raise _empty()\n",
+        after="",
+        tests=(f"{_DOWNLOADS}::test_an_empty_file_is_a_failure_and_leaves_the_one_before",),
+    ),
+    Mutation(
+        "pictures-repeat-the-fixes-of-feeds",
+        "Downloads",
+        "The owner of a picture reads that he is to remove the feed.",
+        f"{COMMON}/fetch/fetcher.py",
+        before="            failed.fixes = self._fixes\n",
+        after="",
+        tests=(f"{_DOWNLOADS}::test_each_caller_has_fixes_of_its_own",),
+    ),
     Mutation(
         "connection-kept-by-name-alone",
         _KEPT,

@@ -30,6 +30,24 @@ _POOL: Final = f"{PICTURES_TESTS}/integration/decoding/test_pool.py"
 
 MUTATIONS: Final = (
     Mutation(
+        "decoders-without-a-watch",
+        "Pictures",
+        "A decoder that does not respond holds pictures, and no page names it.",
+        f"{PICTURES}/decoding/processes/process.py",
+        before="                with self._watched().call():\n                    self._write",
+        after="                if True:\n                    self._write",
+        tests=(f"{_POOL}::test_a_process_that_does_not_respond_is_named",),
+    ),
+    Mutation(
+        "stopped-decoder-refuses-its-picture",
+        "Pictures",
+        "A picture in a decoder that somebody has stopped is refused for ever as too slow.",
+        f"{PICTURES}/decoding/processes/process.py",
+        before="raise (ProcessKilled() if is_stopped else self._timed_out()) from None",
+        after="raise self._timed_out() from None",
+        tests=(f"{_POOL}::test_a_process_that_stands_still_is_ended_and_costs_no_picture",),
+    ),
+    Mutation(
         "downloads-shared-by-host",
         "Pictures",
         "A seller whose pictures are on hundreds of hosts has hundreds of shares of the downloads.",

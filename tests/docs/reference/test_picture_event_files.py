@@ -8,6 +8,7 @@ from typing import Final, get_args
 
 import pytest
 
+from classifeed.pictures.v1.events_pb2 import DELETE_REASON_GIVEN_UP, DeletePicture
 from classifeed_pictures.clients import event_file_rows
 from classifeed_pictures.domain.event_rows import COLUMNS, REQUIRED, RowKind, WrongRow, read_row
 from classifeed_pictures.domain.item_faults import (
@@ -38,7 +39,9 @@ def test_the_columns_are_those_of_the_code() -> None:
     assert fault_of_request("", "seller", "") is not None
     assert fault_of_request("offers", "", "") is not None
     assert fault_of_request("offers", "seller", "") is None
-    assert fault_of_deletion("") is None
+    assert fault_of_deletion(DeletePicture()) is None
+    assert fault_of_deletion(DeletePicture(reason=DELETE_REASON_GIVEN_UP, recipient="seller")) is None
+    assert fault_of_deletion(DeletePicture(reason=DELETE_REASON_GIVEN_UP)) is not None
 
 
 def test_kinds_and_limits_are_those_of_the_code() -> None:

@@ -11,6 +11,7 @@ from classifeed_common.blobs import BlobStore
 from classifeed_common.blobs.client import S3Client
 from classifeed_common.db import Database
 from classifeed_common.fetch import AddressGuard, FetchLimits, KeepAlive
+from classifeed_common.fetch.faults import PICTURE_FIXES
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.host_limits import HostLimits, HostPolicy
 from classifeed_common.kafka import DeadLetters, KafkaProducer
@@ -147,6 +148,7 @@ def fetcher_of(settings: PicturesSettings, hosts: HostLimits) -> Fetcher:
         permits=hosts,
         proxy=settings.proxy.get_secret_value() if settings.proxy is not None else None,
         user_agent="Classifeed/0.1 (+pictures)",
+        fixes=PICTURE_FIXES,
     )
 
 

@@ -142,6 +142,13 @@ def build(settings: PicturesSettings) -> ServiceRunner:
             Role("relay", relay.run, unsent, relay.blocked),
             # Each process makes keys, or is called with them.
             Role("watch-rules", base.canonical.run, blocked=base.canonical.blocked, is_everywhere=True),
+            # Each process has decoders of its own, once it decodes.
+            Role(
+                "watch-decoders",
+                base.decoder.children.run,
+                blocked=base.decoder.children.blocked,
+                is_everywhere=True,
+            ),
             watch_role(base, jobs.store),
             *jobs.roles(
                 {

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from classifeed_common.fetch.faults import FETCH_FAULTS
+from collections.abc import Mapping
+
+from classifeed_common.fetch.faults import FEED_FIXES, FETCH_FAULTS
 
 
 class FetchFailed(Exception):
@@ -14,6 +16,7 @@ class FetchFailed(Exception):
         http_status: Of the last response; 0 when none came.
         bytes_received: Of the last response's body, as it travelled.
         retry_after_s: How long the server wants no requests, 0 to 24 h in seconds; None when it names no time.
+        fixes: What to do, by code, for the caller of the Fetcher.
     """
 
     def __init__(
@@ -30,9 +33,14 @@ class FetchFailed(Exception):
         self.http_status = http_status
         self.bytes_received = bytes_received
         self.retry_after_s = retry_after_s
-        super().__init__(self.message)
+        self.fixes: Mapping[str, str] = FEED_FIXES
+        super().__init__(code, reason)
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return self.message
 
     @property
     def message(self) -> str:
         """What happened, where, and what to do, in one text for the seller."""
-        return f"{self.reason}. {FETCH_FAULTS[self.code].suggestion}"
+        return f"{self.reason}. {self.fixes[self.code]}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,7 +15,7 @@ class FetchFault:
         code: Stable name.
         title: The code in words.
         cause: How it comes to be so.
-        suggestion: What to do.
+        suggestion: What the owner of a feed does.
     """
 
     code: str
@@ -252,6 +253,12 @@ FETCH_FAULTS: Final = _table(
         "It is retried; if it persists, check the time limits and the free space of the web server.",
     ),
     FetchFault(
+        "EMPTY_RESPONSE",
+        "The file is empty",
+        "The server responds with status 200 and no content: the file is being written, or its program has failed.",
+        "Open the link in a browser. Let the site write the file to its end before it serves the file.",
+    ),
+    FetchFault(
         "TOO_LARGE",
         "The file is too large",
         "The file, or its content after transfer decompression, exceeds the limit.",
@@ -289,3 +296,31 @@ FETCH_FAULTS: Final = _table(
         "Nothing is wrong with your link; the fetch is retried.",
     ),
 )
+
+FEED_FIXES: Final[Mapping[str, str]] = {code: fault.suggestion for code, fault in FETCH_FAULTS.items()}
+"""Fixes for the owner of a feed, by code."""
+
+_RETRIED: Final = "Nothing is wrong with your link; the download is retried."
+PICTURE_FIXES: Final[Mapping[str, str]] = FEED_FIXES | {
+    "URL_HAS_CREDENTIALS": "Remove them from the link, and make the picture public.",
+    "REQUEST_INVALID": "Give another link to the picture.",
+    "PROXY_FAILED": _RETRIED,
+    "HTTP_UNAUTHORIZED": "Make the picture public: pictures are downloaded without a password.",
+    "HTTP_FORBIDDEN": "Make the picture public, or let our requests through the protection of the site.",
+    "HTTP_NOT_FOUND": "Correct the link, or publish the picture at the link.",
+    "HTTP_GONE": "Give the new link of the picture, or remove the picture from the offer.",
+    "HTTP_TOO_MANY_REQUESTS": "It is retried after the time that the server names; raise the limit of the site.",
+    "HTTP_CLIENT_ERROR": "Open the link in a browser, and correct it.",
+    "HTTP_UNEXPECTED": "Let the server respond with status 200 and the picture.",
+    "READ_TIMEOUT": "Let the site create the picture beforehand, and serve the stored picture.",
+    "TOO_SLOW": "Serve the picture from a faster server, or publish a smaller picture.",
+    "TOTAL_TIMEOUT": "Publish a smaller picture, or serve it from a faster server.",
+    "EMPTY_RESPONSE": "Open the link in a browser. If no picture appears, publish the picture again.",
+    "TOO_LARGE": "Publish the picture in a smaller file.",
+    "ENCODING_UNKNOWN": "Let the server send the picture without compression.",
+    "ENCODING_BROKEN": "Switch the compression of the web server off for the picture.",
+    "RATIO_TOO_HIGH": "Serve the picture without compression.",
+    "DISK_FULL": _RETRIED,
+    "STORE_FAILED": _RETRIED,
+}
+"""Fixes for the owner of a picture, by code."""

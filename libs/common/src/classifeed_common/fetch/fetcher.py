@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from classifeed_common.fetch.connecting.connections import Connections
 from classifeed_common.fetch.connecting.dialing import Dialer, Proxy
 from classifeed_common.fetch.download import Download, Means
 from classifeed_common.fetch.failed import FetchFailed
+from classifeed_common.fetch.faults import FEED_FIXES
 from classifeed_common.fetch.metrics import DOWNLOADS, OK
 from classifeed_common.fetch.models import Fetched, FetchLimits, FetchRequest, KeepAlive, NotModified
 from classifeed_common.fetch.permits import HostPermits
@@ -40,6 +42,7 @@ class Fetcher:
         permits: bound rate and number of requests to a host over all processes; unlimited unless given. The caller's
             to close.
         ssl_context: which certificates are good; those of public authorities unless given.
+        fixes: what the owner of a link does about a failure, by code.
 
     Raises:
         ValueError: the proxy is not one.
@@ -55,9 +58,11 @@ class Fetcher:
         keep: KeepAlive = KeepAlive(),  # noqa: B008  # frozen
         permits: HostPermits | None = None,
         ssl_context: ssl.SSLContext | None = None,
+        fixes: Mapping[str, str] = FEED_FIXES,
     ) -> None:
         self._guard = guard
         self._limits = limits
+        self._fixes = fixes
         dialer = Dialer(Proxy.parse(proxy) if proxy else None, ssl_context or _public_authorities())
         self._connections = Connections(dialer, keep)
         self._means = Means(guard, self._connections, permits, user_agent)
@@ -83,6 +88,7 @@ class Fetcher:
             download = Download(self._means, request, to, limits or self._limits)
             outcome = await download.run()
         except FetchFailed as failed:
+            failed.fixes = self._fixes
             if download is not None:
                 failed.http_status = failed.http_status or download.progress.http_status
                 failed.bytes_received = download.progress.bytes_received

@@ -20,6 +20,7 @@ import pytest
 
 from classifeed_common.fetch import AddressGuard, Fetched, FetchLimits, FetchRequest, NotModified
 from classifeed_common.fetch.exchanging import storing as storing_module
+from classifeed_common.fetch.faults import FEED_FIXES, PICTURE_FIXES
 from classifeed_common.fetch.fetcher import Fetcher
 from classifeed_common.fetch.permits import NoPermit, Permit
 
@@ -105,6 +106,33 @@ async def test_an_encoded_body_may_come_in_any_pieces(
     fetched = await fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed")
     assert isinstance(fetched, Fetched)
     assert fetched.sha256 == hashlib.sha256(BODY[:20_000]).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("body", "headers"),
+    [(b"", {}), (b"", {"Content_Encoding": "gzip"}), (gzip.compress(b""), {"Content_Encoding": "gzip"})],
+    ids=["plain", "nothing where gzip is named", "gzip of nothing"],
+)
+async def test_an_empty_file_is_a_failure_and_leaves_the_one_before(
+    body: bytes, headers: dict[str, str], fetcher: Fetcher, serve: Serve, tmp_path: Path
+) -> None:
+    web = await serve(lambda request: request.respond(body, **headers))
+    (tmp_path / "feed").write_text("the one before")
+    failed = await code_of(fetcher, web.url(), tmp_path / "feed")
+    assert (failed.code, failed.http_status, failed.bytes_received) == ("EMPTY_RESPONSE", 200, len(body))
+    assert "empty file" in failed.message
+    assert [path.name for path in tmp_path.iterdir()] == ["feed"]
+    assert (tmp_path / "feed").read_text() == "the one before"
+
+
+async def test_each_caller_has_fixes_of_its_own(serve: Serve, tmp_path: Path) -> None:
+    web = await serve(lambda request: request.respond(status=410))
+    for fixes in (FEED_FIXES, PICTURE_FIXES):
+        fetcher = Fetcher(guard=AddressGuard(allow_loopback=True), fixes=fixes)
+        failed = await code_of(fetcher, web.url(), tmp_path / "file")
+        assert str(failed) == failed.message
+        assert failed.message.endswith(f"responded with status 410. {fixes['HTTP_GONE']}")
+        await fetcher.close()
 
 
 async def test_a_file_that_is_an_archive_stays_one(fetcher: Fetcher, serve: Serve, tmp_path: Path) -> None:

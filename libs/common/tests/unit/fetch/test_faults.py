@@ -7,6 +7,7 @@ from tools.fetch_codes_page import render
 
 from classifeed_common import fetch
 from classifeed_common.fetch import FETCH_FAULTS, FetchFailed
+from classifeed_common.fetch.faults import FEED_FIXES, PICTURE_FIXES
 
 PAGE = Path(__file__).parents[5] / "docs" / "reference" / "fetch-codes.md"
 
@@ -33,3 +34,10 @@ def test_a_failure_says_what_happened_and_what_to_do() -> None:
     assert failed.message == (
         "http://shop.example.com/feed responded with status 410. Give the new link of the file, or remove the feed."
     )
+
+
+def test_each_caller_has_a_fix_for_each_code_in_its_own_words() -> None:
+    assert FEED_FIXES.keys() == PICTURE_FIXES.keys() == FETCH_FAULTS.keys()
+    for code, fix in PICTURE_FIXES.items():
+        assert fix.endswith("."), code
+        assert not re.search(r"\b(feeds?|gzip|fetch)\b", fix), code

@@ -153,8 +153,9 @@ async def test_a_forced_fetch_loads_whatever_comes(
         ({"status": 500, "headers": {"Retry-After": "7200"}}, "HTTP_SERVER_ERROR", 7200),
         ({"endless": True}, "TOO_LARGE", 3600),
         ({"status": 302, "headers": {"Location": "/feed.xml"}}, "REDIRECT_LOOP", 3600),
+        ({"content": b""}, "EMPTY_RESPONSE", 3600),
     ],
-    ids=["down", "slow", "404", "500", "endless", "loop"],
+    ids=["down", "slow", "404", "500", "endless", "loop", "empty"],
 )
 async def test_a_failure_is_told_and_waited_out(
     fetching: Fetching,
@@ -178,7 +179,7 @@ async def test_a_failure_is_told_and_waited_out(
     await loader.put(record)
     fetch = await fetching.scheduled()
     assert (fetch.outcome, fetch.code, tasks.count()) == (FAILED, code, 0)
-    assert fetch.http_status == given.get("status", 200 if "endless" in given else 0)
+    assert fetch.http_status == given.get("status", 200 if {"endless", "content"} & given.keys() else 0)
     assert fetch.bytes >= (1 << 20 if "endless" in given else 0)
     assert len(fetch.message) > 40
     assert "secret" not in str(fetch)

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from classifeed_common.child_processes import ChildProcesses
+from classifeed_common.testing.recovery import until
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed
 from classifeed_pictures.decoding.limits import Limits
 from classifeed_pictures.decoding.model import SizeSpec
@@ -88,16 +90,47 @@ async def test_a_picture_is_not_refused_because_the_machine_is_busy() -> None:
     await pool.stop()
 
 
-async def test_a_process_that_stands_still_is_ended() -> None:
+async def test_a_process_that_stands_still_is_ended_and_costs_no_picture() -> None:
     pool = DecodePool(processes=1, deadline_s=0.5)
     await pool.start()
     (pid,) = pool.pids
     os.kill(pid, signal.SIGSTOP)
-    with pytest.raises(DecodeFailed) as caught:
-        await pool.decode(good("jpeg"), SIZES, ("jpeg",))
-    assert caught.value.code == DECODE_TIMEOUT
-    assert (await pool.decode(good("gif"), (), ())).width == 200
+    assert (await pool.decode(good("jpeg"), SIZES, ("jpeg",))).width == 200
     assert pid not in pool.pids
+    await pool.stop()
+
+
+async def test_a_process_that_is_stopped_is_named_until_another_one_has_its_place() -> None:
+    pool = DecodePool(processes=1, children=ChildProcesses(period_s=0.01))
+    stop = asyncio.Event()
+    watching = asyncio.create_task(pool.children.run(stop))
+    await pool.start()
+    (pid,) = pool.pids
+    os.kill(pid, signal.SIGSTOP)
+    await until(lambda: bool(pool.children.blocked()))
+    [(name, words)] = pool.children.blocked().items()
+    assert name == f"picture decoder (process {pid})"
+    assert "stopped by a signal" in words
+    os.kill(pid, signal.SIGKILL)
+    assert (await pool.decode(good("jpeg"), SIZES, ("jpeg",))).width == 200
+    await until(lambda: not pool.children.blocked())
+    stop.set()
+    await watching
+    await pool.stop()
+
+
+async def test_a_process_that_does_not_respond_is_named() -> None:
+    pool = DecodePool(processes=1, children=ChildProcesses(response_s=0.2))
+    await pool.start()
+    (pid,) = pool.pids
+    request = asyncio.create_task(pool.decode(many_scans(8000, 6000, 80), SIZES, ("jpeg",)))
+    await until(lambda: bool(pool.children.blocked()))
+    [(name, words)] = pool.children.blocked().items()
+    assert name == f"picture decoder (process {pid})"
+    assert "has not responded" in words
+    with suppress(DecodeFailed):
+        await request
+    assert pool.children.blocked() == {}
     await pool.stop()
 
 

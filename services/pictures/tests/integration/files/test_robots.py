@@ -31,7 +31,10 @@ async def test_what_is_disallowed_is_not_requested_and_the_rules_are_read_once(
     assert (host.count("/private/1.jpg"), host.count("/robots.txt")) == (0, 1)
 
 
-async def test_a_host_without_rules_allows_everything(service: Service, host: PictureHost) -> None:
+@pytest.mark.parametrize("rules", [None, b""], ids=["none", "empty"])
+async def test_a_host_without_rules_allows_everything(service: Service, host: PictureHost, rules: bytes | None) -> None:
+    if rules is not None:
+        host.pictures["/robots.txt"] = rules
     await service.request([host.put("/1.jpg", jpeg())])
     [result] = await service.results(1)
     assert result.HasField("info")

@@ -80,13 +80,17 @@ class Storing:
         """Put the file in its place and return its SHA-256 in hexadecimal digits.
 
         Raises:
-            FetchFailed: TRUNCATED, and what `add` raises.
+            FetchFailed: EMPTY_RESPONSE, TRUNCATED, and what `add` raises.
         """
         await self._flush()
+        if not self.raw_bytes:
+            raise _empty()
         if not self._decoder.is_whole():
             raise FetchFailed(
                 "TRUNCATED", f"The compressed response ended after {self.raw_bytes} bytes, before its end"
             )
+        if not self.size_bytes:
+            raise _empty()
         await self._in_thread(self._finish)
         return self._digest.hexdigest()
 
@@ -168,3 +172,7 @@ class Storing:
 
     def _disk_full(self) -> FetchFailed:
         return FetchFailed("DISK_FULL", f"There was no disk space for the file after {self.size_bytes} bytes")
+
+
+def _empty() -> FetchFailed:
+    return FetchFailed("EMPTY_RESPONSE", "The server responded with an empty file")

@@ -23,9 +23,18 @@ _DAY_S: Final = 86400.0
 _UNREACHABLE_S: Final = 3600.0
 _CLAIM_S: Final = 120.0
 _TOO_MANY_REQUESTS: Final = 429
-# What is too large is no rules; what may not be requested at all is refused as a picture, in better words.
+# An empty file has no rules, and what is too large is none. What may not be requested at all is refused as a picture,
+# in better words.
 _NO_RULES: Final = frozenset(
-    {"TOO_LARGE", "ADDRESS_REFUSED", "URL_INVALID", "URL_SCHEME", "URL_PORT", "URL_HAS_CREDENTIALS"}
+    {
+        "TOO_LARGE",
+        "EMPTY_RESPONSE",
+        "ADDRESS_REFUSED",
+        "URL_INVALID",
+        "URL_SCHEME",
+        "URL_PORT",
+        "URL_HAS_CREDENTIALS",
+    }
 )
 # RFC 9309, sections 2.3.1.2 and 2.5: five redirects, and at least 500 KiB.
 _LIMITS: Final = FetchLimits(max_bytes=512 << 10, total_s=30, redirects=5)

@@ -10,6 +10,7 @@ from typing import Final
 
 import structlog
 
+from classifeed_common.child_processes import ChildProcesses
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import VERSION_FORMATS, Decoded, SizeSpec, Version
 from classifeed_pictures.decoding.processes.observing import DecodeObserver, NoObserver, observed
@@ -40,6 +41,7 @@ class DecodePool:
         pictures_per_process: after so many a process is replaced, so that what libraries leak has an end.
         waiting: how many pictures may wait for a process.
         observer: takes what became of each picture.
+        children: names processes that are stopped or do not respond.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class DecodePool:
         pictures_per_process: int = 1000,
         waiting: int | None = None,
         observer: DecodeObserver | None = None,
+        children: ChildProcesses | None = None,
     ) -> None:
         self._size = processes or len(os.sched_getaffinity(0))
         self._limits = limits or Limits()
@@ -58,6 +61,7 @@ class DecodePool:
         self._pictures_per_process = pictures_per_process
         self._room = self._size + (self._size * _WAITING_PER_PROCESS if waiting is None else waiting)
         self._observer = observer or NoObserver()
+        self.children = children or ChildProcesses()
         self._inside = 0
         self._idle: asyncio.Queue[DecodeProcess] = asyncio.Queue()
         self._all: set[DecodeProcess] = set()
@@ -163,7 +167,7 @@ class DecodePool:
             self._return(process)
 
     def _make(self) -> DecodeProcess:
-        process = DecodeProcess(self._limits, self._deadline_s)
+        process = DecodeProcess(self._limits, self._deadline_s, self.children)
         self._all.add(process)
         return process
 

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
+from classifeed_common.child_processes import Child, ChildProcesses
+from classifeed_common.embedded.process import stopped_among
 from classifeed_pictures.decoding.faults import DECODE_TIMEOUT, TOO_MUCH_MEMORY, DecodeFailed, broken
 from classifeed_pictures.decoding.limits import Limits, too_much_memory
 from classifeed_pictures.decoding.model import Decoded, SizeSpec
@@ -41,7 +43,7 @@ class ProcessFailed(Exception):
 
 
 class ProcessKilled(Exception):
-    """Somebody else killed the process: the kernel, for the memory of the machine, or an operator."""
+    """Another program killed or stopped the process: the kernel, for the memory of the machine, or an operator."""
 
 
 class DecodeProcess:
@@ -51,11 +53,14 @@ class DecodeProcess:
         limits: of pictures, and of its memory.
         deadline_s: how long one picture may take, in seconds of CPU, and six times that by the clock: that others keep
             the machine busy says nothing about the picture.
+        children: names the process while it is stopped or does not respond.
     """
 
-    def __init__(self, limits: Limits, deadline_s: float) -> None:
+    def __init__(self, limits: Limits, deadline_s: float, children: ChildProcesses) -> None:
         self._limits = limits
         self._deadline_s = deadline_s
+        self._children = children
+        self._child: Child | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
@@ -89,7 +94,8 @@ class DecodeProcess:
         try:
             async with asyncio.timeout(_START_S):
                 self._reader, self._writer = await asyncio.open_connection(sock=self._spawn(), limit=_READ_BYTES)
-                await self._read()
+                with self._watched().call():
+                    await self._read()
         except (OSError, TimeoutError, asyncio.IncompleteReadError, BadFrame) as error:
             code = await self.kill()
             raise ProcessFailed(f"The process that decodes pictures does not start (exit code {code}).") from error
@@ -126,19 +132,21 @@ class DecodeProcess:
 
         Raises:
             DecodeFailed: the picture is refused, or it brought the process down or to its deadline.
-            ProcessKilled: it was killed, maybe before it saw the picture.
+            ProcessKilled: it was killed or stopped, maybe before it saw the picture.
         """
         self.served += 1
         self._is_spent = True
         try:
             async with asyncio.timeout(self._deadline_s * _CLOCK_TIMES):
-                self._write(pack_request(data, sizes, formats))
-                fields, blobs = await self._read()
+                with self._watched().call():
+                    self._write(pack_request(data, sizes, formats))
+                    fields, blobs = await self._read()
             self._is_spent = fields.get("code") == TOO_MUCH_MEMORY  # after which it ends
             return unpack_result(fields, blobs, data)
         except TimeoutError:
+            is_stopped = self.pid in await asyncio.to_thread(stopped_among, [self.pid or 0])
             await self.kill()
-            raise self._timed_out() from None
+            raise (ProcessKilled() if is_stopped else self._timed_out()) from None
         except (asyncio.IncompleteReadError, ConnectionError, BadFrame):
             self._is_spent = True
             code = await self.wait()
@@ -163,10 +171,19 @@ class DecodeProcess:
     def kill_now(self) -> None:
         """Send it the signal that it cannot catch, and close the socket."""
         self._is_spent = True
+        if self._child is not None:
+            self._children.remove(self._child)
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
         if self._writer is not None:
             self._writer.transport.abort()
+
+    def _watched(self) -> Child:
+        """Return the process as its health is watched; from its start on."""
+        assert self._process is not None
+        if self._child is None:
+            self._child = self._children.add("picture decoder", self._process.pid)
+        return self._child
 
     def _timed_out(self) -> DecodeFailed:
         return DecodeFailed(

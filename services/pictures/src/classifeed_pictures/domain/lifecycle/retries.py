@@ -134,6 +134,7 @@ CODES: Final = {
             "TOTAL_TIMEOUT",
             "CONNECTION_LOST",
             "TRUNCATED",
+            "EMPTY_RESPONSE",
             "DISK_FULL",
             "STORE_FAILED",
             ROBOTS_UNREACHABLE,
