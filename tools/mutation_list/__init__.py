@@ -21,6 +21,7 @@ from tools.mutation_list import (
     offers,
     picture_apis,
     picture_backups,
+    picture_files,
     picture_ownership,
     pictures,
     price_guard,
@@ -63,6 +64,7 @@ MUTATIONS: Final[tuple[Mutation, ...]] = (
     *pictures.MUTATIONS,
     *picture_apis.MUTATIONS,
     *picture_backups.MUTATIONS,
+    *picture_files.MUTATIONS,
     *picture_ownership.MUTATIONS,
     *offer_pictures.MUTATIONS,
 )

@@ -9,7 +9,7 @@ from typing import Final, get_args
 import pytest
 
 from classifeed.pictures.v1.events_pb2 import DELETE_REASON_GIVEN_UP, DeletePicture
-from classifeed_pictures.clients import event_file_rows
+from classifeed_pictures.clients import event_file_rows, gathering, parquet_event_rows
 from classifeed_pictures.domain.event_rows import COLUMNS, REQUIRED, RowKind, WrongRow, read_row
 from classifeed_pictures.domain.item_faults import (
     RECIPIENT_LIMIT_CHARS,
@@ -49,4 +49,6 @@ def test_kinds_and_limits_are_those_of_the_code() -> None:
     assert f"up to {RECIPIENT_LIMIT_CHARS:,} characters" in TABLE["recipient"][1]
     assert f"up to {REFERENCE_LIMIT_CHARS:,} characters" in TABLE["reference"][1]
     assert f"a line has at most {event_file_rows._LINE_LIMIT_CHARS >> 20} MiB" in PAGE
-    assert f"slice of {event_file_rows.BATCH_ROWS:,} rows" in PAGE
+    assert f"a value has at most {gathering.VALUE_LIMIT >> 10} KiB" in PAGE
+    assert f"at most {parquet_event_rows._GROUP_LIMIT_BYTES >> 20} MiB of memory" in PAGE
+    assert f"slice of {gathering.BATCH_ROWS:,} rows" in PAGE

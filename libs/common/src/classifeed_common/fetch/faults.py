@@ -301,7 +301,8 @@ FEED_FIXES: Final[Mapping[str, str]] = {code: fault.suggestion for code, fault i
 """Fixes for the owner of a feed, by code."""
 
 _RETRIED: Final = "Nothing is wrong with your link; the download is retried."
-PICTURE_FIXES: Final[Mapping[str, str]] = FEED_FIXES | {
+PICTURE_FIXES: Final[Mapping[str, str]] = {
+    **FEED_FIXES,
     "URL_HAS_CREDENTIALS": "Remove them from the link, and make the picture public.",
     "REQUEST_INVALID": "Give another link to the picture.",
     "PROXY_FAILED": _RETRIED,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Literal, NamedTuple, TypeAlias, cast, get_args
+
+from classifeed_pictures.domain.event_files import EventFileFault
 
 RowKind: TypeAlias = Literal["requested", "look_again", "delete"]
 Value: TypeAlias = str | bytes | int | None
@@ -75,3 +77,18 @@ def _time_us(row: Mapping[str, Value]) -> int | None:
     if not _EARLIEST_US <= value <= _LATEST_US:
         raise WrongRow("event_time is outside of the years 1 to 9999")
     return value
+
+
+def check_columns(found: Sequence[str]) -> None:
+    """Check that a file has the needed columns, each once.
+
+    Raises:
+        EventFileFault: it has not.
+    """
+    for column in REQUIRED:
+        if column not in found:
+            shown = ", ".join(repr(each[:40]) for each in found[:20]) or "none"
+            raise EventFileFault(f"there is no column {column}; the columns are {shown}")
+    for column in COLUMNS:
+        if found.count(column) > 1:
+            raise EventFileFault(f"the column {column} is there {found.count(column)} times")

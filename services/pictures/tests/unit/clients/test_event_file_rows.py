@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 import tracemalloc
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -15,7 +18,9 @@ from classifeed_pictures.clients.event_file_rows import read_batches
 from classifeed_pictures.domain.event_files import EventFileFault
 from classifeed_pictures.domain.event_rows import EventRow, WrongRow, read_row
 
-URL = "http://example.com/a"
+from . import hostile_event_files
+from .hostile_event_files import MIB, URL
+
 HEADER = "url,kind,namespace,recipient,reference,event_time\n"
 NOON_US = 1_795_521_600_000_000
 
@@ -128,7 +133,7 @@ def test_rows_go_on_from_anywhere(path: Path, format_name: str, first: int) -> N
         ("a.csv", b"PAR1\0\0\0", "no column url"),
         ("a.csv", b"url,namespace\n", "no column kind; the columns are 'url', 'namespace'"),
         ("a.csv", b"url,kind,url\n", "the column url is there 2 times"),
-        ("a.csv", b"url,kind\n" + b"x" * (1 << 20), "a line has more than"),
+        ("a.csv", b"url,kind\n" + b"x" * (1 << 20), "a line, or a row of several lines, has more than"),
         ("a.parquet", b"", "is no Parquet file that can be read"),
         ("a.parquet", b"url,kind\n" * 10, "is no Parquet file that can be read"),
         ("a.parquet", b"PAR1" + b"\0" * 100 + b"PAR1", "is no Parquet file that can be read"),
@@ -186,3 +191,59 @@ def test_memory_is_that_of_a_batch(path: Path) -> None:
     assert read == count
     assert peak < 10 << 20
     assert arrow < 20 << 20, f"{arrow} bytes of a row group of {count * 200}"
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("dictionary", "url has 400020 bytes; 16384 are allowed"),
+        ("footer lies", "url has 400020 bytes; 16384 are allowed"),
+        ("prefixes", "url has 400020 bytes; 16384 are allowed"),
+        ("dictionary of zeros", "fault: has pages in row group 0 that take"),
+        ("one page", "fault: has pages in row group 0 that take"),
+        ("one value", "fault: has pages in row group 0 that take"),
+        ("arrow dictionary", "fault: has pages in row group 0 that take"),
+        ("csv rows", "url has 100000 characters; 16384 are allowed"),
+        ("csv row of many lines", "fault: a line, or a row of several lines, has more than 1048576 characters"),
+    ],
+)
+def test_a_small_file_takes_little_memory(path: Path, tmp_path: Path, kind: str, words: str) -> None:
+    name = hostile_event_files.write(kind, path)
+    plain = tmp_path / "plain"
+    parquet.write_table(pa.table({"url": [URL] * 5, "kind": ["delete"] * 5}), plain)
+    command = [sys.executable, "-m", hostile_event_files.__name__, name, str(path), str(plain)]
+    reader = subprocess.run(command, capture_output=True, text=True, check=True)
+    found = json.loads(reader.stdout)
+    assert words in found["last"]
+    assert found["grown_bytes"] < 64 * MIB, f"{found['grown_bytes'] / MIB:.0f} MiB"
+
+
+def test_rows_with_values_that_are_too_long_are_left_out_alone(path: Path) -> None:
+    long = URL + "x" * 400_000
+    urls = [long if number % 10 == 0 else f"{URL}{number}" for number in range(3000)]
+    parquet.write_table(pa.table({"url": urls, "kind": ["delete"] * 3000}), path, row_group_size=900)
+    found = rows(path, "a.parquet")
+    assert [row if isinstance(row, str) else row.url for row in found] == [
+        "url has 400020 bytes; 16384 are allowed" if url is long else url for url in urls
+    ]
+    assert rows(path, "a.parquet", 1234) == found[1234:]
+
+
+def test_a_footer_that_is_too_large_is_not_read(path: Path) -> None:
+    columns = {f"column_{number:04}_{'x' * 200}": ["a"] for number in range(20_000)}
+    parquet.write_table(pa.table({"url": [URL], "kind": ["delete"], **columns}), path, write_statistics=False)
+    with pytest.raises(EventFileFault, match=r"has a footer of \d+ bytes; 4194304 are allowed"):
+        rows(path, "a.parquet")
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.6"])
+@pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", None])
+@pytest.mark.parametrize("data_page_version", ["1.0", "2.0"])
+def test_all_encodings_of_texts_are_read(
+    path: Path, version: str, encoding: str | None, data_page_version: str
+) -> None:
+    urls = [f"{URL}{number}" for number in range(3000)]
+    options: dict[str, Any] = {"use_dictionary": False, "column_encoding": {"url": encoding}} if encoding else {}
+    table = pa.table({"url": urls, "kind": ["delete"] * 3000})
+    parquet.write_table(table, path, version=version, data_page_version=data_page_version, **options)
+    assert [row.url for row in rows(path, "a.parquet")] == urls

@@ -28,7 +28,8 @@ from classifeed_jobs import Fail, JobContext, Progress
 from classifeed_pictures.app.events.make_events import EventMaker
 from classifeed_pictures.app.events.send_messages import Sender, send_messages
 from classifeed_pictures.clients.event_bucket import EventBucket
-from classifeed_pictures.clients.event_file_rows import Row, read_batches
+from classifeed_pictures.clients.event_file_rows import read_batches
+from classifeed_pictures.clients.gathering import Row
 from classifeed_pictures.domain.event_files import EventFile, EventFileFault, EventFileReplaced
 from classifeed_pictures.domain.event_rows import EventRow, WrongRow, read_row
 from classifeed_pictures.domain.item_faults import ItemFault

@@ -1,0 +1,50 @@
+"""Event files of pictures: limits that are checked before the work."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
+
+_ROWS: Final = f"{PICTURES_TESTS}/unit/clients/test_event_file_rows.py"
+_MEMORY: Final = f"{_ROWS}::test_a_small_file_takes_little_memory"
+
+MUTATIONS: Final = (
+    Mutation(
+        "repeated-values-read-at-once",
+        "Pictures",
+        "A Parquet file of 1 KB, whose dictionary has one long value, fills the memory.",
+        f"{PICTURES}/clients/parquet_event_rows.py",
+        before="    return max(1, min(BATCH_ROWS, _READ_BYTES // max(longest, 1)))",
+        after="    return BATCH_ROWS if longest else BATCH_ROWS",
+        tests=(_MEMORY,),
+    ),
+    Mutation(
+        "pages-decoded-before-they-are-measured",
+        "Pictures",
+        "A compressed page of a Parquet file unfolds to hundreds of megabytes.",
+        f"{PICTURES}/clients/parquet_event_rows.py",
+        before="    if needed > _GROUP_LIMIT_BYTES:",
+        after="    if needed > _GROUP_LIMIT_BYTES << 20:",
+        tests=(_MEMORY,),
+    ),
+    Mutation(
+        "csv-row-without-a-limit",
+        "Pictures",
+        "Quotes make one row of all lines of a CSV file, and the row fills the memory.",
+        f"{PICTURES}/clients/event_file_rows.py",
+        before="if self._left < 0 or (",
+        after="if (",
+        tests=(_MEMORY,),
+    ),
+    Mutation(
+        "footer-read-whatever-its-size",
+        "Pictures",
+        "A footer of a gigabyte is read into memory.",
+        f"{PICTURES}/clients/parquet_event_rows.py",
+        before="            check_footer(raw)\n",
+        after="",
+        tests=(f"{_ROWS}::test_a_footer_that_is_too_large_is_not_read",),
+    ),
+)
