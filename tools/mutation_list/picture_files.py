@@ -10,7 +10,37 @@ from tools.mutation_list.paths import PICTURES, PICTURES_TESTS
 _ROWS: Final = f"{PICTURES_TESTS}/unit/clients/test_event_file_rows.py"
 _MEMORY: Final = f"{_ROWS}::test_a_small_file_takes_little_memory"
 
+_DAMAGED: Final = f"{PICTURES_TESTS}/integration/states/test_damaged_rows.py"
+_PARTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backup_parts.py"
+
 MUTATIONS: Final = (
+    Mutation(
+        "damaged-state-stops-its-partition",
+        "Pictures",
+        "One state that cannot be read keeps all events of its partition waiting.",
+        f"{PICTURES}/store/damaged_rows.py",
+        before="        except DecodeError:\n            found[url_hash] = {}",
+        after="        except ZeroDivisionError:\n            found[url_hash] = {}",
+        tests=(f"{_DAMAGED}::test_a_damaged_state_is_rebuilt_and_keeps_no_other_event_waiting",),
+    ),
+    Mutation(
+        "pictures-of-damaged-states-are-orphans",
+        "Pictures",
+        "The pictures of a state that cannot be read are removed as those of nobody.",
+        f"{PICTURES}/store/damaged_rows.py",
+        before="                found[bytes(row.url_hash)][row.namespace] = holding\n",
+        after="                pass\n",
+        tests=(f"{_DAMAGED}::test_pictures_of_a_damaged_state_are_no_orphans",),
+    ),
+    Mutation(
+        "damaged-state-refuses-the-backup",
+        "Pictures",
+        "One damaged state keeps a whole backup from being restored.",
+        f"{PICTURES}/app/backups/restore_backup.py",
+        before="    except DecodeError:\n",
+        after="    except ZeroDivisionError:\n",
+        tests=(f"{_PARTS}::test_what_no_event_brings_again_is_in_the_backup",),
+    ),
     Mutation(
         "repeated-values-read-at-once",
         "Pictures",

@@ -96,6 +96,13 @@ QUOTA: Final = METRICS.gauge(
     unit="bytes",
     labels=_NAMESPACE,
 )
+DAMAGED_ROWS: Final = METRICS.counter(
+    "classifeed_pictures_damaged_rows_total",
+    "Rows of a table that could not be read, each time that they were read; the log names them "
+    "(`pictures.row.damaged`). What can be is rebuilt out of other tables, the rest is left out.",
+    unit="rows",
+    labels={"table": ("pictures", "stored_pictures")},
+)
 REFUSING_HOSTS: Final = METRICS.gauge(
     "classifeed_pictures_refusing_hosts",
     "Hosts that have refused all requests for a day, and are still requested; the log names them.",

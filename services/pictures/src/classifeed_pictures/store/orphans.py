@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.lifecycle.states import Holding
-from classifeed_pictures.store.records import unpack_holdings
+from classifeed_pictures.store.damaged_rows import read_holdings
 
 SQL: Final = load_queries("classifeed_pictures.store", "orphans.sql")
 
@@ -49,7 +49,8 @@ async def list_after(tx: Tx, after: Address, *, grace_s: float, limit: int) -> l
 async def share_holdings(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, dict[str, Holding]]:
     """Return what namespaces keep of URLs; nobody changes it until the transaction ends."""
     rows = await fetch_named(tx, SQL["share_states"], {"url_hashes": sorted(url_hashes)}, prepare=False)
-    return {bytes(row.url_hash): unpack_holdings(row.holdings) for row in rows}
+    holdings, _ = await read_holdings(tx, rows)
+    return holdings
 
 
 async def lock_orphans(tx: Tx, orphans: Sequence[StoredRow], *, grace_s: float) -> list[tuple[Address, int]]:

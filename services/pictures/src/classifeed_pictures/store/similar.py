@@ -10,6 +10,7 @@ from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.similarity import pieces_near, similarity_key
+from classifeed_pictures.store.damaged_rows import read_info
 
 Address: TypeAlias = tuple[str, int, str]
 """Namespace, group and name of a stored picture."""
@@ -38,12 +39,14 @@ class SimilarRow:
     Attributes:
         place: In the list.
         url: That it came from; empty when its state is not known any more.
-        info: What is known of it.
+        info: What is known of it; nothing where its row is damaged.
+        is_damaged: Whether its row is damaged.
     """
 
     place: Place
     url: str
     info: PictureInfo
+    is_damaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +88,13 @@ async def list_similar(tx: Tx, sought: Likeness, *, after: Place = BEGIN, limit:
         statement = SQL["list_similar"]
         parameters["keys"] = await _list_keys(tx, sought)
     rows = await fetch_named(tx, statement, parameters, prepare=False)
-    return [
-        SimilarRow(
-            Place(row.distance, row.namespace, row.group_id, row.name), row.url, PictureInfo.FromString(row.info)
-        )
-        for row in rows
-    ]
+    return [_similar_of(row) for row in rows]
+
+
+def _similar_of(row: Any) -> SimilarRow:
+    info = read_info(row)
+    place = Place(row.distance, row.namespace, row.group_id, row.name)
+    return SimilarRow(place, row.url, info or PictureInfo(), is_damaged=info is None)
 
 
 async def _list_keys(tx: Tx, sought: Likeness) -> list[int]:
@@ -112,12 +116,12 @@ async def fill_keys(tx: Tx, after: Address, limit: int) -> list[Address]:
     place = dict(zip(("namespace", "group_id", "name"), after, strict=True))
     rows = await fetch_named(tx, SQL["lock_without_key"], place | {"limit": limit}, prepare=False)
     if rows:
-        infos = [PictureInfo.FromString(row.info) for row in rows]
+        read = [(row, info) for row in rows if (info := read_info(row)) is not None]
         parameters = {
-            "namespaces": [row.namespace for row in rows],
-            "groups": [row.group_id for row in rows],
-            "names": [row.name for row in rows],
-            "keys": [similarity_key(info.perceptual_hash) for info in infos],
+            "namespaces": [row.namespace for row, _ in read],
+            "groups": [row.group_id for row, _ in read],
+            "names": [row.name for row, _ in read],
+            "keys": [similarity_key(info.perceptual_hash) for _, info in read],
         }
         await tx.execute(SQL["fill_keys"], parameters, prepare=False)
     return [(row.namespace, row.group_id, row.name) for row in rows]

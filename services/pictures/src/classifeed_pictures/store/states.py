@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
-from classifeed_pictures.domain.lifecycle.states import State
-from classifeed_pictures.store.records import pack_holdings, unpack_failure, unpack_holdings
+from classifeed_pictures.domain.lifecycle.states import Holding, State
+from classifeed_pictures.store.damaged_rows import read_failure, read_holdings
+from classifeed_pictures.store.records import pack_holdings
 
 SQL: Final = load_queries("classifeed_pictures.store", "states.sql")
 
@@ -26,10 +27,12 @@ class StoredState:
     Attributes:
         state: The state.
         revision: Of its row; 0: there is none.
+        is_rebuilt: Whether its row was damaged, and is to be written.
     """
 
     state: State
     revision: int
+    is_rebuilt: bool = False
 
 
 async def read_now(tx: Tx) -> datetime:
@@ -46,7 +49,12 @@ async def forbid_scans(tx: Tx) -> None:
 async def read_states(tx: Tx, url_hashes: Collection[bytes]) -> dict[bytes, StoredState]:
     """Return those states that there are, by hash. Nothing is locked."""
     rows = await fetch_named(tx, SQL["read_states"], {"url_hashes": list(url_hashes)}, prepare=False)
-    return {bytes(row.url_hash): StoredState(_state_of(row), row.revision) for row in rows}
+    holdings, rebuilt = await read_holdings(tx, rows)
+    hashes = [bytes(row.url_hash) for row in rows]
+    return {
+        url_hash: StoredState(_state_of(row, holdings[url_hash]), row.revision, url_hash in rebuilt)
+        for url_hash, row in zip(hashes, rows, strict=True)
+    }
 
 
 async def write_states(tx: Tx, read: dict[bytes, StoredState], changed: Sequence[State]) -> None:
@@ -116,7 +124,7 @@ def _columns(states: Sequence[State]) -> dict[str, list[Any]]:
     }
 
 
-def _state_of(row: Any) -> State:
+def _state_of(row: Any, holdings: dict[str, Holding]) -> State:
     return State(
         url=row.url,
         url_hash=bytes(row.url_hash),
@@ -125,10 +133,10 @@ def _state_of(row: Any) -> State:
         attempt_at=row.attempt_at,
         next_attempt_at=row.next_attempt_at,
         failed_attempts=row.failed_attempts,
-        failure=unpack_failure(row.failure),
+        failure=read_failure(row),
         retry_at=row.retry_at,
         delete_mark_at=row.delete_mark_at,
         requested_at=row.requested_at,
         refresh_at=row.refresh_at,
-        holdings=unpack_holdings(row.holdings),
+        holdings=holdings,
     )

@@ -13,6 +13,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.namespaces import Piece, SizeRule
 from classifeed_pictures.domain.similarity import similarity_key
+from classifeed_pictures.store.damaged_rows import read_info
 
 SQL: Final = load_queries("classifeed_pictures.store", "stored.sql")
 
@@ -61,10 +62,14 @@ def reference_of(namespace: str, group_id: int, name: str) -> str:
 async def find_stored(
     tx: Tx, namespace: str, group_id: int, name: str, *, is_locked: bool = False
 ) -> StoredPicture | None:
-    """Return a stored picture, or None; locked until the transaction ends, if it is to be changed."""
+    """Return a stored picture; None: there is none, or its row is damaged.
+
+    It is locked until the transaction ends, if it is to be changed.
+    """
     statement = SQL["lock_stored" if is_locked else "find_stored"]
     rows = await fetch_named(tx, statement, {"namespace": namespace, "group_id": group_id, "name": name})
-    return _stored_of(rows[0]) if rows else None
+    info = read_info(rows[0]) if rows else None
+    return _stored_of(rows[0], info) if info is not None else None
 
 
 async def put_stored(tx: Tx, picture: StoredPicture) -> None:
@@ -130,9 +135,9 @@ def _rows(pieces: Collection[Piece]) -> list[dict[str, Any]]:
     return [asdict(piece) for piece in pieces]
 
 
-def _stored_of(row: Any) -> StoredPicture:
+def _stored_of(row: Any, info: PictureInfo) -> StoredPicture:
     return StoredPicture(
-        info=PictureInfo.FromString(row.info),
+        info=info,
         url_hash=bytes(row.url_hash),
         attempt=row.attempt,
         original=bytes(row.content_hash).hex(),

@@ -117,11 +117,12 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     """Results that are not sent, namespaces, files that were taken; of stored pictures those that a state holds."""
     database = await migrated_database("classifeed_pictures")
     processor = Processor(database)
-    await processor.process({1: [request("settled")], 2: [request("waits")]})
+    await processor.process({1: [request("settled")], 2: [request("waits")], 3: [request("damaged")]})
     await processor.orders()
     await processor.process({1: [loaded(info(1), await processor.attempt(1))]})
     topic = await make_topic()
     await processor.rows(CHANGES, topic)
+    await processor.rows("UPDATE pictures SET holdings = '\\xffff' WHERE url_hash = %s RETURNING 1", hash_of(3))
     blobs = BlobStore(
         endpoint=s3.endpoint, access_key=s3.access_key, secret_key=s3.secret_key, bucket=f"b-{uuid4().hex[:12]}"
     )
@@ -144,10 +145,12 @@ async def test_what_no_event_brings_again_is_in_the_backup(
             replayed=("pictures", topic),
             on_events_lost=open_gap,
         )
-        [_ async for _ in restore(Run(database), name)]  # type: ignore[arg-type]
+        *_, progress = [step async for step in restore(Run(database), name)]  # type: ignore[arg-type]
     await blobs.close()
     assert [result.reference for result in await processor.results()] == ["settled"]
-    assert await processor.rows("SELECT reference FROM requests_in_flight") == [("waits",)]
+    assert sorted(await processor.rows("SELECT reference FROM requests_in_flight")) == [("damaged",), ("waits",)]
+    assert (progress.processed, progress.detail["damaged_states"]) == (2, 1)
+    assert await processor.rows("SELECT url_hash FROM pictures ORDER BY 1") == [(hash_of(1),), (hash_of(2),)]
     assert sorted(await processor.rows("SELECT name, quota_bytes FROM namespaces")) == [("offers", 7), ("shops", 9)]
     assert await processor.rows("SELECT name FROM event_files") == [("taken",)]
     assert await processor.rows("SELECT reference FROM settled_requests") == [("settled",)]
@@ -157,8 +160,11 @@ async def test_what_no_event_brings_again_is_in_the_backup(
     assert await processor.rows("SELECT count(*) FROM blob_refs") == [(2,)]
     assert await processor.rows("SELECT next FROM consumer_offsets") == [(0,)]
     # Its topic was made again, so that nobody knows what it had since.
-    [(cause,)] = await processor.rows("SELECT cause FROM event_gaps WHERE cause LIKE 'the backup%%'")
-    assert name in cause
+    causes = [
+        cause for (cause,) in await processor.rows("SELECT cause FROM event_gaps WHERE cause LIKE 'the backup%%'")
+    ]
+    assert all(name in cause for cause in causes)
+    assert sorted("damaged" in cause for cause in causes) == [False, True]
     # Its file is not in the bucket.
     [notices] = await processor.take(PictureNotices)
     assert [(notice.url, notice.look_again.refresh) for notice in notices.notices] == [("key-1", True)]

@@ -7,9 +7,10 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import structlog
+from google.protobuf.message import DecodeError
 
 from classifeed_common.blobs import BlobRefs, BlobStore, DamagedBlob
 from classifeed_common.db import Tx, after_commit
@@ -26,6 +27,7 @@ from classifeed_pictures.domain.restoring import Held, Renewal
 from classifeed_pictures.store import backups
 from classifeed_pictures.store.backup_columns import RESULTS, SHARDED, WHOLE, names_of
 from classifeed_pictures.store.canonical_rules import note_not_rekeyed
+from classifeed_pictures.store.damaged_rows import note_damaged
 from classifeed_pictures.store.states import read_now
 
 _FILES: Final = 1000
@@ -78,31 +80,38 @@ class BackupRestorer:
                 except BackupFault as fault:
                     raise Fail(f"The backup {name} is not restored, and nothing was changed: {fault}") from fault
                 places = await place_groups(self.cluster, manifest.stands, replayed=self.replayed)
-                await self._replace(ctx, manifest, folder, places)
-            yield Progress(processed=manifest.rows_of(_STATES), detail={"lost_events": places.lost})
+                damaged = await self._replace(ctx, manifest, folder, places)
+            detail = {"lost_events": places.lost, "damaged_states": damaged}
+            yield Progress(processed=manifest.rows_of(_STATES) - damaged, detail=detail)
         await self._find_missing(ctx)
 
-    async def _replace(self, ctx: JobContext, manifest: Manifest, folder: Path, places: Places) -> None:
+    async def _replace(self, ctx: JobContext, manifest: Manifest, folder: Path, places: Places) -> int:
+        """Put the backup in the place of the state; return how many states are left out, as they are damaged."""
         async with ctx.guarded_transaction() as tx:
             await backups.empty(tx)
             now = await read_now(tx)
             number = max(int(now.timestamp() * 1_000_000), manifest.highest_attempt + 1)
             renewal = Renewal(number, now, keeps_marks=places.is_whole)
-            await self._load(tx, manifest, folder, renewal)
+            damaged = await self._load(tx, manifest, folder, renewal)
             await fetch_again(tx, await backups.join_rows(tx), outbox=self.outbox)
             await backups.set_stands(tx, places.exact, places.least)
             await note_not_rekeyed(tx)
             if not places.is_whole:
                 await self.on_events_lost(tx, f"the backup {manifest.name}, whose later events are not all there")
+            if damaged:
+                await self.on_events_lost(tx, f"the backup {manifest.name}, of which {damaged} states are damaged")
             await ctx.save_checkpoint(tx, {"restored": manifest.name})
             after_commit(tx, partial(self._report, manifest, places))
         self.outbox.wake()
+        return damaged
 
-    async def _load(self, tx: Tx, manifest: Manifest, folder: Path, renewal: Renewal) -> None:
+    async def _load(self, tx: Tx, manifest: Manifest, folder: Path, renewal: Renewal) -> int:
+        damaged = 0
         for file in manifest.files:
             pages = read_pages(folder / file.name, file)
             while page := await asyncio.to_thread(next, pages, None):
-                await _add(tx, file.table, page, renewal)
+                damaged += await _add(tx, file.table, page, renewal)
+        return damaged
 
     def _report(self, manifest: Manifest, places: Places) -> None:
         _log.warning("pictures.backup.restored", backup=manifest.name, states=manifest.rows_of(_STATES))
@@ -132,12 +141,14 @@ class BackupRestorer:
         self.outbox.wake()
 
 
-async def _add(tx: Tx, table: str, page: Rows, renewal: Renewal) -> None:
+async def _add(tx: Tx, table: str, page: Rows, renewal: Renewal) -> int:
+    """Add a page of rows; return how many are left out, as they are damaged."""
     # Columns that were dropped since are left out, those that came since have their defaults.
     columns = [column for column in names_of(table) if column in page[0]]
     held: list[Held] = []
+    count = len(page)
     if table == _STATES:
-        states = [renewal.state(row) for row in page]
+        states = [state for row in page if (state := _renewed(row, renewal)) is not None]
         page = [row for row, _ in states]
         held = [each for _, found in states for each in found]
     elif table == _STORED:
@@ -149,3 +160,12 @@ async def _add(tx: Tx, table: str, page: Rows, renewal: Renewal) -> None:
         await backups.add_rows(tx, table, columns, rows)
     if held:
         await backups.add_rows(tx, backups.HELD, backups.HELD_COLUMNS, held)
+    return count - len(page)
+
+
+def _renewed(row: dict[str, Any], renewal: Renewal) -> tuple[dict[str, Any], list[Held]] | None:
+    try:
+        return renewal.state(row)
+    except DecodeError:
+        note_damaged("pictures", row["url_hash"].hex(), f"request {row['url'][:200]!r} again, or put it again")
+        return None

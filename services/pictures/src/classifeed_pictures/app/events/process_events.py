@@ -110,7 +110,10 @@ async def process_events(
 async def _write(
     tx: Tx, read: dict[bytes, StoredState], pictures: Sequence[PictureEvents], lives: Sequence[Lifecycle]
 ) -> None:
-    changed = [life for life in lives if life.is_changed]
+    rebuilt = {url_hash for url_hash, known in read.items() if known.is_rebuilt}
+    changed = [
+        life for picture, life in zip(pictures, lives, strict=True) if life.is_changed or picture.url_hash in rebuilt
+    ]
     await write_states(tx, read, [life.state for life in changed if life.state is not None])
     gone = [
         picture.url_hash

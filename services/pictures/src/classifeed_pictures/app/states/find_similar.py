@@ -87,7 +87,7 @@ async def list_alike(
     batch = max(limit + 1, _LEAST_ROWS)
     for _ in range(_MOST_READS):
         near = await list_similar(tx, sought, after=after, limit=batch)
-        rows += (row for row in near if show_the_same(compared, row.info))
+        rows += (row for row in near if not row.is_damaged and show_the_same(compared, row.info))
         if len(rows) > limit:
             return SimilarPictures(compared, rows[:limit], rows[limit - 1].place)
         if len(near) < batch:
