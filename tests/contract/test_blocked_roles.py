@@ -6,7 +6,7 @@ import importlib
 from pathlib import Path
 
 import pytest
-from tests.contract.test_http_routes import SERVICES, settings_of
+from tests.contract.http.http_services import SERVICES, settings_of
 
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.runner import ServiceRunner

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.contract.test_http_routes import settings_of
+from tests.contract.http.http_services import settings_of
 
 from classifeed_client.jobs import JOB_SERVICES
 from classifeed_jobs import MAX_OPEN_PER_CALLER

@@ -38,7 +38,7 @@ _TESTS_OF_EACH = (
     "tests/charts/test_callers.py",
     "tests/charts/test_charts.py",
     "tests/charts/test_deploy.py",
-    "tests/contract/test_http_routes.py",
+    "tests/contract/http/test_http_routes.py",
     # It runs the `classifeed` that is installed, which knows the services of this tree.
     "--deselect=tests/charts/test_deploy.py::test_pods_find_each_secret_that_they_look_for",
 )

@@ -17,10 +17,10 @@ from starlette.routing import BaseRoute, Route
 from classifeed_common.errors import DomainError, Unavailable
 from classifeed_common.http.backlog import Backlog, BacklogSource
 from classifeed_common.http.browser_guard import AllowedHosts, BrowserGuard
+from classifeed_common.http.paths import PathGuard
 from classifeed_common.http.problems import Problems, handle_error, handle_http_error
-from classifeed_common.http.public import PublicRoute
+from classifeed_common.http.receiving import BodiesWithinBudget
 from classifeed_common.http.sending import ResponseBudget, SentInPieces
-from classifeed_common.http.uploads import UploadRoute
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import ROLE_BLOCKED
 
@@ -81,24 +81,25 @@ def build_app(
         items = await counted.count()
         return JSONResponse({"items": items, "total": sum(items.values())})
 
-    uploads = [route for route in routes if isinstance(route, UploadRoute)]
-    public = [route for route in routes if isinstance(route, PublicRoute)]
+    served = [
+        *routes,
+        Route("/health", ready),
+        Route("/health/live", live),
+        Route("/health/ready", ready),
+        Route("/metrics", metrics),
+        Route("/backlog", backlog),
+    ]
     app = Starlette(
-        routes=[
-            *routes,
-            Route("/health", ready),
-            Route("/health/live", live),
-            Route("/health/ready", ready),
-            Route("/metrics", metrics),
-            Route("/backlog", backlog),
-        ],
+        routes=served,
         exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
         middleware=[
-            Middleware(BrowserGuard, hosts, uploads, public),
+            Middleware(PathGuard),
+            Middleware(BrowserGuard, hosts, served),
             Middleware(Problems),
             Middleware(SentInPieces, ResponseBudget()),
+            Middleware(BodiesWithinBudget),
         ],
     )
     app.state.service = state

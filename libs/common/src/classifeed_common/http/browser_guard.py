@@ -16,7 +16,7 @@ from typing import Final
 
 import structlog
 from starlette.datastructures import Headers
-from starlette.routing import Match, Route
+from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from classifeed_common.errors import DomainError, InvalidArgument, PermissionDenied
@@ -74,21 +74,21 @@ class BrowserGuard:
     Args:
         app: what is guarded.
         hosts: which hosts requests may be for.
-        uploads: routes whose bodies need not be JSON.
-        public: routes that pages of other origins may show.
+        routes: all that the application serves. Bodies of an `UploadRoute` need not be JSON, and pages of other origins
+            may show a `PublicRoute`.
     """
 
     def __init__(
         self,
         app: ASGIApp,
         hosts: AllowedHosts,
-        uploads: Sequence[UploadRoute] = (),
-        public: Sequence[PublicRoute] = (),
+        routes: Sequence[BaseRoute] = (),
     ) -> None:
         self._app = app
         self._hosts = hosts
-        self._uploads = uploads
-        self._public = public
+        self._routes = routes
+        self._uploads = [route for route in routes if isinstance(route, UploadRoute)]
+        self._public = [route for route in routes if isinstance(route, PublicRoute)]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on, or respond with a problem document: 403 or 415."""
@@ -114,8 +114,12 @@ class BrowserGuard:
         is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
         if site not in _OWN_SITES and not is_navigation:
             raise _foreign_origin(site)
-        if not is_safe and not (_has_file(headers) and _is_one_of(self._uploads, scope)):
-            _check_content_type(headers)
+        if is_safe or all(route.matches(scope)[0] is Match.NONE for route in self._routes):
+            return  # an unknown path is 404, whatever is sent there
+        if not _is_one_of(self._uploads, scope):
+            _check_json(headers)
+        elif not _has_file(headers):
+            raise _no_file(headers)
 
     def _check_host(self, headers: Headers) -> str:
         """Return the header `Host` in lower case.
@@ -141,7 +145,7 @@ class BrowserGuard:
         return rest == authority or (match is not None and match["host"] in self._hosts.names)
 
 
-def _is_one_of(routes: Sequence[Route], scope: Scope) -> bool:
+def _is_one_of(routes: Sequence[BaseRoute], scope: Scope) -> bool:
     return any(route.matches(scope)[0] is Match.FULL for route in routes)
 
 
@@ -150,7 +154,7 @@ def _has_file(headers: Headers) -> bool:
     return headers.get("content-type", "").partition(";")[0].strip().lower() not in _OTHER_FORMS
 
 
-def _check_content_type(headers: Headers) -> None:
+def _check_json(headers: Headers) -> None:
     """Pass for a JSON body, and for no body at all.
 
     Requests without a body need no type, for the refusals above catch what a page can send of them; a form, which old
@@ -166,6 +170,15 @@ def _check_content_type(headers: Headers) -> None:
             "CONTENT_TYPE_NOT_JSON",
             f"The content type is {shown}. Send JSON, with the header `Content-Type: application/json`.",
         )
+
+
+def _no_file(headers: Headers) -> InvalidArgument:
+    shown = headers["content-type"][:_SHOWN]
+    return InvalidArgument(
+        "CONTENT_TYPE_NOT_JSON",
+        f"The content type is {shown!r}, which web pages send without permission. Send the file with the header "
+        "`Content-Type: application/octet-stream`, or the type of the file.",
+    )
 
 
 def _foreign_origin(shown: str) -> PermissionDenied:

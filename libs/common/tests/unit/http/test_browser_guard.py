@@ -23,19 +23,26 @@ CLUSTER = AllowedHosts.of(["shop-loader", " Shop-Loader.shop.svc "], is_loopback
 JSON = {"content-type": "application/json"}
 
 
-async def ask(
+async def send(
     hosts: AllowedHosts, method: str = "GET", path: str = "/x", *, is_upload: bool = False, **options: Any
-) -> tuple[int, str]:
+) -> httpx.Response:
     async def respond(_: Request) -> Response:
         return JSONResponse({"reason": "passed"})
 
     uploads = [UploadRoute("/x", respond, methods=["POST"])] if is_upload else []
     route = Route("/x", respond, methods=["GET", "POST", "DELETE"])
     public = [PublicRoute("/public/{number}", respond, methods=["GET"])]
-    app = Starlette(routes=[*uploads, *public, route], middleware=[Middleware(BrowserGuard, hosts, uploads, public)])
+    routes = [*uploads, *public, route]
+    app = Starlette(routes=routes, middleware=[Middleware(BrowserGuard, hosts, routes)])
     options["headers"] = {"host": "127.0.0.1:8081"} | options.get("headers", {})
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://127.0.0.1:8081") as client:
-        response = await client.request(method, path, **options)
+        return await client.request(method, path, **options)
+
+
+async def ask(
+    hosts: AllowedHosts, method: str = "GET", path: str = "/x", *, is_upload: bool = False, **options: Any
+) -> tuple[int, str]:
+    response = await send(hosts, method, path, is_upload=is_upload, **options)
     return response.status_code, response.json()["reason"]
 
 
@@ -151,3 +158,22 @@ async def test_a_route_for_files_takes_them_and_no_other_form(content_type: str,
     foreign = headers | {"origin": "https://other.example"}
     found = await ask(LOOPBACK, "POST", is_upload=True, headers=foreign, content=b"x")
     assert found == (403, "ORIGIN_NOT_ALLOWED")
+
+
+async def test_an_unknown_path_is_404_whatever_is_sent_there() -> None:
+    for content_type in ("application/x-www-form-urlencoded", "text/plain", "application/json"):
+        response = await send(LOOPBACK, "POST", "/unknown", headers={"content-type": content_type}, content=b"a=b")
+        assert response.status_code == 404
+    foreign = {"content-type": "text/plain", "origin": "https://evil.example"}
+    assert (await send(LOOPBACK, "POST", "/unknown", headers=foreign)).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("is_upload", "header"),
+    [(True, "`Content-Type: application/octet-stream`"), (False, "`Content-Type: application/json`")],
+)
+async def test_a_refusal_of_the_type_that_curl_sends_names_the_header(is_upload: bool, header: str) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    response = await send(LOOPBACK, "POST", is_upload=is_upload, headers=form, content=b"x")
+    assert (response.status_code, response.json()["reason"]) == (415, "CONTENT_TYPE_NOT_JSON")
+    assert header in response.json()["detail"]

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any, Final
 
 from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -19,6 +19,8 @@ from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 MARKET: Final = "offers"
 SHOPS: Final = "shops"
 _FORM: Final = "multipart/form-data"
+# Of a form beside its file.
+_FORM_BYTES: Final = 1 << 16
 
 
 class PutEndpoint:
@@ -51,27 +53,42 @@ async def _read(request: Request) -> bytes:
 
     Raises:
         InvalidArgument: TOO_LARGE, BODY_INCOMPLETE, REQUEST_INVALID.
+        Unavailable: REQUESTS_BUSY.
     """
-    if not request.headers.get("content-type", "").lower().startswith(_FORM):
-        try:
-            return await Body(request, MAX_BYTES).read()
-        except DomainError as error:
-            if error.reason != "BODY_TOO_LARGE":
-                raise
-            raise too_large() from error
-    if int(request.headers.get("content-length") or 0) > MAX_BYTES + (1 << 16):
-        raise too_large()
     try:
-        async with request.form(max_files=1, max_fields=10) as form:
-            files = [value for value in form.values() if isinstance(value, UploadFile)]
-            if len(files) != 1:
-                raise InvalidArgument("REQUEST_INVALID", "The form has no file. Send the picture as one of its files.")
-            data = await files[0].read(MAX_BYTES + 1)
-    except HTTPException as error:
-        raise InvalidArgument("REQUEST_INVALID", f"The form cannot be read: {error.detail}") from error
+        if request.headers.get("content-type", "").lower().startswith(_FORM):
+            return await _read_form(request, Body(request, MAX_BYTES + _FORM_BYTES))
+        return await Body(request, MAX_BYTES).read()
+    except DomainError as error:
+        if error.reason != "BODY_TOO_LARGE":
+            raise
+        raise too_large() from error
+
+
+async def _read_form(request: Request, body: Body) -> bytes:
+    parser = _FormParser(request.headers, body.stream(), max_files=1, max_fields=10, max_part_size=_FORM_BYTES)
+    try:
+        form = await parser.parse()
+    except MultiPartException as error:
+        raise InvalidArgument(
+            "REQUEST_INVALID", f"The form cannot be read: {error.message} Send the picture as one of its files."
+        ) from error
+    try:
+        files = [value for value in form.values() if isinstance(value, UploadFile)]
+        if len(files) != 1:
+            raise InvalidArgument("REQUEST_INVALID", "The form has no file. Send the picture as one of its files.")
+        data = await files[0].read(MAX_BYTES + 1)
+    finally:
+        await form.close()
     if len(data) > MAX_BYTES:
         raise too_large()
     return data
+
+
+class _FormParser(MultiPartParser):
+    """Keeps files in memory: a body is never larger than a picture may be."""
+
+    spool_max_size = MAX_BYTES + _FORM_BYTES
 
 
 def _written(info: PictureInfo) -> Response:

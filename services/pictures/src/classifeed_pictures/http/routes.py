@@ -69,6 +69,6 @@ def picture_routes(
         Route("/state", guarded("GetState", states.get), methods=["GET"]),
         Route("/state", guarded("BatchGetStates", states.post), methods=["POST"]),
         UploadRoute("/market/put_picture", guarded("PutPicture", puts.market), methods=["POST"]),
-        UploadRoute("/shops/{shop_id}/pictures", guarded("PutPicture", puts.shop), methods=["POST"]),
-        PublicRoute("/get/{namespace}/{group:int}/{name}/{size}", pictures.get, methods=["GET"]),
+        UploadRoute("/shops/{shop_id:name}/pictures", guarded("PutPicture", puts.shop), methods=["POST"]),
+        PublicRoute("/get/{namespace:name}/{group:number}/{name:name}/{size:name}", pictures.get, methods=["GET"]),
     ]

@@ -167,3 +167,52 @@ async def test_no_error_is_kept_by_a_cache(http: httpx.AsyncClient, service: Ser
     assert responses["damaged"][1].json()["reason"] == "PICTURE_DAMAGED"
     assert responses["not a picture"][1].json()["reason"] == "PICTURE_NOT_A_PICTURE"
     assert "It is downloaded again; try later." in responses["damaged"][1].json()["detail"]
+
+
+async def test_a_form_without_an_end_is_refused_at_the_limit_and_nothing_is_written(
+    http: httpx.AsyncClient, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.TemporaryFile", None)  # what a large form would be written to
+    host, _, port = service.http_address.rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    writer.write(
+        b"POST /market/put_picture?url=u HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+        b"Content-Type: multipart/form-data; boundary=x\r\n\r\n"
+    )
+    part = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.jpg"\r\n\r\n'
+    writer.write(b"%x\r\n%b\r\n" % (len(part), part))
+    sent, response = 0, asyncio.ensure_future(reader.readuntil(b"\r\n"))
+    while not response.done():
+        writer.write(b"%x\r\n%b\r\n" % (1 << 16, bytes(1 << 16)))
+        await writer.drain()
+        sent += 1 << 16
+        assert sent < 100 << 20
+    assert b" 413 " in await response
+    writer.close()
+    # A whole body of more than the limit, and a client that never stops to send first.
+    large = await http.post("/state", content=b" " * (6 << 20), headers={"Content-Type": "application/json"})
+    assert (large.status_code, large.json()["reason"]) == (413, "BODY_TOO_LARGE")
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/get/offers/" + "9" * 5000 + "/a/orig", 400),
+        ("/get/offers/" + "9" * 30 + "/a/orig", 404),
+        ("/get/offers/" + "9" * 18 + "/a/orig", 404),
+        ("/get/off%00ers/1/a/orig", 400),
+        ("/get/offers/1/" + "a" * 300 + "/orig", 404),
+    ],
+)
+async def test_an_address_of_the_wrong_form(http: httpx.AsyncClient, path: str, status: int) -> None:
+    assert (await http.get(path)).status_code == status
+
+
+@pytest.mark.parametrize(
+    ("shop_id", "status"), [("a%00b", 400), ("a%0d%0ab", 400), ("a" * 300, 404), ("a" * 5000, 400)]
+)
+async def test_a_shop_id_of_the_wrong_form(http: httpx.AsyncClient, shop_id: str, status: int) -> None:
+    response = await http.post(f"/shops/{shop_id}/pictures", content=jpeg(), headers={"Content-Type": "image/jpeg"})
+    assert response.status_code == status
+    if status == 400:
+        assert response.json()["reason"] == "PATH_INVALID"

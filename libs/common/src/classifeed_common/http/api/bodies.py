@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 from typing import Final
 
 from starlette.requests import ClientDisconnect, Request
@@ -61,24 +62,38 @@ class Body:
         Raises:
             InvalidArgument: BODY_TOO_LARGE, with nothing read where its length is announced; BODY_INCOMPLETE.
         """
+        body = bytearray()
+        async for chunk in self.stream():
+            body += chunk
+        return bytes(body)
+
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """Yield the body as it arrives, for a reader that keeps less than all of it. Raises as `read` does."""
         if self._announced > self._max_bytes:
             raise self._too_large()
-        body = bytearray()
         self._is_begun = True
-        try:
-            async with asyncio.timeout(BODY_LIMIT_S):
-                async for chunk in self._request.stream():
-                    if len(body) + len(chunk) > self._max_bytes:
-                        raise self._too_large()
-                    body += chunk
-        except TimeoutError as error:
-            raise InvalidArgument(
-                "BODY_INCOMPLETE", f"The body was not complete after {BODY_LIMIT_S:g} s. Send it again."
-            ) from error
-        except ClientDisconnect as error:
-            raise InvalidArgument("BODY_INCOMPLETE", "The body ended before it was complete. Send it again.") from error
+        left_bytes = self._max_bytes
+        ends_at = asyncio.get_running_loop().time() + BODY_LIMIT_S
+        chunks = self._request.stream()
+        while True:
+            try:
+                async with asyncio.timeout_at(ends_at):
+                    chunk = await anext(chunks, None)
+            except TimeoutError as error:
+                raise InvalidArgument(
+                    "BODY_INCOMPLETE", f"The body was not complete after {BODY_LIMIT_S:g} s. Send it again."
+                ) from error
+            except ClientDisconnect as error:
+                raise InvalidArgument(
+                    "BODY_INCOMPLETE", "The body ended before it was complete. Send it again."
+                ) from error
+            if chunk is None:
+                break
+            left_bytes -= len(chunk)
+            if left_bytes < 0:
+                raise self._too_large()
+            yield chunk
         self._is_complete = True
-        return bytes(body)
 
     def _too_large(self) -> InvalidArgument:
         return InvalidArgument("BODY_TOO_LARGE", f"The body is larger than {self._max_bytes} bytes. Send less at once.")

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
-from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
+from classifeed_common.http import paths  # noqa: F401 - registers the types of parameters
 from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.operations import Operation, ServicesT
 
-
-class _Anything(Convertor[str]):
-    """Whatever stands in a path, slashes and line ends too: the operation says what is wrong with a name."""
-
-    regex = r"[\s\S]*"
-
-    def convert(self, value: str) -> str:
-        """Return the text of the path."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Return the text of the path."""
-        return value
-
-
-register_url_convertor("anything", _Anything())
+# A parameter without a type is a part of the path.
+_UNTYPED: Final = re.compile(r"\{(\w+)\}")
 
 
 def operation_routes(
@@ -44,7 +32,7 @@ def operation_routes(
         async def respond(request: Request) -> Response:
             return await middleware.response(of_path["GET" if request.method == "HEAD" else request.method], request)
 
-        return Route(path, respond, methods=list(of_path))
+        return Route(_UNTYPED.sub(r"{\1:name}", path), respond, methods=list(of_path))
 
     # A name takes all that follows, so paths that go on after it come first.
     return [route(path) for path in sorted(by_path, key=lambda each: each.endswith(":anything}"))]

@@ -47,8 +47,8 @@ def review_routes(
         *operation_routes(OPERATIONS, ApiMiddleware(API, "classifeed_cleanweb", services, callers=callers)),
         Route(f"{PATH}/sign-in", pages.sign_in, methods=["POST"]),
         Route(f"{PATH}/sign-out", pages.sign_out, methods=["POST"]),
-        Route(f"{PATH}/static/{{name}}", static),
+        Route(f"{PATH}/static/{{name:name}}", static),
         Route(PATH, pages.guarded(pages.projects)),
-        Route(f"{PATH}/{{project}}", pages.guarded(pages.review)),
-        Route(f"{PATH}/{{project}}/instructions", pages.guarded(pages.instructions)),
+        Route(f"{PATH}/{{project:name}}", pages.guarded(pages.review)),
+        Route(f"{PATH}/{{project:name}}/instructions", pages.guarded(pages.instructions)),
     ]

@@ -1,0 +1,101 @@
+"""Paths of requests: which characters and how many, and the types of their parameters, for every route."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from starlette.convertors import Convertor, register_url_convertor
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from classifeed_common.errors import InvalidArgument
+from classifeed_common.http.problems import problem_of
+from classifeed_common.telemetry.metrics import HTTP_REFUSALS
+
+PATH_LIMIT_CHARS: Final = 2048
+"""Characters of a path, once its escapes are decoded."""
+CONVERTORS: Final = frozenset({"number", "name", "anything"})
+"""Types of parameters that a route may have; those of Starlette have no limits."""
+_CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+_API: Final = "paths"
+
+
+class PathGuard:
+    """ASGI middleware that refuses paths which no route can mean: 400, with a problem document.
+
+    Args:
+        app: Whose paths these are.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        error = _fault_of(scope["path"]) if scope["type"] == "http" else None
+        if error is None:
+            await self._app(scope, receive, send)
+            return
+        HTTP_REFUSALS.labels(_API, error.reason).inc()
+        await problem_of(error, instance=scope["path"][:PATH_LIMIT_CHARS])(scope, receive, send)
+
+
+def _fault_of(path: str) -> InvalidArgument | None:
+    if len(path) > PATH_LIMIT_CHARS:
+        return InvalidArgument(
+            "PATH_INVALID",
+            f"The path has {len(path)} characters, and {PATH_LIMIT_CHARS} are allowed. Send a shorter path.",
+        )
+    if (found := _CONTROLS.search(path)) is not None:
+        return InvalidArgument(
+            "PATH_INVALID",
+            f"Character {found.start()} of the path is the control character U+{ord(found[0]):04X}. Remove it.",
+        )
+    return None
+
+
+class _Number(Convertor[int]):
+    """A number from 0, of 18 digits at most, so that it fits into every column."""
+
+    regex = "[0-9]{1,18}"
+
+    def convert(self, value: str) -> int:
+        """Return the number."""
+        return int(value)
+
+    def to_string(self, value: int) -> str:
+        """Return its digits."""
+        return str(value)
+
+
+class _Name(Convertor[str]):
+    """A part of a path, of 200 characters at most."""
+
+    regex = "[^/]{1,200}"
+
+    def convert(self, value: str) -> str:
+        """Return the part."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the part."""
+        return value
+
+
+class _Anything(Convertor[str]):
+    """All that follows in a path, slashes too: the operation says what is wrong with it."""
+
+    regex = r"[\s\S]*"
+
+    def convert(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+    def to_string(self, value: str) -> str:
+        """Return the text of the path."""
+        return value
+
+
+register_url_convertor("number", _Number())
+register_url_convertor("name", _Name())
+register_url_convertor("anything", _Anything())
