@@ -83,6 +83,8 @@ def _run(arguments: Sequence[str]) -> int:
         return _end(_of_usage(error), arguments)
     except CommandError as error:
         return _end(error, arguments)
+    except UnicodeEncodeError as error:
+        return _end(_of_text(error), arguments)
     except ServerError as error:
         return _end(unavailable("SERVER_NOT_STARTED", str(error)), arguments)
     except Exception as error:
@@ -129,6 +131,13 @@ def _of_api(error: Exception) -> CommandError | None:
     # Whom nobody could ask is named with its address; what waits in vain for something else has words of its own.
     hint = " `classifeed status` says what is wrong." if "address" in error.metadata else ""
     return CommandError(exit_code, error.reason, str(error) + hint, error.metadata, words=words_of(error) + hint)
+
+
+def _of_text(error: UnicodeEncodeError) -> CommandError:
+    """Return the error for an argument that has half a surrogate pair: no message can carry it."""
+    character = f"U+{ord(error.object[error.start]):04X}"
+    message = f"an argument has the character {character}, which is no valid text: remove it (see --help)"
+    return CommandError(ExitCode.USAGE, "USAGE", message)
 
 
 def _of_usage(error: TyperException) -> CommandError:

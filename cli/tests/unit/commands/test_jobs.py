@@ -99,10 +99,17 @@ def test_trigger_calls_the_loader(api: Any, processor: Any, terminal: Any, snaps
     assert plain == job_service_pb2.TriggerJobRequest(queue="q", task="t", lock_key="k", producer="cli")
 
 
-@pytest.mark.parametrize("args", ["[1]", "{", "5"])
+@pytest.mark.parametrize("args", ["[1]", "{", "5", "[" * 100_000])
 def test_args_must_be_an_object(api: Any, terminal: Any, args: str) -> None:
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--args", args)
     assert (ended.exit_code, api.requests) == (2, {})
+
+
+@pytest.mark.parametrize("words", [("t", "--args", '{"a": "\\ud800"}'), ("t\ud800",)])
+def test_half_a_surrogate_pair_is_named(api: Any, terminal: Any, words: tuple[str, ...]) -> None:
+    ended = terminal("jobs", "trigger", "q", *words, "--lock-key", "k")
+    assert (ended.exit_code, api.requests) == (2, {})
+    assert "an argument has the character U+D800, which is no valid text: remove it" in ended.err
 
 
 def test_a_used_key_shows_what_differs(api: Any, terminal: Any) -> None:

@@ -30,6 +30,7 @@ from classifeed_jobs.model.job import (
 )
 from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
 from classifeed_jobs.model.retry import Backoff, Exponential, Fixed, Linear
+from classifeed_jobs.model.storable import NotStorable, bounded_key
 from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schedule.scheduler import Scheduler
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState
@@ -80,6 +81,7 @@ __all__ = [
     "JobStore",
     "Jobs",
     "Linear",
+    "NotStorable",
     "Notifier",
     "PipelineError",
     "PlacingError",
@@ -105,6 +107,7 @@ __all__ = [
     "Worker",
     "WorkerProcess",
     "add_jobs",
+    "bounded_key",
     "ddl",
     "load_pipelines",
     "place_jobs",

@@ -18,6 +18,7 @@ from psycopg_pool import PoolTimeout
 from classifeed_common.errors import DomainError, name_fault
 from classifeed_jobs.jobs import Jobs
 from classifeed_jobs.model.job import JobFilter
+from classifeed_jobs.model.storable import NotStorable
 from classifeed_jobs.schema.ddl import VERSIONS, ddl
 from classifeed_jobs.schema.install import InstallError
 
@@ -52,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         sys.exit(_fail("PostgreSQL cannot be reached: check that it runs and that the DSN is right", 1))
     except psycopg.errors.UndefinedTable:
         sys.exit(_fail(f"schema {arguments.schema} has no job tables: run `classifeed-jobs install` first", 1))
-    except (InstallError, DomainError, psycopg.Error) as error:
+    except (InstallError, NotStorable, DomainError, psycopg.Error) as error:
         sys.exit(_fail(name_fault(error), 1))
 
 

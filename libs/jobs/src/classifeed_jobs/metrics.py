@@ -22,7 +22,7 @@ RUN_DURATION: Final = Durations(
     {
         **_QUEUE,
         "task": "registered task; `unknown` for all others",
-        "outcome": ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "lost"),
+        "outcome": ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "lost", "unreadable"),
     },
 )
 WAIT_DURATION: Final = Durations(
@@ -31,6 +31,9 @@ WAIT_DURATION: Final = Durations(
 RUNNING: Final = METRICS.gauge("classifeed_jobs_running", "Runs under way in this process.", unit="runs", labels=_QUEUE)
 ENDS_REFUSED: Final = METRICS.counter(
     "classifeed_job_ends_refused_total", "Completions that came too late: the claim was no longer held.", unit="ends"
+)
+SET_ASIDE: Final = METRICS.counter(
+    "classifeed_jobs_set_aside_total", "Jobs that could not be handled and were ended with UNREADABLE.", unit="jobs"
 )
 REAPED: Final = METRICS.counter(
     "classifeed_jobs_reaped_total",

@@ -9,8 +9,8 @@ import pytest
 
 from classifeed_common.errors import InvalidArgument
 from classifeed_common.http.api.checking import checked
-from classifeed_jobs.api.json_values import MAX_DEPTH, find_fault
 from classifeed_jobs.api.requests import JobBody
+from classifeed_jobs.model.storable import MAX_DEPTH, find_fault
 
 _JOB = {"queue": "q", "task": "t", "lock_key": "k"}
 _SIX = datetime(2031, 1, 2, 6, tzinfo=UTC)

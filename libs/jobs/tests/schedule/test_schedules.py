@@ -260,7 +260,7 @@ async def test_job_that_cannot_be_enqueued_stops_no_other_schedule(bench: Bench,
     rows = await bench.execute("SELECT payload ->> 'schedule' FROM dl_job_events ORDER BY 1")
     assert rows == [("a",), ("c",)]
     assert list(scheduler.blocked()) == ["bad"]
-    assert scheduler.blocked()["bad"].startswith("its job cannot be enqueued: CheckViolation: ")
+    assert scheduler.blocked()["bad"].startswith("its job cannot be enqueued: NotStorable: ")
     failures = [line for line in lines if line["event"] == "scheduler.failed"]
     assert [(line["schedule"], line["exc_info"] is None) for line in failures] == [("bad", False), ("bad", True)]
     await bench.execute("UPDATE dl_schedules SET max_attempts = 1 WHERE name = 'bad'")

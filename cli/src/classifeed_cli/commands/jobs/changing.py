@@ -133,8 +133,8 @@ def retry(
 def _object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
-    except ValueError as error:
-        raise typer.BadParameter(f"--args is not JSON: {error}") from error
+    except (ValueError, RecursionError) as error:
+        raise typer.BadParameter(f"--args is not JSON that can be read: {error}") from error
     if not isinstance(value, dict):
         raise typer.BadParameter('--args must be a JSON object, such as {"file": "a.csv"}')
     return value

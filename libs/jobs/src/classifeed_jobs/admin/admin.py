@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -11,7 +11,8 @@ from uuid import UUID
 import structlog
 
 from classifeed_common.db import Database
-from classifeed_common.errors import FailedPrecondition, NotFound, ResourceExhausted
+from classifeed_common.errors import FailedPrecondition, NotFound, ResourceExhausted, name_fault
+from classifeed_common.faults.passing import is_passing
 from classifeed_jobs.admin.queues import QueueLimits, Queues, QueueStats
 from classifeed_jobs.enqueue.store import JobStore
 from classifeed_jobs.model.job import (
@@ -23,6 +24,8 @@ from classifeed_jobs.model.job import (
     JobRequest,
     WorkerProcess,
 )
+from classifeed_jobs.model.storable import NotStorable
+from classifeed_jobs.model.stored import UNREADABLE
 from classifeed_jobs.schedule.schedules import Schedule, Schedules, ScheduleState
 from classifeed_jobs.server_time import server_time
 
@@ -193,25 +196,68 @@ class JobAdmin:
         after: UUID | None = None
         try:
             while True:
-                async with self._db.transaction() as tx:
-                    back = await self._store.retry_failed(
-                        tx, which, error=error, since=since, until=until, after=after, limit=_SLICE, by=by
-                    )
-                count += len(back)
-                if len(back) < _SLICE:
+                bounds = {"error": error, "since": since, "until": until, "after": after, "limit": _SLICE}
+                back, seen = await self._retry_slice(which, bounds, by)
+                count += back
+                if len(seen) < _SLICE:
                     return count
-                after = back[-1]
+                after = seen[-1]
         finally:
             # What has gone back is durable, whatever became of the rest.
             self._audit(AuditEntry("retry_failed", by, queue=which.queue, detail={"jobs": count, "which": given}))
 
+    async def _retry_slice(self, which: JobFilter, bounds: dict[str, Any], by: str) -> tuple[int, list[UUID]]:
+        """Return how many jobs of a slice went back, and which it has; one that cannot go back stops no other."""
+        try:
+            async with self._db.transaction() as tx:
+                back = await self._store.retry_failed(tx, which, **bounds, by=by)
+            return len(back), back
+        except Exception as error:
+            if is_passing(error):
+                raise
+        async with self._db.transaction() as tx:
+            seen = await self._store.retry_failed(tx, which, **bounds, is_dry=True)
+        count = 0
+        for job_id in seen:
+            try:
+                async with self._db.transaction() as tx:
+                    count += await self._store.retry(tx, job_id, by=by)
+            except Exception as error:
+                if is_passing(error):
+                    raise
+                _log.error("job.retry.refused", job_id=str(job_id), error=name_fault(error))
+        return count, seen
+
     async def list_jobs(
         self, which: JobFilter, *, status: str | None = None, after: UUID | None = None, limit: int = 100
     ) -> JobPage:
-        """Return a page of jobs, live and done, newest first."""
-        async with self._db.transaction() as tx:
-            jobs = await self._store.list_jobs(tx, **asdict(which), status=status, after=after, limit=limit + 1)
+        """Return a page of jobs, live and done, newest first.
+
+        A job that cannot be read has the reason UNREADABLE, and nothing but its columns of fixed size.
+        """
+        page: dict[str, Any] = {**asdict(which), "status": status, "after": after, "limit": limit + 1}
+        try:
+            async with self._db.transaction() as tx:
+                jobs = await self._store.list_jobs(tx, **page)
+        except Exception as error:
+            if is_passing(error) or isinstance(error, NotStorable):
+                raise
+            jobs = await self._list_apart(page)
         return JobPage(jobs[:limit], jobs[limit - 1].job_id if len(jobs) > limit else None)
+
+    async def _list_apart(self, page: dict[str, Any]) -> list[Job]:
+        async with self._db.transaction() as tx:
+            jobs = await self._store.list_jobs(tx, **page, is_brief=True)
+        for place, job in enumerate(jobs):
+            try:
+                async with self._db.transaction() as tx:
+                    jobs[place] = await self._store.get(tx, job.job_id) or job
+            except Exception as error:
+                if is_passing(error):
+                    raise
+                _log.error("job.list.unreadable", job_id=str(job.job_id), error=name_fault(error))
+                jobs[place] = replace(job, reason=UNREADABLE, error=f"its row cannot be read: {name_fault(error)}")
+        return jobs
 
     async def list_events(self, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
         """Return a page of the job's journal, oldest first.

@@ -7,6 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from classifeed_common.db import Tx, fetch_named, load_queries
+from classifeed_jobs.enqueue.checking import check_queue
+from classifeed_jobs.model.storable import INT32, clean_text
 from classifeed_jobs.schema.promotion import notify_queues
 
 _SQL = load_queries("classifeed_jobs.admin", "queues.sql")
@@ -36,8 +38,8 @@ class QueueLimits:
     def __post_init__(self) -> None:
         for name in ("max_running", "max_running_per_partition", "rate_per_s", "rate_burst"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
-                raise ValueError(f"{name} must be above 0, not {value}: pause a queue to stop it")
+            if value is not None and not 0 < value < INT32:
+                raise ValueError(f"{name} must be above 0 and below {INT32}, not {value}: pause a queue to stop it")
         if self.rate_burst is not None and self.rate_per_s is None:
             raise ValueError("rate_burst has no effect without rate_per_s")
 
@@ -81,11 +83,20 @@ class Queues:
         """Start no more jobs of a queue in any process; what runs goes on, what is claimed at this moment still starts.
 
         Idempotent: the first pause stays.
+
+        Raises:
+            NotStorable: `queue` is no name of a queue.
         """
-        await tx.execute(_PAUSE, {"queue": queue, "by": by})
+        check_queue(queue)
+        await tx.execute(_PAUSE, {"queue": queue, "by": clean_text(by) if by is not None else None})
 
     async def resume(self, tx: Tx, queue: str) -> None:
-        """Let a paused queue go on, at once. Idempotent."""
+        """Let a paused queue continue at once. Idempotent.
+
+        Raises:
+            NotStorable: `queue` is no name of a queue.
+        """
+        check_queue(queue)
         await tx.execute(_RESUME, {"queue": queue})
         await self._settle(tx, queue)
 
@@ -93,7 +104,11 @@ class Queues:
         """Replace the limits of a queue, for all processes at their next claim. Idempotent.
 
         Jobs that run already count and are not stopped. `QueueLimits()` lifts all of them.
+
+        Raises:
+            NotStorable: `queue` is no name of a queue.
         """
+        check_queue(queue)
         burst = limits.rate_burst
         if burst is None and limits.rate_per_s is not None:
             burst = max(1, int(limits.rate_per_s))

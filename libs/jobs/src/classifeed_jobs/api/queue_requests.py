@@ -10,7 +10,8 @@ from pydantic.config import JsonDict
 from classifeed_common.http.api.checking import checked
 from classifeed_common.http.api.schema_words import NO_CONTROLS, Described
 from classifeed_jobs.admin.queues import QueueLimits
-from classifeed_jobs.api.requests import INT32, whole, without_controls
+from classifeed_jobs.api.requests import whole, without_controls
+from classifeed_jobs.model.storable import INT32
 
 _MAX_RATE = 1_000_000.0
 _BURST_NEEDS_RATE: Final[JsonDict] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
@@ -21,16 +20,26 @@ from pydantic import (
 from classifeed_common.errors import FieldViolation
 from classifeed_common.http.api.checking import checked, refusal
 from classifeed_common.http.api.schema_words import NO_CONTROLS, NO_NUL, Described
-from classifeed_jobs.api.json_values import find_fault
 from classifeed_jobs.api.schema_words import STORABLE_OBJECT
 from classifeed_jobs.model.job import JobFilter, JobRequest
+from classifeed_jobs.model.storable import (
+    INT32,
+    MAX_KEY,
+    MAX_LABEL,
+    MAX_LEASE_S,
+    MAX_NAME,
+    MAX_QUEUE,
+    NotStorable,
+    find_control,
+    find_fault,
+    json_text,
+)
 
 MAX_BATCH: Final = 1000
 MAX_LOCKS: Final = 1000
 DEFAULT_PAGE: Final = 50
 _DEFAULT_PRIORITY: Final = 100
 _DEFAULT_MAX_ATTEMPTS: Final = 5
-INT32: Final = 2**31
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _YEARS: Final = (1970, 9998)  # every time zone can show them
 _YEARS_SAID: Final = {"pattern": "^(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"}
@@ -42,14 +51,22 @@ def _storable(value: Any) -> Any:
     return value
 
 
+def _small(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        json_text("it", value)
+    except NotStorable as error:
+        raise ValueError(str(error).removeprefix("it ")) from error
+    return value
+
+
 def without_controls(value: str) -> str:
     """Return a name.
 
     Raises:
         ValueError: it has control characters.
     """
-    if any(unicodedata.category(character) == "Cc" for character in value):
-        raise ValueError("must have no control characters")
+    if fault := find_control(value):
+        raise ValueError(fault)
     return value
 
 
@@ -67,21 +84,21 @@ def _in_utc(value: datetime) -> datetime:
 _Storable = AfterValidator(_storable)
 QueueName = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=63),
+    StringConstraints(min_length=1, max_length=MAX_QUEUE),
     AfterValidator(without_controls),
     Described(NO_CONTROLS),
     Field(description="Queue of the job; any name: a job of a queue without workers waits."),
 ]
 TaskName = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=200),
+    StringConstraints(min_length=1, max_length=MAX_NAME),
     _Storable,
     Described(NO_NUL),
     Field(description="Name of the pipeline in the workers' registry."),
 ]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=500), _Storable, Described(NO_NUL)]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=200), _Storable, Described(NO_NUL)]
-Args = Annotated[dict[str, Any], _Storable, Described(STORABLE_OBJECT)]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=MAX_KEY), _Storable, Described(NO_NUL)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=MAX_LABEL), _Storable, Described(NO_NUL)]
+Args = Annotated[dict[str, Any], _Storable, AfterValidator(_small), Described(STORABLE_OBJECT)]
 
 
 class RunRequest(BaseModel):
@@ -104,7 +121,7 @@ class RunRequest(BaseModel):
     max_attempts: Annotated[int, Field(ge=1, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=_DEFAULT_MAX_ATTEMPTS, description="Maximum number of attempts; null: no limit."
     )
-    lease_ttl_sec: Annotated[int, Field(ge=1, le=86_400), BeforeValidator(whole)] | None = Field(
+    lease_ttl_sec: Annotated[int, Field(ge=1, le=MAX_LEASE_S), BeforeValidator(whole)] | None = Field(
         default=None,
         description="Seconds without a heartbeat after which another worker gets it; the service's by default.",
     )

@@ -19,16 +19,14 @@ from pydantic.config import JsonDict
 from classifeed_common.http.api.checking import checked
 from classifeed_common.http.api.schema_words import NO_CONTROLS, Described
 from classifeed_common.zones import find_zone
-from classifeed_jobs.api.requests import INT32, RunRequest, whole, without_controls
+from classifeed_jobs.api.requests import RunRequest, whole, without_controls
+from classifeed_jobs.model.storable import INT32, MAX_NAME
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.schedule.schedules import Missed, Schedule
 
-_MAX_NAME: Final = 200
-
-
 ScheduleName = Annotated[
     str,
-    StringConstraints(min_length=1, max_length=_MAX_NAME),
+    StringConstraints(min_length=1, max_length=MAX_NAME),
     AfterValidator(without_controls),
     Described(NO_CONTROLS),
 ]

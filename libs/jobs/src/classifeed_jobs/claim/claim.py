@@ -16,13 +16,19 @@ KEPT: Final = "kept"
 SNOOZED: Final = "snoozed"
 RETURNED: Final = "returned"
 LOST: Final = "lost"
+UNREADABLE: Final = "unreadable"
 
 ClaimKey: TypeAlias = tuple[int, int]
 """A job's id as a number, and the claim_no: unlike a UUID's, its hash costs no call in Python."""
 
 
 class Claim(NamedTuple):
-    """A job as its worker holds it; (job_id, claim_no) is the fence. `runs_alone`: with nothing else in its process."""
+    """A job as its worker holds it; (job_id, claim_no) is the fence.
+
+    Attributes:
+        runs_alone: with nothing else in its process.
+        damage: why it cannot run, whatever its handler does; None: it can.
+    """
 
     job_id: UUID
     claim_no: int
@@ -38,6 +44,7 @@ class Claim(NamedTuple):
     trace_context: dict[str, str] | None
     waited_s: float
     runs_alone: bool = False
+    damage: str | None = None
 
     @property
     def key(self) -> ClaimKey:
@@ -55,9 +62,9 @@ class Completion(NamedTuple):
     """How a claim is to end.
 
     Attributes:
-        outcome: succeeded, failed, canceled; retry, fault and lost (another attempt, if one is left; fault counts
-            against the job, lost as a death of its worker); snoozed, returned and kept (back to the queue, the attempt
-            is given back; kept even if it was canceled).
+        outcome: succeeded, failed, canceled; unreadable (failed, with the reason UNREADABLE); retry, fault and lost
+            (another attempt, if one is left; fault counts against the job, lost as a death of its worker); snoozed,
+            returned and kept (back to the queue, the attempt is given back; kept even if it was canceled).
         delay_s: not before; for those that go back to the queue.
         needs_transaction: false only for claims of jobs without a lock key and without anybody who must hear of their
             end.

@@ -8,7 +8,7 @@ WHERE job_id = ANY (ARRAY(
           AND d.available_at >= %(since)s::timestamptz AND d.available_at <= statement_timestamp()
         ORDER BY d.available_at LIMIT %(limit)s
         FOR UPDATE SKIP LOCKED) AS j))
-RETURNING queue, priority, created_at
+RETURNING queue, priority, least(greatest(created_at, '0001-01-02'), '9998-12-31')
 
 -- name: next_due
 -- And how long this took, and from where on to look the next time (DelayedJobs): those who enqueue at this moment commit a
@@ -19,4 +19,5 @@ SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in
 FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
     SELECT d.available_at FROM dl_jobs d
     WHERE d.queue = q.queue AND d.waits_for = 'time' AND d.available_at >= %(since)s::timestamptz
+      AND d.available_at < 'infinity'
     ORDER BY d.available_at LIMIT 1) AS n

@@ -9,6 +9,7 @@ from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_jobs.claim.claim import Claim
 from classifeed_jobs.claim.scan_cursor import Ranges, Scan, ScanCursor
 from classifeed_jobs.claim.shares import UNLIMITED, FreeSlots
+from classifeed_jobs.model.stored import find_damage
 
 _SQL = load_queries("classifeed_jobs.claim", "fetch.sql")
 _CLAIM_PLAIN = _SQL["claim_plain_jobs"]
@@ -204,19 +205,22 @@ def _scan_of(ranges: Ranges, found: Any, count: int, *, is_filled: bool) -> Scan
 
 
 def _claim_of(row: Any, queue: str) -> Claim:
+    args, checkpoint, trace = row.args, row.checkpoint, row.trace_context
+    damage = find_damage(args=args, checkpoint=checkpoint)
     return Claim(
         job_id=row.job_id,
         claim_no=row.claim_no,
         queue=queue,
         task=row.task,
-        args=row.args,
+        args=args if damage is None else {},
         lock_key=row.lock_key,
         partition_key=row.partition_key,
         attempt=row.attempt,
         max_attempts=row.max_attempts,
         lease_ttl_s=row.lease_ttl_sec,
-        checkpoint=row.checkpoint,
-        trace_context=row.trace_context,
+        checkpoint=checkpoint if damage is None else None,
+        trace_context=trace if isinstance(trace, dict) else None,
         waited_s=row.waited_s,
         runs_alone=row.runs_alone,
+        damage=damage,
     )

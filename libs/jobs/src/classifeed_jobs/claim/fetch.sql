@@ -40,7 +40,7 @@ WITH me AS MATERIALIZED (
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
-              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
@@ -105,7 +105,7 @@ WITH me AS MATERIALIZED (
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
-              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
@@ -209,7 +209,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
-              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
@@ -327,7 +327,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
-              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)
@@ -551,7 +551,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
               -- One more death of its worker would be the last one, so it had better be its own (Isolation).
-              coalesce(j.worker_deaths > 0 AND j.worker_deaths + 1 >= j.max_worker_deaths, false) AS runs_alone,
+              coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id)

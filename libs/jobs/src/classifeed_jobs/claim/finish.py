@@ -12,6 +12,7 @@ from classifeed_jobs.claim.claim import ClaimKey, CompletedClaim, Completion, Pl
 from classifeed_jobs.claim.literals import array
 from classifeed_jobs.model.failure_hooks import call_hooks
 from classifeed_jobs.model.job import TERMINAL, Rank
+from classifeed_jobs.model.stored import read_json
 from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schema.promotion import notify_queues, promote_next
 
@@ -57,7 +58,9 @@ async def complete_claims(
     ]
     if tasks:
         incidents = {completion.key: completion.incident for completion in completions if completion.incident}
-        await call_hooks(tx, tasks, [(_failed(row, incidents), row.args) for row in rows if row.args is not None])
+        await call_hooks(
+            tx, tasks, [(_failed(row, incidents), read_json(row.args)) for row in rows if row.args is not None]
+        )
     has_room = {row.queue for row in rows if row.is_limited}
     requeued = {one.queue for one in completed if one.outcome not in TERMINAL}
     ranks = [Rank(row.queue, row.priority, row.back_to) for row in rows if row.back_to is not None]

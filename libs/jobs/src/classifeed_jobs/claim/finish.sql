@@ -11,11 +11,12 @@ WITH ended AS MATERIALIZED (
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
                 THEN 0 ELSE e.delay_s END AS delay_s,
            CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN e.outcome = 'unreadable' THEN 'failed'
                 WHEN e.outcome = 'kept' THEN 'snoozed'
                 WHEN j.cancel_requested THEN 'canceled'
                 WHEN e.outcome IN ('retry', 'fault', 'lost') AND j.attempt >= j.max_attempts
-                    OR e.outcome = 'lost' AND j.worker_deaths + 1 >= j.max_worker_deaths
-                    OR e.outcome = 'fault' AND j.unknown_faults + 1 >= e.max_faults THEN 'failed'
+                    OR e.outcome = 'lost' AND j.worker_deaths >= j.max_worker_deaths - 1
+                    OR e.outcome = 'fault' AND j.unknown_faults >= e.max_faults - 1 THEN 'failed'
                 WHEN e.outcome = 'fault' THEN 'retry'
                 ELSE e.outcome END AS outcome
     FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
@@ -32,9 +33,10 @@ WITH ended AS MATERIALIZED (
                            'operator retries it', e.worker_deaths + 1)
                ELSE e.noted END AS message
     FROM ended e CROSS JOIN LATERAL (
-        SELECT CASE WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
+        SELECT CASE WHEN e.requested = 'unreadable' THEN 'UNREADABLE'
+                    WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths >= e.max_worker_deaths - 1
                         THEN 'QUARANTINED'
-                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults + 1 >= e.max_faults
+                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults >= e.max_faults - 1
                         THEN 'UNKNOWN_FAULTS' END AS reason) AS r
 ), released AS (
     -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
@@ -87,9 +89,9 @@ SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, 
        -- Whoever could not claim for a limit has to hear that there is room.
        f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
                             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
-       f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN f.created_at END AS back_to,
+       f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN least(greatest(f.created_at, '0001-01-02'), '9998-12-31') END AS back_to,
        -- For the hook of its task.
-       CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args END AS args, f.message,
+       CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args::text END AS args, f.message,
        set_config('dl_jobs.notify', %(notify)s, true)
 FROM final f
 
@@ -104,11 +106,12 @@ WITH ended AS MATERIALIZED (
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
                 THEN 0 ELSE e.delay_s END AS delay_s,
            CASE WHEN e.outcome IN ('succeeded', 'failed', 'canceled') THEN e.outcome
+                WHEN e.outcome = 'unreadable' THEN 'failed'
                 WHEN e.outcome = 'kept' THEN 'snoozed'
                 WHEN j.cancel_requested THEN 'canceled'
                 WHEN e.outcome IN ('retry', 'fault', 'lost') AND j.attempt >= j.max_attempts
-                    OR e.outcome = 'lost' AND j.worker_deaths + 1 >= j.max_worker_deaths
-                    OR e.outcome = 'fault' AND j.unknown_faults + 1 >= e.max_faults THEN 'failed'
+                    OR e.outcome = 'lost' AND j.worker_deaths >= j.max_worker_deaths - 1
+                    OR e.outcome = 'fault' AND j.unknown_faults >= e.max_faults - 1 THEN 'failed'
                 WHEN e.outcome = 'fault' THEN 'retry'
                 ELSE e.outcome END AS outcome
     FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
@@ -125,9 +128,10 @@ WITH ended AS MATERIALIZED (
                            'operator retries it', e.worker_deaths + 1)
                ELSE e.noted END AS message
     FROM ended e CROSS JOIN LATERAL (
-        SELECT CASE WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths + 1 >= e.max_worker_deaths
+        SELECT CASE WHEN e.requested = 'unreadable' THEN 'UNREADABLE'
+                    WHEN e.outcome = 'failed' AND e.requested = 'lost' AND e.worker_deaths >= e.max_worker_deaths - 1
                         THEN 'QUARANTINED'
-                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults + 1 >= e.max_faults
+                    WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults >= e.max_faults - 1
                         THEN 'UNKNOWN_FAULTS' END AS reason) AS r
 ), removed AS (
     DELETE FROM dl_jobs WHERE job_id = ANY (ARRAY(SELECT f.job_id FROM final f WHERE f.is_final))

@@ -10,6 +10,7 @@ from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_jobs.model.outcomes import ClaimLost, Progress
+from classifeed_jobs.model.storable import json_text
 
 _SQL = load_queries("classifeed_jobs.claim", "guard.sql")
 _GUARD = _SQL["guard_claim"]
@@ -35,9 +36,11 @@ async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any, 
 
     Raises:
         ClaimLost: the claim is not held any more.
+        NotStorable: the checkpoint is outside the limits of the engine.
     """
+    text = json_text("checkpoint", checkpoint)
     await guard_claim(tx, job_id, claim_no)
-    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": Jsonb(checkpoint), "is_progress": is_progress}
+    parameters = {"job_id": job_id, "claim_no": claim_no, "checkpoint": text, "is_progress": is_progress}
     await tx.execute(_SAVE_CHECKPOINT, parameters)
 
 

@@ -9,9 +9,8 @@ from itertools import islice
 from typing import Final
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from classifeed_common.db import Tx
+from classifeed_jobs.enqueue.checking import check_request
 from classifeed_jobs.enqueue.insert import trace_of
 from classifeed_jobs.model.job import JobRequest
 from classifeed_jobs.server_time import server_time
@@ -33,6 +32,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
 
     Raises:
         ValueError: a request has an idempotency key; COPY cannot ask for it.
+        NotStorable: a request is outside the limits of the engine; roll back.
     """
     counts: dict[str, int] = {}
     trace = kept_trace()
@@ -40,11 +40,12 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
     while batch := list(islice(rest, _BATCH)):
         if keyed := [request.idempotency_key for request in batch if request.idempotency_key is not None]:
             raise ValueError(f"COPY cannot look up idempotency keys ({keyed[0]!r}): use enqueue_many")
+        args = [check_request(request) for request in batch]
         now = await server_time(tx)
         ids = [_new_job_id(now) for _ in batch]
         async with tx.cursor() as cursor:
             async with cursor.copy(_COPY_JOBS) as copy:
-                for job_id, request in zip(ids, batch, strict=True):
+                for job_id, request, text in zip(ids, batch, args, strict=True):
                     available_at = request.available_at or now
                     counts[request.queue] = counts.get(request.queue, 0) + 1
                     await copy.write_row(
@@ -52,7 +53,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
                             job_id,
                             request.queue,
                             request.task,
-                            Jsonb(dict(request.args)),
+                            text,
                             request.lock_key,
                             request.partition_key,
                             request.priority,

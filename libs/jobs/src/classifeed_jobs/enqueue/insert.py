@@ -10,6 +10,7 @@ from typing import Any, Final
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
+from classifeed_jobs.enqueue.checking import check_request
 from classifeed_jobs.model.job import EnqueuedJob, JobRequest
 from classifeed_jobs.traces import kept_trace
 
@@ -30,13 +31,18 @@ async def insert_jobs(
     note: Jsonb | None,
     made_by: str | None,
 ) -> list[EnqueuedJob]:
-    """Make jobs in one statement; the results in the order of the requests."""
+    """Make jobs in one statement; the results in the order of the requests.
+
+    Raises:
+        NotStorable: a request is outside the limits of the engine; nothing was written.
+    """
+    args = [check_request(request) for request in requests]
     hashes = [request_hash(request) if request.idempotency_key is not None else None for request in requests]
     trace = kept_trace()
     parameters: dict[str, Any] = {
         "queues": [request.queue for request in requests],
         "tasks": [request.task for request in requests],
-        "args": [Jsonb(dict(request.args)) for request in requests],
+        "args": args,
         "lock_keys": [request.lock_key for request in requests],
         "idempotency_keys": [request.idempotency_key for request in requests],
         "request_hashes": hashes,

@@ -77,7 +77,7 @@ WITH target AS MATERIALIZED (
     FROM target t WHERE NOT t.cancel_requested
 )
 SELECT CASE t.status WHEN 'queued' THEN t.lock_key END AS freed_key,
-       t.status = 'queued' AS has_ended, t.task, t.queue, t.attempt, t.args,
+       t.status = 'queued' AS has_ended, t.task, t.queue, t.attempt, t.args::text,
        CASE t.status WHEN 'running' THEN pg_notify('dl_jobs', 'cancel ' || t.claimed_by)::text END AS woken
 FROM target t
 
@@ -94,16 +94,30 @@ WHERE job_id = ANY (ARRAY(
 RETURNING queue, waits_for
 
 -- name: get_job
-SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
-       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
-       result, producer, consumer_group, created_at, started_at, finished_at, worker_deaths, unknown_faults, reason
+-- With `is_brief` nothing of a row is read that may be stored apart from it, and damaged there. Times that Python does not have
+-- are the nearest that it has.
+SELECT job_id, queue, task, CASE WHEN NOT %(is_brief)s THEN args::text END AS args,
+       idempotency_key, lock_key, partition_key, priority,
+       least(greatest(available_at, '0001-01-02'), '9998-12-31') AS available_at, status, attempt, claim_no,
+       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested,
+       CASE WHEN NOT %(is_brief)s THEN progress::text END AS progress,
+       CASE WHEN NOT %(is_brief)s THEN checkpoint::text END AS checkpoint,
+       CASE WHEN NOT %(is_brief)s THEN error END AS error, CASE WHEN NOT %(is_brief)s THEN result::text END AS result,
+       producer, consumer_group, least(greatest(created_at, '0001-01-02'), '9998-12-31') AS created_at, started_at, finished_at,
+       worker_deaths, unknown_faults, reason
 FROM dl_jobs_all WHERE job_id = %(job_id)s
 
 -- name: list_jobs
 -- Newest first: job ids grow with time. `after` is the last job id of the page before.
-SELECT job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at, status, attempt, claim_no,
-       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested, progress, checkpoint, error,
-       result, producer, consumer_group, created_at, started_at, finished_at, worker_deaths, unknown_faults, reason
+SELECT job_id, queue, task, CASE WHEN NOT %(is_brief)s THEN args::text END AS args,
+       idempotency_key, lock_key, partition_key, priority,
+       least(greatest(available_at, '0001-01-02'), '9998-12-31') AS available_at, status, attempt, claim_no,
+       claimed_by, max_attempts, lease_ttl_sec, lease_expires_at, heartbeat_at, cancel_requested,
+       CASE WHEN NOT %(is_brief)s THEN progress::text END AS progress,
+       CASE WHEN NOT %(is_brief)s THEN checkpoint::text END AS checkpoint,
+       CASE WHEN NOT %(is_brief)s THEN error END AS error, CASE WHEN NOT %(is_brief)s THEN result::text END AS result,
+       producer, consumer_group, least(greatest(created_at, '0001-01-02'), '9998-12-31') AS created_at, started_at, finished_at,
+       worker_deaths, unknown_faults, reason
 FROM dl_jobs_all
 WHERE job_id < coalesce(%(after)s::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
   AND (%(queue)s::text IS NULL OR queue = %(queue)s)
@@ -140,7 +154,8 @@ FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(lim
 -- name: retry_jobs
 -- Ended jobs go back to their queues with all their attempts, and no deaths or faults counted against them; the fence
 -- (claim_no) and the checkpoint go on. In order of their ids, from `after` on, so that no slice scans those before it;
--- jobs that another retry has in hand are passed over.
+-- jobs that another retry has in hand are passed over. With `is_dry`
+-- they are listed only.
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d
     WHERE d.status = ANY (%(statuses)s::text[])
@@ -159,7 +174,8 @@ WITH picked AS MATERIALIZED (
     ORDER BY d.job_id LIMIT %(limit)s
     FOR UPDATE SKIP LOCKED
 ), removed AS (
-    DELETE FROM dl_jobs_done d USING picked p WHERE d.job_id = p.job_id AND d.finished_at = p.finished_at RETURNING d.*
+    DELETE FROM dl_jobs_done d USING picked p
+    WHERE d.job_id = p.job_id AND d.finished_at = p.finished_at AND NOT %(is_dry)s RETURNING d.*
 ), back AS (
     INSERT INTO dl_jobs (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, claim_no, max_attempts,
                          max_worker_deaths, lease_ttl_sec, progress, checkpoint, error, producer, consumer_group,
@@ -172,7 +188,7 @@ WITH picked AS MATERIALIZED (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, payload)
     SELECT g.job_id, 'retry_requested', g.attempt, g.claim_no, %(note)s::jsonb FROM removed g
 )
-SELECT g.job_id, g.queue FROM removed g ORDER BY g.job_id
+SELECT p.job_id, g.queue FROM picked p LEFT JOIN removed g ON g.job_id = p.job_id ORDER BY p.job_id
 
 -- name: count_live
 SELECT queue, count(*) FROM dl_jobs

@@ -11,11 +11,14 @@ from uuid import UUID
 from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, fetch_named, load_queries
+from classifeed_jobs.enqueue.checking import check_filter
 from classifeed_jobs.enqueue.copy import copy_jobs
 from classifeed_jobs.enqueue.insert import insert_jobs
 from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.model.failure_hooks import call_hooks
 from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, JobFilter, JobRequest, WorkerProcess
+from classifeed_jobs.model.storable import MAX_MESSAGE, MAX_NAME, check_texts, clean_json, clean_text
+from classifeed_jobs.model.stored import job_of, read_json
 from classifeed_jobs.model.task import FailedJob, Task
 from classifeed_jobs.schema.promotion import notify_queues, promote_next
 
@@ -107,6 +110,9 @@ class JobStore:
 
         Returns:
             The job that now has the request, and whether this call made it.
+
+        Raises:
+            NotStorable: a value is outside the limits of the engine (`model.storable`); nothing was written.
         """
         request = JobRequest(
             queue=queue,
@@ -142,6 +148,7 @@ class JobStore:
 
         Raises:
             ValueError: two of the requests have the same idempotency key.
+            NotStorable: a request is outside the limits of the engine; none was enqueued.
         """
         keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
         if len(set(keys)) != len(keys):
@@ -155,8 +162,8 @@ class JobStore:
             requests,
             default_lease_ttl_s=self._default_lease_ttl_s,
             key_ttl_s=self._key_ttl_s,
-            note=Jsonb(dict(note)) if note else None,
-            made_by=made_by,
+            note=Jsonb(clean_json(note)) if note else None,
+            made_by=clean_text(made_by, MAX_NAME) if made_by is not None else None,
         )
 
     async def count_made_by(self, tx: Tx, made_by: str, *, limit: int) -> int:
@@ -173,6 +180,7 @@ class JobStore:
 
         Raises:
             ValueError: a request has an idempotency key.
+            NotStorable: a request is outside the limits of the engine; roll back.
         """
         before = await (await tx.execute(_QUIETEN)).fetchone()
         counts = await copy_jobs(tx, requests, default_lease_ttl_s=self._default_lease_ttl_s)
@@ -194,13 +202,14 @@ class JobStore:
             HookFailed: the hook did not do its part; roll back.
         """
         message = {"reason": reason, "by": by}
-        payload = Jsonb({name: text for name, text in message.items() if text}) if reason or by else None
+        noted = {name: clean_text(text) for name, text in message.items() if text}
+        payload = Jsonb(noted) if noted else None
         cursor = await tx.execute(_CANCEL, {"job_id": job_id, "payload": payload})
         row = await cursor.fetchone()
         if row is not None and row[1]:
             freed_key, _, task, queue, attempt, args = row[:6]
-            failed = FailedJob(job_id, queue, task, attempt, "canceled", "", reason or "", "")
-            await call_hooks(tx, self.tasks, [(failed, args)])
+            failed = FailedJob(job_id, queue, task, attempt, "canceled", "", noted.get("reason", ""), "")
+            await call_hooks(tx, self.tasks, [(failed, read_json(args))])
             if freed_key is not None:
                 await promote_next(tx, [freed_key])
         return await self.get(tx, job_id)
@@ -237,6 +246,7 @@ class JobStore:
         after: UUID | None = None,
         limit: int = 500,
         by: str | None = None,
+        is_dry: bool = False,
     ) -> list[UUID]:
         """Put a slice of the failed jobs back into their queues, oldest first, in one statement; call it until its
         result is shorter than `limit`.
@@ -248,6 +258,7 @@ class JobStore:
             until: only those that ended before; set it, so that what fails again meanwhile does not go round.
             after: the last job of the slice before.
             limit: size of the slice.
+            is_dry: only list the jobs of the slice.
 
         Returns:
             Those that went back, in order.
@@ -262,6 +273,7 @@ class JobStore:
             since=since,
             until=until,
             after=after,
+            is_dry=is_dry,
         )
 
     async def _retry(
@@ -277,7 +289,10 @@ class JobStore:
         since: datetime | None = None,
         until: datetime | None = None,
         after: UUID | None = None,
+        is_dry: bool = False,
     ) -> list[UUID]:
+        check_filter(which)
+        check_texts([("error", error or None, MAX_MESSAGE)])
         parameters = asdict(which) | {
             "statuses": list(statuses),
             "job_id": job_id,
@@ -286,17 +301,21 @@ class JobStore:
             "until": until,
             "after": after,
             "limit": limit,
-            "note": Jsonb({"by": by}) if by else None,
+            "is_dry": is_dry,
+            "note": Jsonb({"by": clean_text(by)}) if by else None,
         }
         rows = await (await tx.execute(_RETRY, parameters)).fetchall()
-        if self._notifier is not None:
+        if self._notifier is not None and not is_dry:
             self._notifier.flag(tx, {row[1] for row in rows})
         return [row[0] for row in rows]
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:
-        """Return the job, live or done; None when it is unknown or was dropped from the archive."""
-        rows = await fetch_named(tx, _GET, {"job_id": job_id})
-        return Job(**rows[0]._asdict()) if rows else None
+        """Return the job, live or done; None when it is unknown or was dropped from the archive.
+
+        A job whose args cannot be read has the reason UNREADABLE, and no args.
+        """
+        rows = await fetch_named(tx, _GET, {"job_id": job_id, "is_brief": False})
+        return job_of(rows[0]) if rows else None
 
     async def list_jobs(
         self,
@@ -311,20 +330,17 @@ class JobStore:
         consumer_group: str | None = None,
         after: UUID | None = None,
         limit: int = 100,
+        is_brief: bool = False,
     ) -> list[Job]:
-        """Return a page of jobs, live and done, newest first; the last job_id is `after` of the next page."""
-        parameters = {
-            "queue": queue,
-            "status": status,
-            "task": task,
-            "lock_key": lock_key,
-            "partition_key": partition_key,
-            "producer": producer,
-            "consumer_group": consumer_group,
-            "after": after,
-            "limit": limit,
-        }
-        return [Job(**row._asdict()) for row in await fetch_named(tx, _LIST, parameters)]
+        """Return a page of jobs, live and done, newest first; the last job_id is `after` of the next page.
+
+        Args:
+            is_brief: leave out args, progress, checkpoint, error and result.
+        """
+        which = JobFilter(queue, task, lock_key, partition_key, producer, consumer_group)
+        check_filter(which)
+        parameters = asdict(which) | {"status": status, "after": after, "limit": limit, "is_brief": is_brief}
+        return [job_of(row) for row in await fetch_named(tx, _LIST, parameters)]
 
     async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
         """Return a page of the job's journal, oldest first; the last event_id is `after` of the next page."""

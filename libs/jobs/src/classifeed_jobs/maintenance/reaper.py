@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -11,8 +11,10 @@ import structlog
 
 from classifeed_common.db import Database, Tx, load_queries
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.faults.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import LOST, CompletedClaim, Completion
+from classifeed_jobs.claim.damage import set_aside, set_damaged_aside
 from classifeed_jobs.claim.finish import complete_claims
 from classifeed_jobs.maintenance.housekeeping import Housekeeping
 from classifeed_jobs.maintenance.retention import Retention
@@ -111,12 +113,12 @@ class Reaper:
 
     async def reap(self) -> list[CompletedClaim]:
         """Give back what is lost now, about 500 jobs at most; returns what became of them."""
-        async with self._db.transaction() as tx:
-            with self._reaping.timed():
-                rows = await self._lock_lost(tx, {"limit": _BATCH, "is_hooked": False, "without": []})
-            ended = await complete_claims(
-                tx, [Completion(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
-            )
+        try:
+            ended = await self._reap_together()
+        except Exception as error:
+            if is_passing(error):
+                raise
+            ended = await self._reap_apart()
         if self._hook_tasks:
             ended += await self._reap_with_hooks()
         for one in ended:
@@ -132,20 +134,57 @@ class Reaper:
             )
         return ended
 
+    async def _reap_together(self) -> list[CompletedClaim]:
+        async with self._db.transaction() as tx:
+            with self._reaping.timed():
+                rows = await self._lock_lost(tx, {"limit": _BATCH, "is_hooked": False, "without": []})
+            return await complete_claims(tx, _lost(rows))
+
+    async def _reap_apart(self) -> list[CompletedClaim]:
+        """End lost jobs one by one, 500 at most; one that cannot go back to its queue is set aside."""
+        ended: list[CompletedClaim] = []
+        without: list[UUID] = []
+        while len(without) < _BATCH:
+            rows: list[tuple[UUID, int]] = []
+            try:
+                async with self._db.transaction() as tx:
+                    rows = await self._lock_lost(tx, {"limit": 1, "is_hooked": False, "without": without})
+                    ended += await complete_claims(tx, _lost(rows))
+            except Exception as error:
+                if is_passing(error) or not rows:
+                    raise
+                await self._set_aside(*rows[0], error)
+            if not rows:
+                break
+            without.append(rows[0][0])
+        return ended
+
+    async def _set_aside(self, job_id: UUID, claim_no: int, error: Exception) -> None:
+        async with self._db.connection() as connection:
+            # It may be another job that waits for this one's lock key.
+            if not await set_damaged_aside(connection, holders=[job_id], tasks=self._tasks):
+                why = f"it could not go back to its queue: {type(error).__name__}"
+                await set_aside(connection, job_id, why, claim_no=claim_no, tasks=self._tasks)
+
     async def _reap_with_hooks(self) -> list[CompletedClaim]:
         """End jobs whose tasks have a hook, each in a transaction of its own: a hook that fails keeps no other job."""
         ended: list[CompletedClaim] = []
         without: list[UUID] = []
         while True:
+            rows: list[tuple[UUID, int]] = []
             try:
                 async with self._db.transaction() as tx:
                     rows = await self._lock_lost(tx, {"limit": 1, "is_hooked": True, "without": without})
                     if not rows:
                         return ended
-                    lost = [Completion(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]
-                    reaped = await complete_claims(tx, lost, tasks=self._tasks)
+                    reaped = await complete_claims(tx, _lost(rows), tasks=self._tasks)
             except HookFailed as failed:
                 without.append(failed.job.job_id)
+            except Exception as error:
+                if is_passing(error) or not rows:
+                    raise
+                await self._set_aside(*rows[0], error)
+                without.append(rows[0][0])
             else:
                 ended += reaped
 
@@ -185,3 +224,7 @@ class Reaper:
         self._vain_looks = self._vain_looks + 1 if in_s < 0 else 0
         # A lost job whose row is held by an effect, or whose hook is not known here, is looked at again, not at once.
         return max(_SHORTEST_WAIT_S * 2.0 ** min(self._vain_looks, _VAIN_POLLS), in_s)
+
+
+def _lost(rows: Iterable[tuple[UUID, int]]) -> list[Completion]:
+    return [Completion(job_id, claim_no, LOST, _MESSAGE) for job_id, claim_no in rows]

@@ -7,12 +7,13 @@ SELECT l.job_id, l.claim_no
 FROM dl_workers w CROSS JOIN LATERAL (
     SELECT j.job_id, j.claim_no
     FROM dl_jobs j CROSS JOIN LATERAL (
-        SELECT j.cancel_requested OR j.attempt >= j.max_attempts OR j.worker_deaths + 1 >= j.max_worker_deaths AS here) AS ends
+        SELECT j.cancel_requested OR j.attempt >= j.max_attempts OR j.worker_deaths >= j.max_worker_deaths - 1 AS here) AS ends
     WHERE j.claimed_by = w.worker_id AND j.status = 'running'
       AND j.lease_ttl_sec < ceil(extract(epoch FROM statement_timestamp() - w.renewed_at))::integer
       AND CASE WHEN %(is_hooked)s
                THEN j.task = ANY (%(tasks)s::text[]) AND ends.here AND j.job_id <> ALL (%(without)s::uuid[])
-               ELSE ((j.task = ANY (%(tasks)s::text[]) OR j.task = ANY (w.hook_tasks)
+               ELSE j.job_id <> ALL (%(without)s::uuid[])
+                    AND ((j.task = ANY (%(tasks)s::text[]) OR j.task = ANY (w.hook_tasks)
                       AND w.renewed_at > statement_timestamp() - interval '1 hour') AND ends.here) IS NOT TRUE END
     ORDER BY j.lease_ttl_sec LIMIT %(limit)s
     FOR UPDATE OF j SKIP LOCKED) AS l

@@ -68,7 +68,8 @@ class Job:
     Attributes:
         worker_deaths: how often its worker was lost while it ran it, since it last came further.
         unknown_faults: how often it failed by an exception that nobody foresaw, since it last came further.
-        reason: why the engine ended it: QUARANTINED (its worker died at it too often), UNKNOWN_FAULTS; None otherwise.
+        reason: why the engine ended it: QUARANTINED (its worker died at it too often), UNKNOWN_FAULTS, UNREADABLE (its
+            row cannot be read or handled); None otherwise.
     """
 
     job_id: UUID

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
+
+from classifeed_jobs.model.storable import clean_json
+
+_MAX_BYTES: Final = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
 class Progress:
     """How far a job is; yielded by an async generator or passed to `JobContext.report`. Shown with the job's status.
+
+    A report never fails a run: texts and numbers in it that cannot be stored are replaced (`clean_json`), and a detail
+    of more than 64 KiB is left out.
 
     Args:
         processed: units done so far.
@@ -23,7 +31,11 @@ class Progress:
 
     def to_json(self) -> dict[str, Any]:
         """Return the form kept in the job's row."""
-        return {"processed": self.processed, "total": self.total, **self.detail}
+        counts = {"processed": self.processed, "total": self.total}
+        cleaned: dict[str, Any] = clean_json({**counts, **self.detail})
+        if len(json.dumps(cleaned)) > _MAX_BYTES:
+            return {**clean_json(counts), "detail": f"left out: it has more than {_MAX_BYTES:,} bytes"}
+        return cleaned
 
 
 class JobSignal(Exception):

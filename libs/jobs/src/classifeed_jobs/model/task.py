@@ -24,7 +24,8 @@ class FailedJob:
         task: its task.
         attempt: which try was the last one.
         outcome: failed, or canceled by an operator.
-        reason: QUARANTINED, UNKNOWN_FAULTS, or empty: by its handler, its attempts are used up, it was canceled.
+        reason: QUARANTINED, UNKNOWN_FAULTS, UNREADABLE, or empty: by its handler, its attempts are used up, it was
+            canceled.
         message: the same in words, as kept with the job.
         incident: what to look for in the logs; empty unless an exception that nobody foresaw was the last word.
     """

@@ -114,9 +114,13 @@ class Scheduler:
         name = state.schedule.name
         try:
             slots, next_slot = _due_slots(state, now)
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             _log.error("scheduler.unreadable", schedule=name, error=str(error))
             self._failed[name] = f"its timing cannot be read here: {error}. Put it again, or remove it."
+            return
+        if state.damage is not None:
+            _log.error("scheduler.unreadable", schedule=name, error=state.damage)
+            self._failed[name] = f"its job cannot be enqueued: {state.damage}. Put it again, or remove it."
             return
         try:
             async with tx.transaction():

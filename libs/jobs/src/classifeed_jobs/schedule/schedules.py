@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 from uuid import UUID
 
-from psycopg.types.json import Jsonb
-
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_common.zones import find_zone
+from classifeed_jobs.enqueue.checking import check_schedule
+from classifeed_jobs.model.storable import clean_text, find_fault
+from classifeed_jobs.model.stored import find_damage, read_json
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.server_time import server_time
 
@@ -89,7 +90,11 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """A schedule as it stands; `last_slot` and `last_job_id` identify the last job made for it."""
+    """A schedule as it stands; `last_slot` and `last_job_id` identify the last job made for it.
+
+    Attributes:
+        damage: why its args cannot be read; None: they can.
+    """
 
     schedule: Schedule
     paused_at: datetime | None
@@ -97,6 +102,7 @@ class ScheduleState:
     next_slot: datetime
     last_slot: datetime | None
     last_job_id: UUID | None
+    damage: str | None = None
 
 
 class Schedules:
@@ -116,7 +122,11 @@ class Schedules:
     async def put(self, tx: Tx, schedule: Schedule) -> None:
         """Make or replace a schedule. Idempotent: as long as its timing stays, no slot is skipped or run again; a pause
         stays too. A new timing begins with its next slot.
+
+        Raises:
+            NotStorable: a value is outside the limits of the engine.
         """
+        args = check_schedule(schedule)
         now = await server_time(tx)
         schedule = replace(schedule, time_zone=schedule.time_zone or self._time_zone)
         await tx.execute(
@@ -125,7 +135,7 @@ class Schedules:
                 "name": schedule.name,
                 "queue": schedule.queue,
                 "task": schedule.task,
-                "args": Jsonb(dict(schedule.args)),
+                "args": args,
                 "lock_key": schedule.lock_key,
                 "partition_key": schedule.partition_key,
                 "priority": schedule.priority,
@@ -147,7 +157,9 @@ class Schedules:
 
     async def pause(self, tx: Tx, name: str, *, by: str | None = None) -> bool:
         """Make no jobs of a schedule until it is resumed; False: there is none, or it is paused already."""
-        return (await tx.execute(_PAUSE, {"name": name, "by": by})).rowcount == 1
+        return (
+            await tx.execute(_PAUSE, {"name": name, "by": clean_text(by) if by is not None else None})
+        ).rowcount == 1
 
     async def resume(self, tx: Tx, name: str) -> bool:
         """Go on with the next slot from now; those of the pause were not missed. False: there is none, or no pause."""
@@ -177,4 +189,7 @@ def read_state(row: Any) -> ScheduleState:
     schedule = object.__new__(Schedule)
     for each in fields(Schedule):
         object.__setattr__(schedule, each.name, getattr(row, each.name))
-    return ScheduleState(schedule, row.paused_at, row.paused_by, row.next_slot, row.last_slot, row.last_job_id)
+    args = read_json(row.args)
+    damage = find_damage(args=args) or ((fault := find_fault(args)) and f"its args: {fault}")
+    object.__setattr__(schedule, "args", args if damage is None else {})
+    return ScheduleState(schedule, row.paused_at, row.paused_by, row.next_slot, row.last_slot, row.last_job_id, damage)

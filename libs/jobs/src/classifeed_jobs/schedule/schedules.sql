@@ -16,18 +16,18 @@ SET queue = EXCLUDED.queue, task = EXCLUDED.task, args = EXCLUDED.args, lock_key
 
 -- name: remove_schedule
 DELETE FROM dl_schedules WHERE name = %(name)s
-RETURNING name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
-       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
-       last_job_id, clock_timestamp() AS now
+RETURNING name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
+       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by,
+       least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
 
 -- name: pause_schedule
 UPDATE dl_schedules SET paused_at = clock_timestamp(), paused_by = %(by)s, updated_at = clock_timestamp()
 WHERE name = %(name)s AND paused_at IS NULL
 
 -- name: lock_schedule
-SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
-       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
-       last_job_id, clock_timestamp() AS now
+SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
+       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by,
+       least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
 FROM dl_schedules WHERE name = %(name)s
 FOR UPDATE
 
@@ -36,22 +36,22 @@ UPDATE dl_schedules SET paused_at = NULL, paused_by = NULL, next_slot = %(next_s
 WHERE name = %(name)s
 
 -- name: get_schedule
-SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
-       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
-       last_job_id, clock_timestamp() AS now
+SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
+       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by,
+       least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
 FROM dl_schedules WHERE name = %(name)s
 
 -- name: list_schedules
-SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
-       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
-       last_job_id, clock_timestamp() AS now
+SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
+       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by,
+       least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
 FROM dl_schedules WHERE name > %(after)s ORDER BY name LIMIT %(limit)s
 
 -- name: lock_due
 -- Several schedulers share the due ones; who has the row is the one to make its jobs.
-SELECT name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
-       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by, next_slot, last_slot,
-       last_job_id, clock_timestamp() AS now
+SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
+       cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, paused_at, paused_by,
+       least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
 FROM dl_schedules
 WHERE paused_at IS NULL AND next_slot <= statement_timestamp() AND name <> ALL (%(failed)s::text[])
 ORDER BY next_slot LIMIT %(limit)s
@@ -64,7 +64,7 @@ WHERE name = %(name)s
 
 -- name: next_slot
 SELECT extract(epoch FROM min(next_slot) - clock_timestamp())::float8 AS in_s FROM dl_schedules
-WHERE paused_at IS NULL AND name <> ALL (%(failed)s::text[])
+WHERE paused_at IS NULL AND next_slot < 'infinity' AND name <> ALL (%(failed)s::text[])
 
 -- name: count_due
 SELECT count(*) FROM dl_schedules WHERE paused_at IS NULL AND next_slot <= statement_timestamp()

@@ -8,7 +8,7 @@ WHERE job_id = ANY (ARRAY(
         WHERE p.lock_key = k.lock_key AND p.waits_for = 'key'
         ORDER BY p.priority, p.created_at LIMIT 1
         FOR UPDATE) AS h))
-RETURNING queue, priority, created_at
+RETURNING queue, priority, least(greatest(created_at, '0001-01-02'), '9998-12-31')
 
 -- name: notify_queues
 SELECT pg_notify('dl_jobs', q.queue) FROM unnest(%(queues)s::text[]) AS q(queue)

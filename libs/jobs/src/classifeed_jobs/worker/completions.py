@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import structlog
 
-from classifeed_common.db import Database, is_passing_fault
+from classifeed_common.db import Database, Tx, is_passing_fault
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import FAILED, KEPT, ClaimKey, Completion
+from classifeed_jobs.claim.damage import set_aside, set_damaged_aside
 from classifeed_jobs.claim.finish import complete_claims, complete_plain_claims
 from classifeed_jobs.enqueue.notifier import Notifier
 from classifeed_jobs.metrics import ENDS_REFUSED
@@ -145,7 +146,7 @@ class Completions:
         return [completion for completion in batch if (completion.job_id, completion.claim_no) not in held], woken
 
     async def _write_apart(self, batch: list[Completion], error: Exception) -> None:
-        """One completion spoils its batch: write each alone; the one that cannot be written fails its job."""
+        """One completion spoils its batch: write each alone; one that is refused fails its job, or sets it aside."""
         if len(batch) > 1:
             for completion in batch:
                 await self._write([completion])
@@ -156,10 +157,30 @@ class Completions:
             message = f"{error}; {spoiled.message or 'canceled'}"
             await self._write([spoiled._replace(outcome=KEPT, message=message, delay_s=_HOOK_WAIT_S)])
             return
+        # It may be another job that waits for this one's lock key.
+        if await self._persist(lambda tx: set_damaged_aside(tx, holders=[spoiled.job_id], tasks=self._tasks)):
+            await self._write([spoiled])
+            return
+        why = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
         _log.error("worker.complete.failed", job_id=str(spoiled.job_id), outcome=spoiled.outcome, error=str(error))
-        message = f"the outcome {spoiled.outcome!r} could not be written: {type(error).__name__}"
-        if (spoiled.outcome, spoiled.message) != (FAILED, message):
-            await self._write([Completion(spoiled.job_id, spoiled.claim_no, FAILED, message)])
+        if (spoiled.outcome, spoiled.message) != (FAILED, why):
+            await self._write([Completion(spoiled.job_id, spoiled.claim_no, FAILED, why)])
+            return
+        await self._persist(lambda tx: set_aside(tx, spoiled.job_id, why, claim_no=spoiled.claim_no, tasks=self._tasks))
+
+    async def _persist(self, write: Callable[[Tx], Awaitable[int]]) -> int:
+        """Return what `write` returns, once the database has responded; 0: it refuses for good."""
+        wait_s = _FIRST_WAIT_S
+        while True:
+            try:
+                async with self._session.use() as connection:
+                    return await write(connection)
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried, or logged
+                log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s)
+                if not is_passing_fault(error):
+                    return 0
+            await asyncio.sleep(wait_s)
+            wait_s = min(_LONGEST_WAIT_S, wait_s * 2)
 
 
 def _report(refused: list[Completion], *, is_repeated: bool) -> None:

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from types import MappingProxyType
+from typing import TypeVar
 
 import structlog
 
 from classifeed_common.db import Tx
 from classifeed_common.faults.lasting import LastingFault
+from classifeed_common.faults.passing import is_passing
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import Claim
+from classifeed_jobs.claim.damage import set_damaged_aside
 from classifeed_jobs.claim.delayed import DelayedJobs
 from classifeed_jobs.claim.fetch import ClaimResult, QueueCursor, claim_jobs
 from classifeed_jobs.claim.limits import claim_within_limits
 from classifeed_jobs.claim.shares import FreeSlots
 from classifeed_jobs.model.job import Rank
+from classifeed_jobs.model.task import Task
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.session import Session
 
@@ -27,6 +33,8 @@ _FAULT_FIRST_S = 0.1
 _FAULT_LONGEST_S = 5.0
 _SAMPLE_S = 60.0
 _SAMPLED_KEYS = 1000
+
+Found = TypeVar("Found")
 
 
 class Fetcher:
@@ -40,6 +48,7 @@ class Fetcher:
         room: how many more jobs of a queue may start now.
         start: called with each claim.
         slots: of a queue, where partition keys may hold no more than their share of them; None: any number.
+        tasks: those whose hooks are called for jobs that are set aside.
         claim_backoff_s: the longest time between two polls.
         fresh_s: how old the last heartbeat may be for a claim.
     """
@@ -54,6 +63,7 @@ class Fetcher:
         room: Callable[[str], int],
         start: Callable[[Claim], None],
         slots: Callable[[str], FreeSlots | None] = lambda _: None,
+        tasks: Mapping[str, Task] = MappingProxyType({}),
         claim_backoff_s: float,
         fresh_s: float,
     ) -> None:
@@ -64,6 +74,7 @@ class Fetcher:
         self._room = room
         self._start = start
         self._slots = slots
+        self._tasks = tasks
         self._claim_backoff_s = claim_backoff_s
         self._fresh_s = fresh_s
         self._woken = asyncio.Event()
@@ -138,18 +149,27 @@ class Fetcher:
                 self._with_backlog.add(queue)
                 if wanted <= 0 or self._is_closing:
                     continue
-                response = await self._claim(connection, queue, wanted)
+                response = await self._sound(connection, [queue], partial(self._claim, connection, queue, wanted))
                 if not response.is_registered:
                     await self._lease.register(connection)
                 wait_s = min(wait_s, self._take(queue, wanted, response))
             if is_wide:
                 # After the claims: what has just been enqueued should not wait for it.
-                ranks, due_s = await self._due.promote(connection)
+                ranks, due_s = await self._sound(connection, self._queues, partial(self._due.promote, connection))
                 for rank in ranks:
                     self.promoted(rank)
                 wait_s = min(wait_s, max(0.0, due_s)) if due_s is not None else wait_s
         next_poll_s = time.monotonic() + wait_s
         self._next_poll_s = next_poll_s if is_wide else min(self._next_poll_s, next_poll_s)
+
+    async def _sound(self, connection: Tx, queues: Sequence[str], statement: Callable[[], Awaitable[Found]]) -> Found:
+        """Run a statement; if jobs of these queues stop it, set them aside and run it again."""
+        try:
+            return await statement()
+        except Exception as error:
+            if is_passing(error) or not await set_damaged_aside(connection, queues=queues, tasks=self._tasks):
+                raise
+        return await statement()
 
     async def _claim(self, connection: Tx, queue: str, wanted: int) -> ClaimResult:
         cursor = self._cursors[queue]

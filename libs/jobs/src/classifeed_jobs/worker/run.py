@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import json
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import aclosing, closing
+from contextlib import aclosing, closing, contextmanager
 from functools import partial
 from typing import Any
 
@@ -19,13 +18,24 @@ from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.faults.passing import is_passing
 from classifeed_common.ids import new_incident
 from classifeed_common.telemetry.fault_log import log_fault
-from classifeed_jobs.claim.claim import CANCELED, FAILED, FAULT, RETRY, RETURNED, SNOOZED, SUCCEEDED, Claim, Completion
+from classifeed_jobs.claim.claim import (
+    CANCELED,
+    FAILED,
+    FAULT,
+    RETRY,
+    RETURNED,
+    SNOOZED,
+    SUCCEEDED,
+    UNREADABLE,
+    Claim,
+    Completion,
+)
 from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+from classifeed_jobs.model.storable import NotStorable, clean_text, json_text
 from classifeed_jobs.model.task import InvalidArgs, Task
 from classifeed_jobs.task.context import JobContext, StopReason
 
 _log = structlog.get_logger("classifeed_jobs.worker.run")
-_MESSAGE_LIMIT = 4000
 
 
 class Run:
@@ -73,6 +83,8 @@ class Run:
             return self._completion_of(RETRY, message=name_fault(error), delay_s=30.0)
 
     async def _handle(self) -> Completion | None:
+        if self.claim.damage is not None:
+            return self._completion_of(UNREADABLE, self.claim.damage)
         if self.task is None:
             known = ", ".join(sorted(self._known_tasks)) or "none"
             missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
@@ -158,22 +170,22 @@ class Run:
         if result is None:
             return self._completion_of(SUCCEEDED)
         try:
-            text = json.dumps(result)
-        except (TypeError, ValueError) as error:
-            return self._completion_of(FAILED, f"the result cannot be stored as JSON: {error}")
-        if "\\u0000" in text:
-            return self._completion_of(FAILED, "the result cannot be stored as JSON: it has a NUL character")
+            json_text("it", result)
+        except NotStorable as error:
+            return self._completion_of(FAILED, f"the result cannot be stored: {error}")
         return self._completion_of(SUCCEEDED, result=result)
 
     def _failed(self, task: Task, error: BaseException) -> Completion:
         job: dict[str, Any] = {"job_id": str(self.claim.job_id), "task": task.name, "attempt": self.claim.attempt}
         if task.max_unknown_faults is None or is_passing(error):
             completion = self._retry(task, name_fault(error), None)
-            log_fault(_log, "worker.run.failed", error, retry_in_s=completion.delay_s, **job)
+            with _encodable(name_fault(error), **job):
+                log_fault(_log, "worker.run.failed", error, retry_in_s=completion.delay_s, **job)
             return completion
-        # It may be the same each time: then somebody has to look, and finds it by this id.
+        # It may be the same each time: then an operator has to look, and finds it by this id.
         incident = new_incident()
-        _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=True)
+        with _encodable(name_fault(error), **job, incident=incident):
+            _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=error)
         delay_s = task.backoff.delay_s(self.claim.attempt)
         completion = self._completion_of(FAULT, f"incident {incident}: {name_fault(error)}", delay_s=delay_s)
         return completion._replace(max_faults=task.max_unknown_faults, incident=incident)
@@ -190,11 +202,20 @@ class Run:
         result: Any = None,
         delay_s: float = 0.0,
     ) -> Completion:
-        clean = message.replace("\0", "\ufffd")[:_MESSAGE_LIMIT] if message is not None else None
+        clean = clean_text(message) if message is not None else None
         completion = self.claim.completion(outcome, clean, result=result, delay_s=max(0.0, delay_s))
         if self.task is not None and self.task.on_failed is not None and outcome != SUCCEEDED:
             return completion._replace(needs_transaction=True)
         return completion
+
+
+@contextmanager
+def _encodable(message: str, **fields: Any) -> Iterator[None]:
+    """Log a cleaned message if the block cannot write its own: the text of an exception may fit into no encoding."""
+    try:
+        yield
+    except UnicodeError:
+        _log.error("worker.run.failed", error=clean_text(message), **fields)
 
 
 def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:

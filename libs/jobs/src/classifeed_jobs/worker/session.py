@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from json import JSONDecoder
-from typing import Any, Final
 
 from psycopg.types.json import set_json_loads
 
 from classifeed_common.db import Database, Tx
+from classifeed_jobs.model.stored import read_json
 
 # Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
 # planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong. By those a
@@ -20,8 +19,6 @@ _SETTINGS: tuple[str, ...] = (
     "SET enable_seqscan = off",
     "SET enable_nestloop = off",
 )
-
-_DECODE: Final = JSONDecoder().decode
 
 
 class Session:
@@ -69,11 +66,6 @@ class Session:
             for setting in self._settings:
                 await connection.execute(setting)
             connection.prepare_threshold = 0
-            set_json_loads(_loads, connection)
+            set_json_loads(read_json, connection)
             self._connection = connection
         return self._connection
-
-
-def _loads(data: str | bytes) -> Any:
-    """As json.loads, which would look for the encoding of each small document."""
-    return _DECODE(str(data, "utf-8") if isinstance(data, bytes) else data)

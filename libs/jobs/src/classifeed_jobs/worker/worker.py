@@ -122,6 +122,7 @@ class Worker:
             room=self._room,
             start=self._start,
             slots=self._slots,
+            tasks=registry,
             claim_backoff_s=claim_backoff_s,
             fresh_s=2 * heartbeat_s,
         )

@@ -12,7 +12,7 @@ from classifeed_cleanweb.store import callbacks
 from classifeed_cleanweb.store.reviews import Reviewed
 from classifeed_common.db import Database, Tx
 from classifeed_common.errors import Unavailable
-from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
+from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry, bounded_key
 
 QUEUE: Final = "cleanweb.callbacks"
 TASK: Final = "cleanweb.callback"
@@ -32,7 +32,7 @@ async def enqueue_callback(store: JobStore, tx: Tx, callback_id: int, service: s
         QUEUE,
         TASK,
         CallbackArgs(callback_id=callback_id),
-        lock_key=f"callback:{receiver}/{key}",
+        lock_key=bounded_key(f"callback:{receiver}/{key}"),
         partition_key=receiver,
         max_attempts=None,
         max_worker_deaths=None,

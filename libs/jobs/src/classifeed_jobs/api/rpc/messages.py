@@ -16,6 +16,7 @@ from classifeed_jobs.api.rpc.values import run_request, struct_of, time_of, time
 from classifeed_jobs.model.job import EnqueuedJob, HeldLock, Job, JobEvent, WorkerProcess
 
 _OPTIONAL_TEXTS: Final = ("idempotency_key", "producer", "consumer_group")
+_INT64: Final = 2**63
 _COUNTS: Final = ("processed", "total")
 
 
@@ -152,5 +153,10 @@ def _progress(progress: Mapping[str, Any] | None) -> job_pb2.JobProgress | None:
         return None
     details = {name: value for name, value in progress.items() if name not in _COUNTS}
     return job_pb2.JobProgress(
-        processed=progress.get("processed") or 0, total=progress.get("total") or 0, details=struct_of(details)
+        processed=_count(progress.get("processed")), total=_count(progress.get("total")), details=struct_of(details)
     )
+
+
+def _count(value: Any) -> int:
+    """Return a count that a message can hold; 0 for anything else."""
+    return value if isinstance(value, int) and -_INT64 <= value < _INT64 else 0

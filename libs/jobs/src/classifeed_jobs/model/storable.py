@@ -1,0 +1,177 @@
+"""Limits of everything that is stored with a job, checked in this one place before any statement (ADR 0093).
+
+A value that passes fits into PostgreSQL's text and jsonb, into the indexes of the job tables, and into
+google.protobuf.Struct.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+MAX_QUEUE: Final = 63
+MAX_NAME: Final = 200
+MAX_KEY: Final = 500
+MAX_LABEL: Final = 200
+MAX_LEASE_S: Final = 86_400
+MAX_DEPTH: Final = 30
+MAX_INT_BITS: Final = 1024
+MAX_JSON_BYTES: Final = 1 << 20
+MAX_MESSAGE: Final = 4000
+INT32: Final = 2**31
+
+_UNSTORABLE: Final = re.compile("[\0\ud800-\udfff]")
+_DIGEST: Final = 32
+
+
+class NotStorable(ValueError):
+    """A value is outside the limits of the engine; nothing was written. The message says which, where, and the fix."""
+
+
+def find_fault(value: Any) -> str | None:
+    """Return why a JSON value cannot be stored, with its place; None: it can."""
+    return _find(value, "", 0)
+
+
+def find_text_fault(text: str) -> str | None:
+    """Return why a text cannot be stored, whatever its length; None: it can."""
+    if "\0" in text:
+        return "has a NUL character"
+    return "has half a surrogate pair" if _has_surrogate(text) else None
+
+
+def find_control(text: str) -> str | None:
+    """Return that a name has control characters; None: it has none."""
+    is_clean = not any(unicodedata.category(character) == "Cc" for character in text)
+    return None if is_clean else "must have no control characters"
+
+
+def json_text(what: str, value: Any) -> str:
+    """Return a JSON value as text for the database.
+
+    Args:
+        what: the field, for the message.
+        value: what `json.dumps` takes.
+
+    Raises:
+        NotStorable: it is no JSON, cannot be stored, or has more than 1 MiB.
+    """
+    if fault := find_fault(value):
+        raise NotStorable(f"{what} {fault}: leave it out, or encode it as text")
+    try:
+        text = json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError) as error:
+        raise NotStorable(f"{what} is no JSON ({error}): convert it first") from error
+    if len(text) * 4 > MAX_JSON_BYTES and (size := len(text.encode())) > MAX_JSON_BYTES:
+        raise NotStorable(
+            f"{what} has {size:,} bytes of JSON, more than {MAX_JSON_BYTES:,}: store the data in a table or a file, "
+            f"and pass its id"
+        )
+    return text
+
+
+def check_texts(values: Iterable[tuple[str, str | None, int]]) -> None:
+    """Check names, keys and labels.
+
+    Args:
+        values: field, text and the number of characters that it may have; a text of None is not set.
+
+    Raises:
+        NotStorable: one is empty, too long, or has a character that cannot be stored.
+    """
+    for what, text, limit in values:
+        if text is None:
+            continue
+        if not text:
+            raise NotStorable(f"{what} is empty: set it, or leave it out")
+        if len(text) > limit:
+            raise NotStorable(
+                f"{what} has {len(text):,} characters, more than {limit}: use a shorter one, such as a hash of it"
+            )
+        if fault := find_text_fault(text):
+            raise NotStorable(f"{what} {fault}: remove it")
+
+
+def check_numbers(*, priority: int, max_attempts: int | None, lease_ttl_s: int | None) -> None:
+    """Check the numbers of a job.
+
+    Raises:
+        NotStorable: one is out of its range.
+    """
+    for what, number, lowest, highest in (
+        ("priority", priority, -INT32, INT32 - 1),
+        ("max_attempts", max_attempts, 1, INT32 - 1),
+        ("lease_ttl_s", lease_ttl_s, 1, MAX_LEASE_S),
+    ):
+        if number is not None and not lowest <= number <= highest:
+            raise NotStorable(f"{what} is {number}: use a number from {lowest} to {highest}")
+
+
+def bounded_key(key: str) -> str:
+    """Return a key that fits as a lock key or idempotency key: itself, or its beginning with a hash of the whole."""
+    if len(key) <= MAX_KEY:
+        return key
+    return f"{key[: MAX_KEY - _DIGEST - 1]}#{hashlib.sha256(key.encode()).hexdigest()[:_DIGEST]}"
+
+
+def clean_text(text: str, limit: int = MAX_MESSAGE) -> str:
+    """Return a text that can be stored: cut to `limit` characters, U+FFFD for each character that cannot be stored."""
+    return _UNSTORABLE.sub("\ufffd", text[:limit])
+
+
+def clean_json(value: Any, _depth: int = 0) -> Any:
+    """Return a JSON value that can be stored: cleaned texts, null for numbers out of range, text for other objects."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int):
+        return value if value.bit_length() <= MAX_INT_BITS else None
+    if _depth >= MAX_DEPTH:
+        return None
+    if isinstance(value, Mapping):
+        return {clean_text(str(name)): clean_json(item, _depth + 1) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean_json(item, _depth + 1) for item in value]
+    return clean_text(str(value))
+
+
+def _find(value: Any, place: str, depth: int) -> str | None:
+    where = f" at {place}" if place else ""
+    if depth > MAX_DEPTH:
+        return f"is nested deeper than {MAX_DEPTH} levels"
+    if isinstance(value, str):
+        return f"{fault}{where}" if (fault := find_text_fault(value)) else None
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"has a number that is not finite{where}"
+    if isinstance(value, int) and value.bit_length() > MAX_INT_BITS:
+        return f"has a number of more than {MAX_INT_BITS} bits{where}"
+    if isinstance(value, list | tuple):
+        found = (_find(item, f"{place}[{index}]", depth + 1) for index, item in enumerate(value))
+        return next(filter(None, found), None)
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            inside = f"{place}.{name}" if place else str(name)
+            if isinstance(name, str) and (fault := find_text_fault(name)):
+                return f"{fault} in a name{where}"
+            if fault := _find(item, inside, depth + 1):
+                return fault
+    return None
+
+
+def _has_surrogate(text: str) -> bool:
+    """Return whether a text has half a surrogate pair, which no UTF-8 stands for."""
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
