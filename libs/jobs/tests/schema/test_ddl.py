@@ -250,6 +250,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
             "messages": [None] * count,
             "results": [None] * count,
             "delays_s": [0.0] * count,
+            "progress": [None] * count,
             "max_faults": [5] * count,
             "notify": "off",
         }

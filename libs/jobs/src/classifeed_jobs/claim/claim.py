@@ -69,6 +69,7 @@ class Completion(NamedTuple):
         needs_transaction: false only for claims of jobs without a lock key and without anybody who must hear of their
             end.
         max_faults: how many faults end the job; for those alone.
+        progress: the last report that no heartbeat has written, as JSON text; None: there is none.
         incident: what the log calls the exception that was the last word; for the hook of the task.
     """
 
@@ -81,6 +82,7 @@ class Completion(NamedTuple):
     needs_transaction: bool = True
     max_faults: int = 0
     incident: str = ""
+    progress: str | None = None
 
     @property
     def key(self) -> ClaimKey:

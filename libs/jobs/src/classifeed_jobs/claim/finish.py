@@ -105,6 +105,7 @@ def _parameters(completions: Sequence[Completion]) -> dict[str, Any]:
         "results": _optional(
             [Jsonb(completion.result) if completion.result is not None else None for completion in completions]
         ),
+        "progress": _optional([completion.progress for completion in completions]),
         "delays_s": array(str(completion.delay_s) for completion in completions),
     }
 

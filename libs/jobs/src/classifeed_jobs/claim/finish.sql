@@ -4,7 +4,7 @@
 -- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
 -- that are not held any more (claim_no is the fence) are left out of the rows.
 WITH ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
+    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted, e.progress AS reported,
            -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
@@ -20,8 +20,8 @@ WITH ended AS MATERIALIZED (
                 WHEN e.outcome = 'fault' THEN 'retry'
                 ELSE e.outcome END AS outcome
     FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
-                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[])
-        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults)
+                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[], %(progress)s::jsonb[])
+        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults, progress)
     JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
     WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
     ORDER BY j.job_id
@@ -51,13 +51,17 @@ WITH ended AS MATERIALIZED (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
         status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
         producer, consumer_group, trace_context, created_at, started_at, finished_at, worker_deaths, max_worker_deaths,
-        unknown_faults, reason)
+        unknown_faults, reason, heartbeat_at)
     SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
-        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
+        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested,
+        coalesce(f.reported, f.progress), f.checkpoint,
         CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
         f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
         f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
-        f.unknown_faults + (f.requested = 'fault')::integer, f.reason
+        f.unknown_faults + (f.requested = 'fault')::integer, f.reason,
+        -- Its completion is its worker's last sign of life, unless another process completes it.
+        greatest(f.started_at, CASE WHEN f.requested = 'lost'
+            THEN (SELECT w.renewed_at FROM dl_workers w WHERE w.worker_id = f.claimed_by) ELSE statement_timestamp() END)
     FROM final f WHERE f.is_final
 ), returned AS (
     UPDATE dl_jobs j
@@ -68,7 +72,7 @@ WITH ended AS MATERIALIZED (
         -- A run that ended by itself, by a fault that passes, has shown that the job does not kill its worker.
         worker_deaths = CASE f.requested WHEN 'lost' THEN j.worker_deaths + 1 WHEN 'retry' THEN 0 ELSE j.worker_deaths END,
         unknown_faults = CASE f.requested WHEN 'fault' THEN j.unknown_faults + 1 ELSE j.unknown_faults END,
-        error = coalesce(f.message, j.error)
+        error = coalesce(f.message, j.error), progress = coalesce(f.reported, j.progress)
     FROM final f
     WHERE NOT f.is_final AND j.job_id = f.job_id
       AND j.job_id = ANY (ARRAY(SELECT x.job_id FROM final x WHERE NOT x.is_final))
@@ -99,7 +103,7 @@ FROM final f
 -- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is released. Returns
 -- one row: which claims were held, where not all of them were.
 WITH ended AS MATERIALIZED (
-    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted,
+    SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted, e.progress AS reported,
            -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
@@ -115,8 +119,8 @@ WITH ended AS MATERIALIZED (
                 WHEN e.outcome = 'fault' THEN 'retry'
                 ELSE e.outcome END AS outcome
     FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(outcomes)s::text[], %(messages)s::text[],
-                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[])
-        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults)
+                %(results)s::jsonb[], %(delays_s)s::float8[], %(max_faults)s::integer[], %(progress)s::jsonb[])
+        AS e(job_id, claim_no, outcome, message, result, delay_s, max_faults, progress)
     JOIN dl_jobs j ON j.job_id = e.job_id AND j.claim_no = e.claim_no
     WHERE j.claimed_by IS NOT NULL AND j.job_id = ANY (%(job_ids)s::uuid[])
     ORDER BY j.job_id
@@ -139,13 +143,17 @@ WITH ended AS MATERIALIZED (
     INSERT INTO dl_jobs_done (job_id, queue, task, args, idempotency_key, lock_key, partition_key, priority, available_at,
         status, attempt, claim_no, max_attempts, lease_ttl_sec, cancel_requested, progress, checkpoint, error, result,
         producer, consumer_group, trace_context, created_at, started_at, finished_at, worker_deaths, max_worker_deaths,
-        unknown_faults, reason)
+        unknown_faults, reason, heartbeat_at)
     SELECT f.job_id, f.queue, f.task, f.args, f.idempotency_key, f.lock_key, f.partition_key, f.priority, f.available_at,
-        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested, f.progress, f.checkpoint,
+        f.outcome, f.attempt, f.claim_no, f.max_attempts, f.lease_ttl_sec, f.cancel_requested,
+        coalesce(f.reported, f.progress), f.checkpoint,
         CASE WHEN f.outcome = 'succeeded' THEN NULL ELSE coalesce(f.message, f.error) END, f.result,
         f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
         f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
-        f.unknown_faults + (f.requested = 'fault')::integer, f.reason
+        f.unknown_faults + (f.requested = 'fault')::integer, f.reason,
+        -- Its completion is its worker's last sign of life, unless another process completes it.
+        greatest(f.started_at, CASE WHEN f.requested = 'lost'
+            THEN (SELECT w.renewed_at FROM dl_workers w WHERE w.worker_id = f.claimed_by) ELSE statement_timestamp() END)
     FROM final f WHERE f.is_final
 ), noted AS (
     INSERT INTO dl_job_events (job_id, kind, attempt, claim_no, worker_id, payload)

@@ -8,7 +8,7 @@ from typing import Final
 QUEUE_SCHEMA: Final = "queue"
 """The logical schema of the tables of `add_jobs`."""
 
-VERSIONS: Final = (1, 2, 3, 4)
+VERSIONS: Final = (1, 2, 3, 4, 5)
 """All there are; new tables are made by all of them, in this order."""
 
 

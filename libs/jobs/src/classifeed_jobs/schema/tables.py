@@ -62,6 +62,7 @@ def _done_columns() -> list[Column[Any]]:
         *_request_columns(),
         _column("result", JSONB, null=True),
         _column("reason", Text, null=True),
+        _column("heartbeat_at", _TIME, null=True),
         _key("finished_at", _TIME),
     ]
 
@@ -201,6 +202,7 @@ def _add_settings(metadata: MetaData) -> None:
         _column("time_zone", Text),
         _column("missed", Text),
         _column("grace_sec", Integer),
+        _column("overlap", Text),
         _column("paused_at", _TIME, null=True),
         _column("paused_by", Text, null=True),
         _column("next_slot", _TIME),

@@ -91,7 +91,7 @@ class JobContext:
         self.checkpoint = checkpoint
 
     def report(self, progress: Progress) -> None:
-        """Show progress; written with the next heartbeat, the last report wins. From any thread."""
+        """Show progress; the last report is written with the next heartbeat or the end of the run. From any thread."""
         self.unsaved_progress = progress
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import json
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import aclosing, closing, contextmanager
@@ -204,6 +205,8 @@ class Run:
     ) -> Completion:
         clean = clean_text(message) if message is not None else None
         completion = self.claim.completion(outcome, clean, result=result, delay_s=max(0.0, delay_s))
+        if (report := self.context.unsaved_progress) is not None:
+            completion = completion._replace(progress=json.dumps(report.to_json()))
         if self.task is not None and self.task.on_failed is not None and outcome != SUCCEEDED:
             return completion._replace(needs_transaction=True)
         return completion

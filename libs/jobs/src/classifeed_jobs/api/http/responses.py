@@ -52,7 +52,7 @@ class JobStatus(ResponseModel):
     attempt: int = Field(description="Attempts so far, the current one included.")
     started_at: Time | None = Field(description="First claimed by a worker; kept over retries.")
     finished_at: Time | None = Field(description="Ended.")
-    heartbeat_at: Time | None = Field(description="Last heartbeat of its worker; null unless running.")
+    heartbeat_at: Time | None = Field(description="Last sign of life of its worker; never before started_at.")
     error: str | None = Field(description="Error of the last failed attempt; success clears it.")
     progress: dict[str, Any] | None = Field(description="Last progress of its pipeline: processed, total, and more.")
 
