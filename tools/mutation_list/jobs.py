@@ -245,4 +245,33 @@ MUTATIONS: Final = (
         after="    args = json.loads(row.args)\n",
         tests=(f"{JOBS_TESTS}/worker/test_poisoned_rows.py::test_poisoned_schedule_stops_no_other_one",),
     ),
+    Mutation(
+        "last-progress-dropped",
+        "Jobs",
+        "A short job ends with no progress, or with that of its last heartbeat.",
+        f"{JOBS}/worker/run.py",
+        before="        if (report := self.context.unsaved_progress) is not None:\n",
+        after="        if (report := None) is not None:\n",
+        tests=(
+            f"{JOBS_TESTS}/worker/test_progress.py::test_job_with_three_steps_ends_with_three_of_three[False-steps]",
+        ),
+    ),
+    Mutation(
+        "progress-of-a-retry-dropped",
+        "Jobs",
+        "A job that goes back to its queue loses its last report.",
+        f"{JOBS}/claim/finish.sql",
+        before=", progress = coalesce(f.reported, j.progress)",
+        after="",
+        tests=(f"{JOBS_TESTS}/worker/test_progress.py::test_last_report_stays_however_the_run_ends[retry-queued]",),
+    ),
+    Mutation(
+        "heartbeat-before-the-start",
+        "Jobs",
+        "A running job shows a heartbeat that is earlier than its start.",
+        f"{JOBS}/schema/ddl_5.sql",
+        before="THEN greatest(j.started_at, (",
+        after="THEN greatest('-infinity', (",
+        tests=(f"{JOBS_TESTS}/worker/test_progress.py::test_heartbeat_is_never_earlier_than_the_start",),
+    ),
 )
