@@ -274,4 +274,22 @@ MUTATIONS: Final = (
         after="THEN greatest('-infinity', (",
         tests=(f"{JOBS_TESTS}/worker/test_progress.py::test_heartbeat_is_never_earlier_than_the_start",),
     ),
+    Mutation(
+        "unknown-task-fails-at-once",
+        "Jobs",
+        "A worker of an old version ends the jobs of a new one.",
+        f"{JOBS}/worker/run.py",
+        before='return self._completion_of(RETRY, f"{missing}; it knows {known}", delay_s=delay_s)',
+        after='return self._completion_of(FAILED, f"{missing}; it knows {known}", delay_s=delay_s)',
+        tests=(f"{JOBS_TESTS}/worker/test_worker.py::test_old_worker_does_not_end_the_jobs_of_a_new_version",),
+    ),
+    Mutation(
+        "wrong-args-fail-at-once",
+        "Jobs",
+        "A worker of an old version ends jobs whose args only the new one takes.",
+        f"{JOBS}/worker/run.py",
+        before="            return self._retry(self.task, str(error), None)\n        self._running",
+        after="            return self._completion_of(FAILED, str(error))\n        self._running",
+        tests=(f"{JOBS_TESTS}/worker/test_worker.py::test_old_worker_does_not_end_the_jobs_of_a_new_version",),
+    ),
 )

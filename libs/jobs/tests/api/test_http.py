@@ -90,7 +90,7 @@ async def test_a_new_job_is_queued_with_what_was_requested(services: ApiServices
     assert job["created_at"].endswith("Z")
     status = await services.status(message["job_id"])
     assert status == {
-        "job_id": message["job_id"], "status": "queued", "attempt": 0, "started_at": None, "finished_at": None,
+        "job_id": message["job_id"], "task": job["task"], "status": "queued", "attempt": 0, "started_at": None, "finished_at": None,
         "heartbeat_at": None, "error": None, "progress": None,
     }  # fmt: skip
     defaults = await services.trigger(priority=None, args=None)

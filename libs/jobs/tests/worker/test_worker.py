@@ -13,7 +13,8 @@ from opentelemetry import context as otel_context
 from opentelemetry import propagate, trace
 from pydantic import BaseModel
 
-from classifeed_jobs import Fail, Fixed, JobContext, Progress, Retry, Snooze
+from classifeed_common.testing.background import running
+from classifeed_jobs import Fail, Fixed, JobContext, Progress, Registry, Retry, Snooze, Worker
 from classifeed_jobs.claim.fetch import claim_jobs
 
 from ..conftest import Bench, until
@@ -146,20 +147,56 @@ async def test_signals_retry_snooze_fail(bench: Bench) -> None:
     assert [job.error for job in jobs] == [None, None, "no such seller"]
 
 
-async def test_unknown_task_and_wrong_args_fail_at_once_in_words(bench: Bench) -> None:
-    @bench.registry.register("add")
+async def test_unknown_task_and_wrong_args_fail_in_words_when_attempts_are_used_up(bench: Bench) -> None:
+    @bench.registry.register("add", backoff=Fixed(0.01))
     async def add(ctx: JobContext, args: AddArgs) -> int:
         return args.left
 
     async with bench.working():
-        unknown = await bench.enqueue("ad")
-        wrong = await bench.enqueue("add", {"left": "many"})
-        unstorable = await bench.enqueue("ad2")
-        assert await bench.ended(unknown, wrong, unstorable) == ["failed"] * 3
+        unknown = await bench.enqueue("ad", max_attempts=1)
+        wrong = await bench.enqueue("add", {"left": "many"}, max_attempts=2)
+        assert await bench.ended(unknown, wrong) == ["failed"] * 2
     assert "no task 'ad' is registered" in ((await bench.job(unknown)).error or "")
     assert "it knows add" in ((await bench.job(unknown)).error or "")
     assert "left: Input should be a valid integer" in ((await bench.job(wrong)).error or "")
-    assert (await bench.job(wrong)).attempt == 1
+    assert (await bench.job(wrong)).attempt == 2
+
+
+async def test_old_worker_does_not_end_the_jobs_of_a_new_version(bench: Bench) -> None:
+    """A worker that knows neither the task nor the args takes the jobs first; the new version's worker runs them."""
+    old, new = Registry(), bench.registry
+
+    @old.register("add")
+    async def add(ctx: JobContext, args: AddArgs) -> int:
+        raise AssertionError
+
+    @new.register("add")
+    async def add_all(ctx: JobContext, args: dict[str, Any]) -> int:
+        return sum(args["numbers"])
+
+    @new.register("subtract")
+    async def subtract(ctx: JobContext, args: dict[str, Any]) -> int:
+        return 1
+
+    ids = [await bench.enqueue("subtract"), await bench.enqueue("add", {"numbers": [1, 2]})]
+    async with running(Worker(bench.db, bench.store, old, queues={"q": 2})):
+
+        async def were_tried() -> bool:
+            jobs = [await bench.job(job_id) for job_id in ids]
+            return all(job.error is not None and job.claimed_by is None for job in jobs)
+
+        await until(were_tried)
+    jobs = [await bench.job(job_id) for job_id in ids]
+    assert [(job.status, job.attempt) for job in jobs] == [("queued", 1)] * 2
+    assert "'subtract'" in str(jobs[0].error)
+    assert "'add'" in str(jobs[1].error)
+    waits_s = await bench.execute("SELECT extract(epoch FROM available_at - now()) > 20 FROM dl_jobs")
+    assert waits_s == [(True,), (True,)]
+    async with bench.working():
+        async with bench.db.transaction() as tx:
+            await bench.store.make_due(tx, ids)
+        assert await bench.ended(*ids) == ["succeeded"] * 2
+    assert [(await bench.job(job_id)).result for job_id in ids] == [1, 3]
 
 
 async def test_result_that_cannot_be_stored_fails_in_words(bench: Bench) -> None:

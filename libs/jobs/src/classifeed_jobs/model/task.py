@@ -45,7 +45,7 @@ OnFailed = Callable[[Tx, Any, FailedJob], Awaitable[None]]
 
 
 class InvalidArgs(Exception):
-    """The job's args do not fit its handler; no other attempt will."""
+    """The job's args do not fit its handler; a worker of another version may take them."""
 
 
 @dataclass(frozen=True, slots=True)

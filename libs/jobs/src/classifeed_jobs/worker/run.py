@@ -32,11 +32,13 @@ from classifeed_jobs.claim.claim import (
     Completion,
 )
 from classifeed_jobs.model.outcomes import ClaimLost, Fail, Progress, Retry, Snooze, StopRequested
+from classifeed_jobs.model.retry import Linear
 from classifeed_jobs.model.storable import NotStorable, clean_text, json_text
 from classifeed_jobs.model.task import InvalidArgs, Task
 from classifeed_jobs.task.context import JobContext, StopReason
 
 _log = structlog.get_logger("classifeed_jobs.worker.run")
+_UNKNOWN_TASK_BACKOFF = Linear()
 
 
 class Run:
@@ -89,11 +91,14 @@ class Run:
         if self.task is None:
             known = ", ".join(sorted(self._known_tasks)) or "none"
             missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
-            return self._completion_of(FAILED, f"{missing}; it knows {known}")
+            # A worker of another version may know it: an attempt is used up, so that the job ends some time.
+            _log.warning("worker.task.unknown", job_id=str(self.claim.job_id), task=self.claim.task)
+            delay_s = _UNKNOWN_TASK_BACKOFF.delay_s(self.claim.attempt)
+            return self._completion_of(RETRY, f"{missing}; it knows {known}", delay_s=delay_s)
         try:
             args = self.task.parse_args(self.claim.args)
         except InvalidArgs as error:
-            return self._completion_of(FAILED, str(error))
+            return self._retry(self.task, str(error), None)
         self._running = asyncio.current_task()
         bound: asyncio.Timeout | None = None
         try:

@@ -48,6 +48,7 @@ class JobStatus(ResponseModel):
     """How a job stands."""
 
     job_id: UUID
+    task: str
     status: Status
     attempt: int = Field(description="Attempts so far, the current one included.")
     started_at: Time | None = Field(description="First claimed by a worker; kept over retries.")
