@@ -147,7 +147,7 @@ async def test_forgotten_transaction_is_found(bench: Bench) -> None:
 def test_every_page_that_is_promised_is_there() -> None:
     chapters = re.findall(r"^## (.*)$", _HOW_TO, re.MULTILINE)
     assert chapters == [
-        "A job stays queued", "A job was quarantined, or failed by unknown faults",
+        "A job stays queued", "A job was quarantined, set aside, or failed by unknown faults",
         "A schedule makes no jobs", "Frequent back-off", "Many failed", "Slow", "Memory growth",
         "Workers are not notified",
     ]  # fmt: skip

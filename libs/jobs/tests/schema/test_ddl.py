@@ -144,6 +144,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "messages": [None] * count,
             "results": [None] * count,
             "delays_s": [1.0] * count,
+            "progress": [None] * count,
             "max_faults": [5] * count,
             "notify": "on",
         }
