@@ -90,8 +90,8 @@ async def test_a_new_job_is_queued_with_what_was_requested(services: ApiServices
     assert job["created_at"].endswith("Z")
     status = await services.status(message["job_id"])
     assert status == {
-        "job_id": message["job_id"], "task": job["task"], "status": "queued", "attempt": 0, "started_at": None, "finished_at": None,
-        "heartbeat_at": None, "error": None, "progress": None,
+        "job_id": message["job_id"], "task": job["task"], "status": "queued", "attempt": 0, "started_at": None,
+        "finished_at": None, "heartbeat_at": None, "error": None, "progress": None,
     }  # fmt: skip
     defaults = await services.trigger(priority=None, args=None)
     [job] = (await services.http.get("/api/v1/jobs?page_size=1")).json()["jobs"]

@@ -183,15 +183,15 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
             "forget_keys": (housekeeping._FORGET_KEYS, {"limit": 500}, 50),
             "count_made_by": (store._COUNT_MADE_BY, {"made_by": "operator", "limit": 10_000}, 300),
             "find_key": (enqueuing._FIND_KEY, {"idempotency_key": "i7"}, 50),
-            "get": (store._GET, {"job_id": waiting}, 50),
+            "get": (store._GET, {"job_id": waiting, "is_brief": False}, 50),
             "list": (
                 store._LIST,
-                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50},
+                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50, "is_brief": False},
                 600,
             ),
             "list_by_key": (
                 store._LIST,
-                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50, "lock_key": "d 77"},
+                dict.fromkeys(_FILTERS) | {"after": None, "limit": 50, "is_brief": False, "lock_key": "d 77"},
                 2500,
             ),
             "retry": (
@@ -199,7 +199,7 @@ async def test_no_hot_statement_scans_a_table(bench: Bench) -> None:
                 dict.fromkeys(_FILTERS)
                 | {"statuses": ["failed"], "job_id": None, "error": None}
                 | dict.fromkeys(("since", "until", "after"))
-                | {"limit": 100, "note": None},
+                | {"limit": 100, "note": None, "is_dry": False},
                 4000,
             ),
             "events": (store._EVENTS, {"job_id": waiting, "after": 0, "limit": 100}, 50),

@@ -22,7 +22,7 @@ from classifeed_common.zones import find_zone
 from classifeed_jobs.api.requests import RunRequest, whole, without_controls
 from classifeed_jobs.model.storable import INT32, MAX_NAME
 from classifeed_jobs.schedule.cron import Cron
-from classifeed_jobs.schedule.schedules import Missed, Schedule
+from classifeed_jobs.schedule.schedules import Missed, Overlap, Schedule
 
 ScheduleName = Annotated[
     str,
@@ -71,6 +71,11 @@ class ScheduleBody(RunRequest):
     grace_sec: Annotated[int, Field(ge=0, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, description="How late the newest slot may be without counting as missed; 60 by default."
     )
+    overlap: Overlap | None = Field(
+        default=None,
+        description="What a slot does while the last job is not complete; queue_one by default. With missed=run_all "
+        "each slot gets its job.",
+    )
 
     @field_validator("every_sec")
     @classmethod
@@ -82,7 +87,12 @@ class ScheduleBody(RunRequest):
 
     def to_schedule(self, name: str) -> Schedule:
         """Return the schedule as the engine takes it."""
-        policy = {"time_zone": self.time_zone, "missed": self.missed, "grace_s": self.grace_sec}
+        policy = {
+            "time_zone": self.time_zone,
+            "missed": self.missed,
+            "grace_s": self.grace_sec,
+            "overlap": self.overlap,
+        }
         given: dict[str, Any] = {field: value for field, value in policy.items() if value is not None}
         return Schedule(name=name, cron=self.cron, every_s=self.every_sec, **given, **self.run_values())
 

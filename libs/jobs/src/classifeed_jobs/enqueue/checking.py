@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from classifeed_jobs.model.job import JobFilter, JobRequest
 from classifeed_jobs.model.storable import (
@@ -16,9 +16,6 @@ from classifeed_jobs.model.storable import (
     find_control,
     json_text,
 )
-
-if TYPE_CHECKING:
-    from classifeed_jobs.schedule.schedules import Schedule
 
 _FILTERED: Final = (
     ("queue", MAX_QUEUE),
@@ -68,31 +65,6 @@ def check_request(request: JobRequest) -> str:
     except NotStorable as error:
         where = f"a job for queue {request.queue[:MAX_QUEUE]!a}, task {request.task[:MAX_NAME]!a}"
         raise NotStorable(f"{where} was not enqueued: {error}") from error
-
-
-def check_schedule(schedule: Schedule) -> str:
-    """Check a schedule, and return its args as JSON text.
-
-    Raises:
-        NotStorable: a value is outside the limits of the engine.
-    """
-    try:
-        check_queue(schedule.queue)
-        check_texts(
-            (
-                ("name", schedule.name, MAX_NAME),
-                ("task", schedule.task, MAX_NAME),
-                ("lock_key", schedule.lock_key, MAX_KEY),
-                ("partition_key", schedule.partition_key, MAX_LABEL),
-                ("cron", schedule.cron, MAX_NAME),
-            )
-        )
-        if fault := find_control(schedule.name):
-            raise NotStorable(f"name {fault}: choose another one")
-        check_numbers(priority=schedule.priority, max_attempts=schedule.max_attempts, lease_ttl_s=schedule.lease_ttl_s)
-        return json_text("args", dict(schedule.args))
-    except NotStorable as error:
-        raise NotStorable(f"schedule {schedule.name[:MAX_NAME]!a} was not stored: {error}") from error
 
 
 def check_filter(which: JobFilter) -> None:

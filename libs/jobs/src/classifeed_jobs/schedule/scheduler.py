@@ -23,11 +23,13 @@ _log = structlog.get_logger("classifeed_jobs.schedule.scheduler")
 _SQL = load_queries("classifeed_jobs.schedule", "schedules.sql")
 _LOCK_DUE = _SQL["lock_due"]
 _MOVE = _SQL["move_schedule"]
+_STATUS_OF_LAST = _SQL["status_of_last"]
 _NEXT_SLOT = _SQL["next_slot"]
 _COUNT_DUE = _SQL["count_due"]
 
 _BATCH: Final = 50
 _SLOTS_AT_ONCE: Final = 500
+_BY: Final = "schedule"
 _SHORTEST_WAIT_S: Final = 0.02
 _FIRST_WINDOW: Final = timedelta(minutes=1)
 
@@ -134,18 +136,24 @@ class Scheduler:
     async def _make(self, tx: Tx, state: ScheduleState, slots: Sequence[datetime], next_slot: datetime) -> None:
         schedule = state.schedule
         job_id = None
+        lock_key = schedule.lock_key
+        if slots and not schedule.makes_every_job:
+            # Without a key of its own the job that waits would start next to the one that runs.
+            lock_key = lock_key or f"schedule:{schedule.name}"
+            if await self._is_left_out(tx, state):
+                slots = []
         for slot in slots:
             request = JobRequest(
                 queue=schedule.queue,
                 task=schedule.task,
                 args=schedule.args,
-                lock_key=schedule.lock_key,
+                lock_key=lock_key,
                 idempotency_key=f"schedule:{schedule.name}:{slot.isoformat()}",
                 partition_key=schedule.partition_key,
                 priority=schedule.priority,
                 max_attempts=schedule.max_attempts,
                 lease_ttl_s=schedule.lease_ttl_s,
-                producer="schedule",
+                producer=_BY,
             )
             note = {"schedule": schedule.name, "slot": slot.isoformat()}
             (made,) = await self._store.enqueue_many(tx, [request], note=note)
@@ -156,6 +164,18 @@ class Scheduler:
         await tx.execute(
             _MOVE, {"name": schedule.name, "next_slot": next_slot, "last_slot": last_slot, "last_job_id": job_id}
         )
+
+    async def _is_left_out(self, tx: Tx, state: ScheduleState) -> bool:
+        """Return whether a slot gets no job because of the job before; one that is to be replaced is canceled."""
+        overlap, last = state.schedule.overlap, state.last_job_id
+        row = await (await tx.execute(_STATUS_OF_LAST, {"job_id": last})).fetchone()
+        status = row[0] if row is not None else None
+        if status is None or last is None:
+            return False
+        if overlap == "replace":
+            await self._store.cancel(tx, last, reason="the next slot of its schedule has come", by=_BY)
+            return False
+        return overlap == "skip" or status == "queued"
 
     async def _wait_s(self) -> float:
         async with self._db.connection() as connection:

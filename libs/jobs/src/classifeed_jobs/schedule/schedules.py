@@ -10,8 +10,19 @@ from uuid import UUID
 
 from classifeed_common.db import Tx, fetch_named, load_queries
 from classifeed_common.zones import find_zone
-from classifeed_jobs.enqueue.checking import check_schedule
-from classifeed_jobs.model.storable import clean_text, find_fault
+from classifeed_jobs.enqueue.checking import check_queue
+from classifeed_jobs.model.storable import (
+    MAX_KEY,
+    MAX_LABEL,
+    MAX_NAME,
+    NotStorable,
+    check_numbers,
+    check_texts,
+    clean_text,
+    find_control,
+    find_fault,
+    json_text,
+)
 from classifeed_jobs.model.stored import find_damage, read_json
 from classifeed_jobs.schedule.cron import Cron
 from classifeed_jobs.server_time import server_time
@@ -29,6 +40,7 @@ _UTC: Final = "UTC"
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 Missed = Literal["skip", "run_once", "run_all"]
+Overlap = Literal["skip", "queue_one", "queue_all", "replace"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +55,9 @@ class Schedule:
         missed: what becomes of slots that nobody was there for. skip: nothing; run_once: one job, that of the newest
             slot; run_all: a job for each.
         grace_s: how late the newest slot may be and still not count as missed.
+        overlap: what a slot does while the last job of the schedule is not complete. skip: nothing; queue_one: a job
+            waits for the running one, and further slots do nothing; replace: the last job is canceled, and a new one
+            takes its place; queue_all: a job for each slot. With missed=run_all each slot gets its job in any case.
         queue: as in `JobStore.enqueue`, like the rest.
     """
 
@@ -60,6 +75,7 @@ class Schedule:
     time_zone: str = ""
     missed: Missed = "run_once"
     grace_s: int = 60
+    overlap: Overlap = "queue_one"
 
     def __post_init__(self) -> None:
         if (self.cron is None) == (self.every_s is None):
@@ -68,6 +84,10 @@ class Schedule:
             raise ValueError(f"schedule {self.name!r}: every_s must be 1 or more, not {self.every_s}")
         if self.missed not in {"skip", "run_once", "run_all"}:
             raise ValueError(f"schedule {self.name!r}: missed is skip, run_once or run_all, not {self.missed!r}")
+        if self.overlap not in {"skip", "queue_one", "queue_all", "replace"}:
+            raise ValueError(
+                f"schedule {self.name!r}: overlap is skip, queue_one, queue_all or replace, not {self.overlap!r}"
+            )
         if self.time_zone:
             try:
                 find_zone(self.time_zone)
@@ -75,6 +95,11 @@ class Schedule:
                 raise ValueError(f"schedule {self.name!r}: {error}") from error
         if self.cron is not None:
             Cron.parse(self.cron)
+
+    @property
+    def makes_every_job(self) -> bool:
+        """Whether each slot gets its job, whatever became of the jobs before."""
+        return self.overlap == "queue_all" or self.missed == "run_all"
 
     def next_after(self, moment: datetime) -> datetime:
         """Return the first slot after a moment, in UTC; without a time zone of its own `cron` is read on UTC.
@@ -126,7 +151,7 @@ class Schedules:
         Raises:
             NotStorable: a value is outside the limits of the engine.
         """
-        args = check_schedule(schedule)
+        args = _check(schedule)
         now = await server_time(tx)
         schedule = replace(schedule, time_zone=schedule.time_zone or self._time_zone)
         await tx.execute(
@@ -146,6 +171,7 @@ class Schedules:
                 "time_zone": schedule.time_zone,
                 "missed": schedule.missed,
                 "grace_sec": schedule.grace_s,
+                "overlap": schedule.overlap,
                 "next_slot": schedule.next_after(now),
             },
         )
@@ -178,6 +204,31 @@ class Schedules:
     async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
         """Return a page of schedules, in order of their names."""
         return [read_state(row) for row in await fetch_named(tx, _LIST, {"after": after, "limit": limit})]
+
+
+def _check(schedule: Schedule) -> str:
+    """Check a schedule, and return its args as JSON text.
+
+    Raises:
+        NotStorable: a value is outside the limits of the engine.
+    """
+    try:
+        check_queue(schedule.queue)
+        check_texts(
+            (
+                ("name", schedule.name, MAX_NAME),
+                ("task", schedule.task, MAX_NAME),
+                ("lock_key", schedule.lock_key, MAX_KEY),
+                ("partition_key", schedule.partition_key, MAX_LABEL),
+                ("cron", schedule.cron, MAX_NAME),
+            )
+        )
+        if fault := find_control(schedule.name):
+            raise NotStorable(f"name {fault}: choose another one")
+        check_numbers(priority=schedule.priority, max_attempts=schedule.max_attempts, lease_ttl_s=schedule.lease_ttl_s)
+        return json_text("args", dict(schedule.args))
+    except NotStorable as error:
+        raise NotStorable(f"schedule {schedule.name[:MAX_NAME]!a} was not stored: {error}") from error
 
 
 def read_state(row: Any) -> ScheduleState:

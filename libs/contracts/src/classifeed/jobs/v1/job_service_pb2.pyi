@@ -224,7 +224,7 @@ class GetScheduleRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class PutScheduleRequest(_message.Message):
-    __slots__ = ("name", "queue", "task", "lock_key", "args", "partition_key", "priority", "max_attempts", "lease_ttl_sec", "cron", "every_sec", "time_zone", "missed", "grace_sec")
+    __slots__ = ("name", "queue", "task", "lock_key", "args", "partition_key", "priority", "max_attempts", "lease_ttl_sec", "cron", "every_sec", "time_zone", "missed", "grace_sec", "overlap")
     NAME_FIELD_NUMBER: _ClassVar[int]
     QUEUE_FIELD_NUMBER: _ClassVar[int]
     TASK_FIELD_NUMBER: _ClassVar[int]
@@ -239,6 +239,7 @@ class PutScheduleRequest(_message.Message):
     TIME_ZONE_FIELD_NUMBER: _ClassVar[int]
     MISSED_FIELD_NUMBER: _ClassVar[int]
     GRACE_SEC_FIELD_NUMBER: _ClassVar[int]
+    OVERLAP_FIELD_NUMBER: _ClassVar[int]
     name: str
     queue: str
     task: str
@@ -253,7 +254,8 @@ class PutScheduleRequest(_message.Message):
     time_zone: str
     missed: _schedule_pb2.MissedSlots
     grace_sec: int
-    def __init__(self, name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., lock_key: _Optional[str] = ..., args: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., partition_key: _Optional[str] = ..., priority: _Optional[int] = ..., max_attempts: _Optional[int] = ..., lease_ttl_sec: _Optional[int] = ..., cron: _Optional[str] = ..., every_sec: _Optional[int] = ..., time_zone: _Optional[str] = ..., missed: _Optional[_Union[_schedule_pb2.MissedSlots, str]] = ..., grace_sec: _Optional[int] = ...) -> None: ...
+    overlap: _schedule_pb2.Overlap
+    def __init__(self, name: _Optional[str] = ..., queue: _Optional[str] = ..., task: _Optional[str] = ..., lock_key: _Optional[str] = ..., args: _Optional[_Union[_struct_pb2.Struct, _Mapping]] = ..., partition_key: _Optional[str] = ..., priority: _Optional[int] = ..., max_attempts: _Optional[int] = ..., lease_ttl_sec: _Optional[int] = ..., cron: _Optional[str] = ..., every_sec: _Optional[int] = ..., time_zone: _Optional[str] = ..., missed: _Optional[_Union[_schedule_pb2.MissedSlots, str]] = ..., grace_sec: _Optional[int] = ..., overlap: _Optional[_Union[_schedule_pb2.Overlap, str]] = ...) -> None: ...
 
 class DeleteScheduleRequest(_message.Message):
     __slots__ = ("name",)

@@ -26,15 +26,17 @@ from google.protobuf import struct_pb2 as google_dot_protobuf_dot_struct__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!classifeed/jobs/v1/schedule.proto\x12\x12\x63lassifeed.jobs.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x9a\x04\n\x08Schedule\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05queue\x18\x02 \x01(\t\x12\x0c\n\x04task\x18\x03 \x01(\t\x12%\n\x04\x61rgs\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x10\n\x08lock_key\x18\x05 \x01(\t\x12\x15\n\rpartition_key\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\x12\x14\n\x0cmax_attempts\x18\x08 \x01(\x05\x12\x15\n\rlease_ttl_sec\x18\t \x01(\x05\x12\x0e\n\x04\x63ron\x18\n \x01(\tH\x00\x12\x13\n\tevery_sec\x18\x0b \x01(\x05H\x00\x12\x11\n\ttime_zone\x18\x0c \x01(\t\x12/\n\x06missed\x18\r \x01(\x0e\x32\x1f.classifeed.jobs.v1.MissedSlots\x12\x11\n\tgrace_sec\x18\x0e \x01(\x05\x12\x0e\n\x06paused\x18\x0f \x01(\x08\x12.\n\npause_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpaused_by\x18\x11 \x01(\t\x12\x32\n\x0enext_slot_time\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0elast_slot_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0blast_job_id\x18\x14 \x01(\tB\x08\n\x06timing*w\n\x0bMissedSlots\x12\x1c\n\x18MISSED_SLOTS_UNSPECIFIED\x10\x00\x12\x15\n\x11MISSED_SLOTS_SKIP\x10\x01\x12\x19\n\x15MISSED_SLOTS_RUN_ONCE\x10\x02\x12\x18\n\x14MISSED_SLOTS_RUN_ALL\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!classifeed/jobs/v1/schedule.proto\x12\x12\x63lassifeed.jobs.v1\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xc8\x04\n\x08Schedule\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05queue\x18\x02 \x01(\t\x12\x0c\n\x04task\x18\x03 \x01(\t\x12%\n\x04\x61rgs\x18\x04 \x01(\x0b\x32\x17.google.protobuf.Struct\x12\x10\n\x08lock_key\x18\x05 \x01(\t\x12\x15\n\rpartition_key\x18\x06 \x01(\t\x12\x10\n\x08priority\x18\x07 \x01(\x05\x12\x14\n\x0cmax_attempts\x18\x08 \x01(\x05\x12\x15\n\rlease_ttl_sec\x18\t \x01(\x05\x12\x0e\n\x04\x63ron\x18\n \x01(\tH\x00\x12\x13\n\tevery_sec\x18\x0b \x01(\x05H\x00\x12\x11\n\ttime_zone\x18\x0c \x01(\t\x12/\n\x06missed\x18\r \x01(\x0e\x32\x1f.classifeed.jobs.v1.MissedSlots\x12\x11\n\tgrace_sec\x18\x0e \x01(\x05\x12\x0e\n\x06paused\x18\x0f \x01(\x08\x12.\n\npause_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x11\n\tpaused_by\x18\x11 \x01(\t\x12\x32\n\x0enext_slot_time\x18\x12 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x32\n\x0elast_slot_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0blast_job_id\x18\x14 \x01(\t\x12,\n\x07overlap\x18\x15 \x01(\x0e\x32\x1b.classifeed.jobs.v1.OverlapB\x08\n\x06timing*w\n\x0bMissedSlots\x12\x1c\n\x18MISSED_SLOTS_UNSPECIFIED\x10\x00\x12\x15\n\x11MISSED_SLOTS_SKIP\x10\x01\x12\x19\n\x15MISSED_SLOTS_RUN_ONCE\x10\x02\x12\x18\n\x14MISSED_SLOTS_RUN_ALL\x10\x03*w\n\x07Overlap\x12\x17\n\x13OVERLAP_UNSPECIFIED\x10\x00\x12\x10\n\x0cOVERLAP_SKIP\x10\x01\x12\x15\n\x11OVERLAP_QUEUE_ONE\x10\x02\x12\x15\n\x11OVERLAP_QUEUE_ALL\x10\x03\x12\x13\n\x0fOVERLAP_REPLACE\x10\x04\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.jobs.v1.schedule_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_MISSEDSLOTS']._serialized_start=661
-  _globals['_MISSEDSLOTS']._serialized_end=780
+  _globals['_MISSEDSLOTS']._serialized_start=707
+  _globals['_MISSEDSLOTS']._serialized_end=826
+  _globals['_OVERLAP']._serialized_start=828
+  _globals['_OVERLAP']._serialized_end=947
   _globals['_SCHEDULE']._serialized_start=121
-  _globals['_SCHEDULE']._serialized_end=659
+  _globals['_SCHEDULE']._serialized_end=705
 # @@protoc_insertion_point(module_scope)

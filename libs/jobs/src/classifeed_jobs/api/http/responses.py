@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, WithJsonSchema
 
-from classifeed_jobs.schedule.schedules import Missed
+from classifeed_jobs.schedule.schedules import Missed, Overlap
 
 Status = Literal["queued", "running", "succeeded", "failed", "canceled"]
 
@@ -208,6 +208,7 @@ class ScheduleView(ResponseModel):
     time_zone: str = Field(description="Time zone in which cron is evaluated.")
     missed: Missed = Field(description="What happens to missed slots.")
     grace_sec: int
+    overlap: Overlap = Field(description="What a slot does while the last job is not complete.")
     paused: bool
     paused_at: Time | None
     paused_by: str | None

@@ -64,6 +64,7 @@ def _schedule(state: ScheduleState) -> responses.ScheduleView:
         time_zone=schedule.time_zone,
         missed=schedule.missed,
         grace_sec=schedule.grace_s,
+        overlap=schedule.overlap,
         paused=state.paused_at is not None,
         paused_at=state.paused_at,
         paused_by=state.paused_by,

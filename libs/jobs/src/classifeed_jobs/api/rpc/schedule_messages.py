@@ -10,6 +10,7 @@ from classifeed_jobs.api.rpc.values import run_request, struct_of, timestamp_of
 from classifeed_jobs.schedule.schedules import ScheduleState
 
 _PREFIX = "MISSED_SLOTS_"
+_OVERLAP = "OVERLAP_"
 
 
 def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
@@ -23,6 +24,8 @@ def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
         values["missed"] = schedule_pb2.MissedSlots.Name(request.missed).removeprefix(_PREFIX).lower()
     if request.HasField("grace_sec"):
         values["grace_sec"] = request.grace_sec
+    if request.overlap != schedule_pb2.OVERLAP_UNSPECIFIED:
+        values["overlap"] = schedule_pb2.Overlap.Name(request.overlap).removeprefix(_OVERLAP).lower()
     return values
 
 
@@ -45,6 +48,7 @@ def schedule_message(state: ScheduleState) -> schedule_pb2.Schedule:
         time_zone=schedule.time_zone,
         missed=cast(schedule_pb2.MissedSlots, missed),
         grace_sec=schedule.grace_s,
+        overlap=cast(schedule_pb2.Overlap, schedule_pb2.Overlap.Value(f"{_OVERLAP}{schedule.overlap.upper()}")),
         paused=state.paused_at is not None,
         pause_time=timestamp_of(state.paused_at),
         paused_by=state.paused_by or "",
