@@ -188,9 +188,7 @@ MUTATIONS: Final = (
         f"{JOBS}/worker/fetcher.py",
         before="or not await set_damaged_aside(connection, queues=queues, tasks=self._tasks)",
         after="or queues",
-        tests=(
-            f"{JOBS_TESTS}/worker/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-ready]",
-        ),
+        tests=(f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-ready]",),
     ),
     Mutation(
         "unreadable-args-stop-claims",
@@ -200,7 +198,7 @@ MUTATIONS: Final = (
         before="            set_json_loads(read_json, connection)\n",
         after="",
         tests=(
-            f"{JOBS_TESTS}/worker/test_poisoned_rows.py"
+            f"{JOBS_TESTS}/claim/test_poisoned_rows.py"
             "::test_poisoned_row_stops_no_other_job[args with 5,000 digits-ready]",
         ),
     ),
@@ -212,7 +210,7 @@ MUTATIONS: Final = (
         before="why, claim_no=spoiled.claim_no, tasks=self._tasks",
         after="why, tasks=self._tasks",
         tests=(
-            f"{JOBS_TESTS}/worker/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-ending]",
+            f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-completing]",
         ),
     ),
     Mutation(
@@ -222,7 +220,7 @@ MUTATIONS: Final = (
         f"{JOBS}/maintenance/reaper.py",
         before="            ended = await self._reap_apart()\n",
         after="            raise\n",
-        tests=(f"{JOBS_TESTS}/worker/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-lost]",),
+        tests=(f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-lost]",),
     ),
     Mutation(
         "damaged-job-stops-retries",
@@ -232,7 +230,7 @@ MUTATIONS: Final = (
         before="return len(back), back\n        except Exception as error:\n            if is_passing(error):\n",
         after="return len(back), back\n        except Exception as error:\n            if error:\n",
         tests=(
-            f"{JOBS_TESTS}/worker/test_poisoned_rows.py"
+            f"{JOBS_TESTS}/claim/test_poisoned_rows.py"
             "::test_poisoned_row_stops_no_other_job[long partition key-retried]",
         ),
     ),
@@ -243,7 +241,7 @@ MUTATIONS: Final = (
         f"{JOBS}/schedule/schedules.py",
         before="    args = read_json(row.args)\n",
         after="    args = json.loads(row.args)\n",
-        tests=(f"{JOBS_TESTS}/worker/test_poisoned_rows.py::test_poisoned_schedule_stops_no_other_one",),
+        tests=(f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_schedule_stops_no_other_one",),
     ),
     Mutation(
         "last-progress-dropped",
@@ -252,9 +250,7 @@ MUTATIONS: Final = (
         f"{JOBS}/worker/run.py",
         before="        if (report := self.context.unsaved_progress) is not None:\n",
         after="        if (report := None) is not None:\n",
-        tests=(
-            f"{JOBS_TESTS}/worker/test_progress.py::test_job_with_three_steps_ends_with_three_of_three[False-steps]",
-        ),
+        tests=(f"{JOBS_TESTS}/task/test_progress.py::test_job_with_three_steps_ends_with_three_of_three[False-steps]",),
     ),
     Mutation(
         "progress-of-a-retry-dropped",
@@ -263,7 +259,7 @@ MUTATIONS: Final = (
         f"{JOBS}/claim/finish.sql",
         before=", progress = coalesce(f.reported, j.progress)",
         after="",
-        tests=(f"{JOBS_TESTS}/worker/test_progress.py::test_last_report_stays_however_the_run_ends[retry-queued]",),
+        tests=(f"{JOBS_TESTS}/task/test_progress.py::test_last_report_stays_however_the_run_ends[retry-queued]",),
     ),
     Mutation(
         "heartbeat-before-the-start",
@@ -272,7 +268,7 @@ MUTATIONS: Final = (
         f"{JOBS}/schema/ddl_5.sql",
         before="THEN greatest(j.started_at, (",
         after="THEN greatest('-infinity', (",
-        tests=(f"{JOBS_TESTS}/worker/test_progress.py::test_heartbeat_is_never_earlier_than_the_start",),
+        tests=(f"{JOBS_TESTS}/task/test_progress.py::test_heartbeat_is_never_earlier_than_the_start",),
     ),
     Mutation(
         "unknown-task-fails-at-once",

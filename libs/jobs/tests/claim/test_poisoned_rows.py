@@ -93,7 +93,7 @@ async def _blocked(bench: Bench, change: str) -> UUID:
     return await _live(bench, change, waits_for="'key'", lock_key="'held'", priority="99")
 
 
-async def _ending(bench: Bench, change: str) -> UUID:
+async def _completing(bench: Bench, change: str) -> UUID:
     """Plant a job that spoils its own row while it runs."""
     job_id: UUID = await bench.enqueue("spoil", {"change": change})
     return job_id
@@ -125,7 +125,7 @@ STAGES: dict[str, Plant] = {
     "limited": _limited,
     "due": _due,
     "blocked": _blocked,
-    "ending": _ending,
+    "completing": _completing,
     "lost": _lost,
     "retried": _retried,
 }
