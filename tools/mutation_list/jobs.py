@@ -220,7 +220,7 @@ MUTATIONS: Final = (
         f"{JOBS}/maintenance/reaper.py",
         before="            ended = await self._reap_apart()\n",
         after="            raise\n",
-        tests=(f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[long lock key-lost]",),
+        tests=(f"{JOBS_TESTS}/claim/test_poisoned_rows.py::test_poisoned_row_stops_no_other_job[deaths used up-lost]",),
     ),
     Mutation(
         "damaged-job-stops-retries",
