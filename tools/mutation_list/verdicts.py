@@ -12,6 +12,7 @@ _DELIVERY_TESTS: Final = "services/cleanweb/tests/integration/test_callbacks.py"
 _TAKING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_taking.py"
 _REQUEST_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_requests.py"
 _CORRECTING_TESTS: Final = f"{MODERATION_TESTS}/integration/judging/test_correcting.py"
+_DECISION_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_verdicts.py"
 _LOCK_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_locks.py"
 
 MUTATIONS: Final = (
@@ -88,6 +89,59 @@ MUTATIONS: Final = (
         before="anonymous=_ANONYMOUS\n        ),\n        takes_anonymous=takes_anonymous,",
         after="),\n        takes_anonymous=True,",
         tests=(f"{_CALLBACK_TESTS}::test_votes_work_while_a_thousand_callbacks_without_a_token_are_refused",),
+    ),
+    Mutation(
+        "callback-of-anybody-under-up",
+        "Verdicts",
+        "Any process of the machine approves texts of `classifeed up` without a token.",
+        "cli/src/classifeed_cli/platform/planning/services.toml",
+        before='VERDICT_ENVIRONMENT = "stable"',
+        after='VERDICT_ENVIRONMENT = "testing"',
+        tests=(
+            "cli/tests/unit/platform/planning/test_service_table.py"
+            "::test_no_process_of_the_machine_decides_about_texts_without_a_token",
+        ),
+    ),
+    Mutation(
+        "callback-of-anybody-with-any-keys",
+        "Verdicts",
+        "A callback without a token decides about thousands of texts.",
+        f"{MODERATION}/http/callback.py",
+        before="len(by_key) > _ANONYMOUS_KEYS:",
+        after="not by_key:",
+        tests=(f"{_CALLBACK_TESTS}::test_a_callback_without_a_token_has_a_few_keys",),
+    ),
+    Mutation(
+        "incomplete-verdicts-recorded-at-each-retry",
+        "Verdicts",
+        "Each retry of a text whose verdicts are incomplete leaves a decision.",
+        f"{MODERATION}/app/decisions/apply_verdicts.py",
+        before="return [decision for decision in decided if decision.subject.key not in ages]",
+        after="return list(decided)",
+        tests=(
+            f"{_DECISION_TESTS}::test_a_repeated_incomplete_response_writes_nothing_and_is_requested_later_and_later",
+            f"{_DECISION_TESTS}::test_a_repeated_callback_moves_no_request_and_writes_nothing",
+        ),
+    ),
+    Mutation(
+        "incomplete-verdicts-without-back-off",
+        "Verdicts",
+        "A text whose verdicts are incomplete is requested every minute.",
+        f"{MODERATION}/app/decisions/apply_verdicts.py",
+        before="        await subjects_table.put_off(tx, put_off)\n",
+        after="        pass\n",
+        tests=(
+            f"{_DECISION_TESTS}::test_a_repeated_incomplete_response_writes_nothing_and_is_requested_later_and_later",
+        ),
+    ),
+    Mutation(
+        "requests-put-off-by-callbacks",
+        "Verdicts",
+        "A sender of callbacks keeps a text from being requested.",
+        f"{MODERATION}/app/decisions/apply_verdicts.py",
+        before="if arrived[key][1].is_response and longest_retry_s",
+        after="if longest_retry_s",
+        tests=(f"{_DECISION_TESTS}::test_a_repeated_callback_moves_no_request_and_writes_nothing",),
     ),
     Mutation(
         "callback-for-any-service",

@@ -20,3 +20,12 @@ def test_a_knob_with_a_star_is_for_each_service(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("CLASSIFEED_ECHO_ADDRESS", "echo:1")
     remote = Installation.find(None, address="suite:9090")
     assert remote.grpc == {"api": "suite:9090", "echo": "echo:1"}
+
+
+def test_no_process_of_the_machine_decides_about_texts_without_a_token() -> None:
+    """Fails where `up` judges texts in `testing`, whose callbacks need no token."""
+    services = ServiceTable.load().services
+    settings = services["moderation"].settings
+    assert settings["VERDICT_ENVIRONMENT"] == "stable"
+    assert "TESTING_REQUESTS_S" not in settings
+    assert "classifeed/stable" in services["cleanweb"].settings["RECEIVERS"]

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from starlette.routing import BaseRoute
 
 from classifeed_common.auth import KeyStore, Policy
-from classifeed_common.errors import FieldViolation, InvalidArgument
-from classifeed_common.http.api.callers import CallerCheck, TokenHeader
+from classifeed_common.errors import FieldViolation, InvalidArgument, ResourceExhausted
+from classifeed_common.http.api.callers import ANONYMOUS_PREFIX, CallerCheck, TokenHeader
 from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.operations import ApiRequest, Operation
 from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
@@ -25,6 +25,7 @@ from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_ca
 
 _NAME: Final = "verdict-callback"
 _ANONYMOUS: Final = RequestRate(per_s=1, burst=1)
+_ANONYMOUS_KEYS: Final = 10
 
 
 class Callback(BaseModel):
@@ -47,7 +48,12 @@ class CallbackServices:
 
 
 async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequest) -> Stored:
-    """Store the verdicts of a callback; those about unknown keys are taken too, so that nobody sends them again."""
+    """Store the verdicts of a callback; those about unknown keys are taken too, so that nobody sends them again.
+
+    Raises:
+        InvalidArgument: VERDICTS_INVALID.
+        ResourceExhausted: CALLBACK_KEYS_TOO_MANY, a callback without a token has more than a few keys.
+    """
     try:
         by_key = parse_callback(request.body.verdicts)
     except VerdictsInvalidError as error:
@@ -56,6 +62,12 @@ async def apply_moderation_verdicts(services: CallbackServices, request: ApiRequ
         raise InvalidArgument(
             "VERDICTS_INVALID", f"{error}. Correct the callback.", violations=[FieldViolation(field, what)]
         ) from error
+    if request.by.startswith(ANONYMOUS_PREFIX) and len(by_key) > _ANONYMOUS_KEYS:
+        HTTP_REFUSALS.labels(_NAME, "CALLBACK_KEYS_TOO_MANY").inc()
+        raise ResourceExhausted(
+            "CALLBACK_KEYS_TOO_MANY",
+            f"The callback has {len(by_key)} keys and no token; {_ANONYMOUS_KEYS} are allowed. Send it with a token.",
+        )
     call = current_call()
     request_id = call.request_id if call is not None else ""
     await services.recorder.record([Arrived(key, found, request_id) for key, found in by_key.items()])
@@ -92,7 +104,7 @@ def callback_routes(
         keys: verify tokens.
         policy: who may apply verdicts.
         callbacks_s: callbacks a second of one caller, at most.
-        takes_anonymous: whether callers without a token may send one callback a second, all together.
+        takes_anonymous: whether callers without a token may send one callback a second, all together, with a few keys.
     """
     callers = CallerCheck(
         keys=keys,

@@ -66,6 +66,18 @@ async def record(
     ]
 
 
+async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, float]:
+    """Return those of decisions that are not applied which are recorded already: the seconds since then, by key."""
+    parameters = {
+        "subject_keys": [decision.subject.key for decision in decisions],
+        "text_hashes": [decision.subject.text_hash for decision in decisions],
+        "supersedes_ids": [decision.subject.decision_id for decision in decisions],
+        "reasons": [decision.not_applied for decision in decisions],
+        "names": [json.dumps([verdict.name for verdict in decision.verdicts]) for decision in decisions],
+    }
+    return dict(await (await tx.execute(SQL["find_repeated"], parameters)).fetchall())
+
+
 async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
     """Keep whole verdicts for equal texts."""
     keys = sorted(verdicts)

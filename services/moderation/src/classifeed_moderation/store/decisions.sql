@@ -37,6 +37,22 @@ WITH made AS (
 )
 SELECT subject_key, decision_id, recorded_at FROM recorded
 
+-- name: find_repeated
+-- Verdicts that were recorded before in the same state of the text and changed nothing, with their age in seconds.
+SELECT w.subject_key, extract(epoch from clock_timestamp() - r.recorded_at)::float8 AS age_s
+FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[], %(supersedes_ids)s::bigint[], %(reasons)s::text[],
+            %(names)s::jsonb[])
+     AS w (subject_key, text_hash, supersedes_id, reason, names)
+CROSS JOIN LATERAL (
+    SELECT d.recorded_at
+    FROM decisions d
+    WHERE d.subject_key = w.subject_key AND NOT d.is_applied AND d.text_hash = w.text_hash
+      AND d.supersedes_id IS NOT DISTINCT FROM w.supersedes_id AND d.not_applied_reason = w.reason
+      AND jsonb_path_query_array(d.verdicts, '$[*].name') = w.names
+    ORDER BY d.decision_id DESC
+    LIMIT 1
+) AS r
+
 -- name: keep_verdicts
 INSERT INTO verdict_cache (cache_key, verdicts, is_from_people)
 SELECT cache_key, verdicts, is_from_people

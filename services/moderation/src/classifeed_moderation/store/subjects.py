@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -113,6 +113,12 @@ async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Col
         "pending_s": pending_s,
     }
     await tx.execute(SQL["leave"], parameters)
+
+
+async def put_off(tx: Tx, delays_s: Mapping[str, float]) -> None:
+    """Have texts that wait requested again after so many seconds, by key; they are locked."""
+    parameters = {"subject_keys": list(delays_s), "delays_s": list(delays_s.values())}
+    await tx.execute(SQL["put_off"], parameters)
 
 
 async def release_same(tx: Tx, cache_keys: Collection[bytes], decided: Collection[str]) -> int:

@@ -78,6 +78,13 @@ UPDATE subjects s SET next_retry = clock_timestamp() + %(pending_s)s * interval 
 FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS left_texts (subject_key, text_hash)
 WHERE s.subject_key = left_texts.subject_key AND s.text_hash = left_texts.text_hash AND s.status = 'PENDING'
 
+-- name: put_off
+-- Texts that wait, requested again after some seconds and not before.
+UPDATE subjects s
+SET next_retry = greatest(s.next_retry, clock_timestamp() + p.delay_s * interval '1 second')
+FROM unnest(%(subject_keys)s::text[], %(delays_s)s::float8[]) AS p (subject_key, delay_s)
+WHERE s.subject_key = p.subject_key AND s.status = 'PENDING'
+
 -- name: release_same
 -- Equal texts that wait: their verdicts are known. One that somebody holds now is being decided, rewritten or left to
 -- people, or keeps its own time; waiting for it, with others locked, could go in a circle.

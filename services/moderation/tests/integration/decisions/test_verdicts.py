@@ -9,11 +9,18 @@ import pytest
 
 from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsJudged, TextsToJudge
 from classifeed_common.testing.recovery import until
+from classifeed_moderation.app.decisions.apply_verdicts import Arrived
 from classifeed_moderation.domain.subjects import Kind, Status
-from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_callback, parse_verdicts
+from classifeed_moderation.domain.verdicts import (
+    Verdict,
+    VerdictList,
+    VerdictsInvalidError,
+    parse_callback,
+    parse_verdicts,
+)
 from classifeed_moderation.metrics import ABNORMAL, UNKNOWN_VERDICTS
 
-from ...conftest import CLEAN, END, PEOPLE, MakeModeration, Moderation, result, verdict
+from ...conftest import CLEAN, END, PENDING_S, PEOPLE, MakeModeration, Moderation, result, verdict
 
 BAD = "text_toloka_obscene"
 KEY = "offer/seller/default/1"
@@ -261,3 +268,79 @@ async def test_many_at_once_do_not_block_one_another(make_moderation: MakeModera
         )
     )
     assert await first.rows("SELECT count(*) FROM decisions WHERE is_applied") == [(20,)]
+
+
+INCOMPLETE = VerdictList((Verdict("police"),), has_end=False)
+_WRITTEN = "SELECT (SELECT count(*) FROM decisions), (SELECT count(*) FROM outbox)"
+
+
+async def next_request_s(moderation: Moderation) -> int:
+    [(seconds,)] = await moderation.rows("SELECT round(extract(epoch FROM next_retry - now())) FROM subjects")
+    return int(seconds)
+
+
+async def test_a_repeated_incomplete_response_writes_nothing_and_is_requested_later_and_later(
+    moderation: Moderation,
+) -> None:
+    """Fails where each retry leaves a decision."""
+    point_id = await moderation.create_point()
+    waits = []
+    for wait_s in (0, 60, 60, 120, 240, 480, 600, 600):
+        await moderation.advance(wait_s)
+        await moderation.rows(
+            "UPDATE decisions SET recorded_at = recorded_at - %s * interval '1 s' RETURNING 1", wait_s
+        )
+        # As the claim of a request moves it.
+        await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
+        await moderation.recorder.record([Arrived(str(point_id), INCOMPLETE, is_response=True)])
+        waits.append(await next_request_s(moderation))
+        assert await moderation.rows(_WRITTEN) == [(1, 0)]
+    assert waits == [60, 60, 120, 240, 480, 600, 600, 600]
+    assert (await moderation.subject(point_id)).status is Status.PENDING
+    await moderation.apply(point_id)
+    assert (await moderation.subject(point_id)).status is Status.APPROVED
+
+
+async def test_a_worker_that_gets_incomplete_verdicts_writes_one_decision(moderation: Moderation) -> None:
+    moderation.stand_in.content = result(verdict("police"))
+    moderation.start()
+    await moderation.create_point()
+    for number in range(1, 4):
+        await until(lambda number=number: len(moderation.stand_in.requests) == number)  # type: ignore[misc]
+
+        async def is_recorded() -> bool:
+            return await moderation.rows(_WRITTEN) == [(1, 0)]
+
+        await until(is_recorded)
+        await until(lambda: moderation.queue.lengths()[Kind.POINT] == 0 and not moderation.queue._known)
+        await moderation.advance(2 * PENDING_S)
+        await moderation.corrector.round(Kind.POINT)
+    assert await moderation.rows(_WRITTEN) == [(1, 0)]
+
+
+async def test_a_repeated_callback_moves_no_request_and_writes_nothing(moderation: Moderation) -> None:
+    """A sender of callbacks can neither put requests off nor fill the table of decisions."""
+    stale = await send(moderation, "A lamp")
+    await send(moderation, "A table", version=2)
+    await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
+    for _ in range(3):
+        for key, has_end in ((stale, True), (KEY, True)):
+            await moderation.apply(key, "text_auto_allowed_nowhere" if key == stale else "police", has_end=has_end)
+        await moderation.rows("UPDATE decisions SET recorded_at = recorded_at - interval '1 h' RETURNING 1")
+        await moderation.recorder.record(
+            [Arrived(await send(moderation, "A table", version=2), INCOMPLETE, "callback-1")]
+        )
+    assert sorted(await not_applied(moderation)) == ["INCOMPLETE", "KEY_WITHOUT_VERSION", "TEXT_CHANGED"]
+    assert await next_request_s(moderation) <= 60
+
+
+async def test_a_bare_key_that_forbids_is_rechecked_once_while_it_waits(moderation: Moderation) -> None:
+    await moderation.apply(await send(moderation, "A lamp"))
+    for _ in range(3):
+        await moderation.apply(KEY, "text_auto_obscene")
+    assert await not_applied(moderation) == ["", "KEY_WITHOUT_VERSION"]
+    assert (await moderation.subject(KEY)).status is Status.PENDING
+    await moderation.apply(await send(moderation, "A lamp"))
+    assert (await moderation.subject(KEY)).status is Status.APPROVED
+    await moderation.apply(KEY, "text_auto_obscene")
+    assert (await moderation.subject(KEY)).status is Status.PENDING, "another state: it is requested again"

@@ -193,6 +193,20 @@ async def test_votes_work_while_a_thousand_callbacks_without_a_token_are_refused
     assert (await service.call_back({**END, "key": "x"})).status_code == 200
 
 
+@pytest.mark.kafka
+async def test_a_callback_without_a_token_has_a_few_keys(service: Service) -> None:
+    """Fails where any process of the machine decides about thousands of texts in one callback."""
+    service.stand_in.content = PEOPLE
+    key = await service.create_waiting()
+    many = [{**END, "key": key}, *({**END, "key": f"offer/s/n/{number}~00"} for number in range(10))]
+    counted = refused("CALLBACK_KEYS_TOO_MANY")
+    assert_refused(await service.call_back(*many, token=None), 429, "CALLBACK_KEYS_TOO_MANY")
+    assert refused("CALLBACK_KEYS_TOO_MANY") == counted + 1
+    assert await service.rows("SELECT status FROM subjects") == [("PENDING",)]
+    assert (await service.call_back(*many)).status_code == 200
+    assert await service.rows("SELECT status FROM subjects") == [("APPROVED",)]
+
+
 def body_of(*verdicts: dict[str, Any]) -> bytes:
     return json.dumps({"verdicts": verdicts}).encode()
 

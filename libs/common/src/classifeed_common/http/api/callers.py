@@ -35,6 +35,8 @@ class TokenHeader:
         return token.strip() if scheme.lower() == self.scheme.lower() else ""
 
 
+ANONYMOUS_PREFIX: Final = "anonymous@"
+"""Begins the name of a caller without a token; the address follows."""
 AUTHORIZATION: Final = TokenHeader("Authorization", "Bearer")
 
 
@@ -92,7 +94,7 @@ class CallerCheck:
         token = self.header.token_of(headers)
         if self._keys is None or (token is None and self._takes_anonymous):
             self.limits.take(None)
-            return f"anonymous@{client}"
+            return f"{ANONYMOUS_PREFIX}{client}"
         if not token:
             raise Unauthenticated(
                 "TICKET_MISSING", f"This needs a service token: send it in the header `{self.header}`."

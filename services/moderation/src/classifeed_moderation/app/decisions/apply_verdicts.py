@@ -48,12 +48,14 @@ class Arrived:
         verdict_list: the verdicts.
         request_id: of the callback; empty for responses and for verdicts that were kept.
         keeps: whether equal texts may have these verdicts: not those that were kept themselves.
+        is_response: whether they are the response to a request of our own, which is made again while the text waits.
     """
 
     sent_key: str
     verdict_list: VerdictList
     request_id: str = ""
     keeps: bool = True
+    is_response: bool = False
 
 
 @dataclass(slots=True)
@@ -77,9 +79,18 @@ class Applied:
 
 
 async def apply_verdicts(
-    tx: Tx, arrived: Sequence[Arrived], *, rules: Rules, outbox: Outbox, decided_at: datetime
+    tx: Tx,
+    arrived: Sequence[Arrived],
+    *,
+    rules: Rules,
+    outbox: Outbox,
+    decided_at: datetime,
+    longest_retry_s: float = 0.0,
 ) -> Applied:
     """Apply verdicts to the texts that they are about; twice changes nothing.
+
+    Verdicts that are not applied are recorded once. A text whose request brings the same incomplete verdicts again is
+    requested later and later, at most `longest_retry_s` seconds apart.
 
     Locks the texts in the order of their keys, then the kept verdicts in the order of theirs, so that two of these
     transactions never wait for each other in a circle. Several about one text are applied one after the other.
@@ -97,7 +108,11 @@ async def apply_verdicts(
                 later.append(item)
             else:
                 taken[sent.key] = (sent, item)
-        rounds.append(await _record_each(tx, taken, applied, kept, rules=rules, decided_at=decided_at))
+        rounds.append(
+            await _record_each(
+                tx, taken, applied, kept, rules=rules, decided_at=decided_at, longest_retry_s=longest_retry_s
+            )
+        )
         rest = later
     if kept:
         await decisions_table.keep_verdicts(tx, kept)
@@ -118,6 +133,7 @@ async def _record_each(
     *,
     rules: Rules,
     decided_at: datetime,
+    longest_retry_s: float,
 ) -> list[Recorded]:
     subjects = await subjects_table.lock_subjects(tx, arrived.keys())
     decided: list[Decision] = []
@@ -135,6 +151,7 @@ async def _record_each(
         decided.append(decision)
         if decision.is_applied and item.keeps and item.verdict_list.has_end:
             kept[subject.cache_key] = item.verdict_list
+    decided = await _without_repeated(tx, decided, arrived, longest_retry_s=longest_retry_s)
     if not decided:
         return []
     recorded = await decisions_table.record(
@@ -148,6 +165,22 @@ async def _record_each(
     if again := [decision.subject.key for decision in decided if decision.is_recheck]:
         await subjects_table.recheck(tx, again)
     return recorded
+
+
+async def _without_repeated(
+    tx: Tx, decided: Sequence[Decision], arrived: Mapping[str, tuple[SentKey, Arrived]], *, longest_retry_s: float
+) -> list[Decision]:
+    """Leave out what is recorded already and changes nothing, and put off the next request of such a text."""
+    kept_only = [decision for decision in decided if not decision.is_applied]
+    ages = await decisions_table.find_repeated(tx, kept_only) if kept_only else {}
+    put_off = {
+        key: min(age_s, longest_retry_s)
+        for key, age_s in ages.items()
+        if arrived[key][1].is_response and longest_retry_s
+    }
+    if put_off:
+        await subjects_table.put_off(tx, put_off)
+    return [decision for decision in decided if decision.subject.key not in ages]
 
 
 def _count(item: Arrived, *, is_known: bool) -> None:

@@ -148,7 +148,12 @@ class VerdictRecorder:
                 further = [parse_sent_key(each.sent_key).key for each in arrived]
                 await subjects.leave(tx, left, pending_s=self._pending_s, further=further)
             applied = await apply_verdicts(
-                tx, arrived, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
+                tx,
+                arrived,
+                rules=self._current_rules(),
+                outbox=self._outbox,
+                decided_at=self._clock.now(),
+                longest_retry_s=self._pending_s,
             )
         if applied.recorded:
             self._on_decided()

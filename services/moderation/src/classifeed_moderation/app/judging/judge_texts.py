@@ -97,7 +97,7 @@ class TextJudge:
             if response.fault:
                 failed.setdefault((response.outcome, response.fault), []).append(task.key)
             if response.outcome is Outcome.VERDICTS:
-                found.append(Arrived(task.sent_key, response.verdict_list))
+                found.append(Arrived(task.sent_key, response.verdict_list, is_response=True))
             elif response.outcome is Outcome.PEOPLE:
                 found.append(WithPeople(task))
         for (outcome, fault), keys in failed.items():
