@@ -7,6 +7,7 @@ from typing import Final
 from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION_TESTS
 
+_EQUAL_TEXTS: Final = "services/cleanweb/tests/integration/test_equal_texts.py"
 _LEASES: Final = "services/cleanweb/tests/integration/test_leases.py"
 _REVIEW_PAGE: Final = "services/cleanweb/tests/integration/test_review_page.py"
 
@@ -70,6 +71,69 @@ MUTATIONS: Final = (
             f"{_LEASES}::test_a_second_opinion_of_a_reviewer_changes_nothing",
             f"{_LEASES}::test_names_as_earlier_versions_stored_them_are_the_same_people",
         ),
+    ),
+    Mutation(
+        "reviews-for-each-key",
+        "Reviews by people",
+        "Eight equal texts cost sixteen reviews.",
+        f"{CLEANWEB}/store/reviews.sql",
+        before="                  WHERE o.cache_key = q.cache_key AND o.ended_at IS NULL)",
+        after="                  WHERE o.request_id = q.request_id)",
+        tests=(f"{_EQUAL_TEXTS}::test_eight_equal_points_cost_two_opinions_a_project",),
+    ),
+    Mutation(
+        "reviews-opened-at-once",
+        "Reviews by people",
+        "Equal texts that come at once have a review each.",
+        f"{CLEANWEB}/app/judge_text.py",
+        before="                await reviews.lock_texts(tx, reviewed)\n",
+        after="",
+        tests=(f"{_EQUAL_TEXTS}::test_eight_equal_points_cost_two_opinions_a_project",),
+    ),
+    Mutation(
+        "callback-for-the-first-key-alone",
+        "Reviews by people",
+        "Of equal texts only the first gets the verdicts of its review.",
+        f"{CLEANWEB}/app/submit_opinion.py",
+        before="in await reviews.end_requests(tx, request.cache_key, reviewed):",
+        after="in (await reviews.end_requests(tx, request.cache_key, reviewed))[:1]:",
+        tests=(f"{_EQUAL_TEXTS}::test_eight_equal_points_cost_two_opinions_a_project",),
+    ),
+    Mutation(
+        "reviews-shared-by-kinds",
+        "Reviews by people",
+        "A point joins the review of an offer, and nobody asks whether it is about the road.",
+        f"{CLEANWEB}/app/judge_text.py",
+        before='_hash("\\0".join((*projects, " ".join(text.casefold().split()))))',
+        after='_hash(" ".join(text.casefold().split()))',
+        tests=(f"{_EQUAL_TEXTS}::test_kinds_and_regions_share_nothing",),
+    ),
+    Mutation(
+        "reviews-kept-for-ever",
+        "Reviews by people",
+        "Verdicts of people about an equal text never age out.",
+        f"{CLEANWEB}/store/reviews.sql",
+        before=" AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'",
+        after=" AND %(age_s)s IS NOT NULL",
+        tests=(f"{_EQUAL_TEXTS}::test_kept_reviews_age_out",),
+    ),
+    Mutation(
+        "reviews-closed-for-every-key",
+        "Reviews by people",
+        "A text that needs no verdict takes the review from an equal one that does.",
+        f"{CLEANWEB}/store/reviews.py",
+        before='        await tx.execute(SQL["pass_reviews"], {"request_id": request_id})\n',
+        after="        pass\n",
+        tests=(f"{_EQUAL_TEXTS}::test_a_review_continues_while_an_equal_text_needs_it",),
+    ),
+    Mutation(
+        "reviews-never-closed",
+        "Reviews by people",
+        "Reviewers see texts that need no verdict any more.",
+        f"{CLEANWEB}/store/reviews.py",
+        before='    await tx.execute(SQL["close_reviews"], {"request_ids": [request_id for request_id, _ in rows]})\n',
+        after="",
+        tests=(f"{_EQUAL_TEXTS}::test_a_closed_text_is_shown_to_nobody_and_called_back_to_nobody",),
     ),
     Mutation(
         "reviews-unescaped-text",

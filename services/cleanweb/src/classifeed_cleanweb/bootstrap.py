@@ -101,6 +101,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
             *request_routes(
                 judge,
                 receivers,
+                database,
                 audience=SERVICE,
                 keys=verifying,
                 policy=POLICY,

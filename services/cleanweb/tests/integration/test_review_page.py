@@ -97,6 +97,9 @@ async def test_wrong_tokens_are_refused_and_withdrawn_ones_at_once(start: Start)
         response = await sign_in(cleanweb, token)
         assert response.status_code == status, response.text
         assert "set-cookie" not in response.headers
+        if status == 400:
+            assert "three parts with a dot between them" in response.json()["detail"]
+            assert "a-z" not in response.text.lower(), "no regular expression"
     token, record = create_team_token(cleanweb.keys.directory, "anna", METHODS, 3600, policy=POLICY)
     assert (await sign_in(cleanweb, token)).status_code == 204
     revoke_team_token(cleanweb.keys.directory, record.token_id)

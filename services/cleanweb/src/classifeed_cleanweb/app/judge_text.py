@@ -80,7 +80,7 @@ class TextJudge:
         """Return the verdicts about each text; where there are none, a review is open when this returns, except of a
         text that is only checked.
 
-        Requested again with the same key and text, it joins the review that is open.
+        A text that is equal to one that people review, of the same or another key, joins its reviews.
         """
         automatics = self._current()
         judged: list[Judged | None] = []
@@ -105,13 +105,19 @@ class TextJudge:
         ways: list[str] = []
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             kept = await reviews.find_kept(tx, [each.cache_key for each in undecided], age_s=self._kept_s)
+            if reviewed := [
+                each.cache_key for each in undecided if each.cache_key not in kept and self._is_reviewed(each)
+            ]:
+                # A review may have ended before the lock was there.
+                await reviews.lock_texts(tx, reviewed)
+                kept |= await reviews.find_kept(tx, reviewed, age_s=self._kept_s)
             # In one order, so that two batches with the same texts wait for one another, and not each for the other.
             for each in sorted(undecided, key=lambda each: each.text.key):
                 if (found := kept.get(each.cache_key)) is not None:
                     verdicts = (Verdict(name, PEOPLE, reviewers=found.reviewers) for name in found.verdicts)
                     judged[each.place] = Judged(tuple(verdicts), PEOPLE)
                     ways.append("kept")
-                elif self._auto_pass and each.score <= self._pass_score:
+                elif self._passes(each):
                     judged[each.place] = Judged()
                     ways.append("passed")
                 elif each.text.is_check:
@@ -128,6 +134,12 @@ class TextJudge:
         for way in ways:
             JUDGED.labels(way).inc()
         return [judged[each.place] for each in undecided]
+
+    def _passes(self, undecided: _Undecided) -> bool:
+        return self._auto_pass and undecided.score <= self._pass_score
+
+    def _is_reviewed(self, undecided: _Undecided) -> bool:
+        return not (self._passes(undecided) or undecided.text.is_check)
 
 
 class _Undecided(NamedTuple):

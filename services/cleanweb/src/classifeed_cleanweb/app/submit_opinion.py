@@ -1,4 +1,4 @@
-"""Opinions about a text: two that agree end it, and the last review of a text sends its verdicts."""
+"""Opinions about a text: two that agree end a review, and the last review of a text sends its verdicts to every key."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ async def submit_opinion(
         FailedPrecondition: the reviewer did not claim the text, or another one did since.
     """
     async with database.transaction(timeout_s=remaining_s()) as tx:
-        review = await reviews.lock_review(tx, review_id)
+        has_text = await reviews.lock_text_of(tx, review_id)
+        review = await reviews.lock_review(tx, review_id) if has_text else None
         if review is None:
             raise NotFound("REVIEW_NOT_FOUND", f"There is no review {review_id}.")
         if review.ended_at is not None:
@@ -88,7 +89,6 @@ async def _end_review(
     await reviews.end_review(tx, review_id, agreed)
     reviewed = await reviews.read_reviewed(tx, request_id)
     if reviewed is not None:
-        await reviews.end_request(tx, request_id, request.cache_key, reviewed)
-        names = (request.service, request.environment, request.key)
-        callback_id = await callbacks.add_callback(tx, *names, reviewed)
-        await enqueue(tx, callback_id, *names)
+        for addressee in await reviews.end_requests(tx, request.cache_key, reviewed):
+            callback_id = await callbacks.add_callback(tx, *addressee, reviewed)
+            await enqueue(tx, callback_id, *addressee)

@@ -1,4 +1,4 @@
-"""Requests for verdicts over HTTP: JSON-RPC 2.0, the method `process`."""
+"""Requests over HTTP: JSON-RPC 2.0, `process` (judge a text) and `close` (its verdict is not needed any more)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, Discriminator, Field, RootModel, Tag
 from starlette.routing import BaseRoute
 
+from classifeed_cleanweb.app.close_reviews import close_reviews
 from classifeed_cleanweb.app.judge_text import Judged, TextJudge, TextRequest
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.protocol import END, SERVICE_TOKEN_HEADER
 from classifeed_cleanweb.metrics import OTHER_SERVICE, REQUESTED
 from classifeed_common.auth import KeyStore, Policy
+from classifeed_common.db import Database
 from classifeed_common.http.api.callers import CallerCheck, TokenHeader
 from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.operations import ApiRequest, Operation
@@ -51,17 +53,51 @@ class Process(BaseModel):
     id: int | str
 
 
+class CloseBody(BaseModel):
+    """Where the text belongs."""
+
+    environment: str = Field(min_length=1, max_length=64)
+
+
+class CloseParams(BaseModel):
+    """Which key needs no verdict."""
+
+    service: str = Field(min_length=1, max_length=128)
+    type: Literal["text"]
+    key: str = Field(min_length=1, max_length=2048)
+    body: CloseBody
+
+
+class Close(BaseModel):
+    """A JSON-RPC request: the verdicts about a key are not needed any more."""
+
+    jsonrpc: Literal["2.0"]
+    method: Literal["close"]
+    params: CloseParams
+    id: int | str
+
+
+def _tag_of(body: Any) -> str:
+    first = body[0] if isinstance(body, list) and body else body
+    method = first.get("method") if isinstance(first, dict) else getattr(first, "method", None)
+    if isinstance(body, list):
+        return "closes" if method == "close" else "batch"
+    return "close" if method == "close" else ""
+
+
 class ProcessBody(
     RootModel[
         Annotated[
             # Errors name fields below the tag, so a request that stands alone has an empty one.
             Annotated[Process, Tag("")]
-            | Annotated[list[Process], Field(min_length=1, max_length=_MOST_TEXTS), Tag("batch")],
-            Discriminator(lambda body: "batch" if isinstance(body, list) else ""),
+            | Annotated[Close, Tag("close")]
+            | Annotated[list[Process], Field(min_length=1, max_length=_MOST_TEXTS), Tag("batch")]
+            | Annotated[list[Close], Field(min_length=1, max_length=_MOST_TEXTS), Tag("closes")],
+            Discriminator(_tag_of),
         ]
     ]
 ):
-    """A request, or a batch of them."""
+    """A request, or a batch of requests with one method."""
 
 
 class Processed(BaseModel):
@@ -83,20 +119,39 @@ class RequestServices:
 
     judge: TextJudge
     receivers: Receivers
+    database: Database
 
 
 async def process(services: RequestServices, request: ApiRequest) -> ProcessedBody:
-    """Judge texts; an error of JSON-RPC for each where nobody is known to whom a callback could go."""
-    body: Process | list[Process] = request.body.root
-    batch = body if isinstance(body, list) else [body]
+    """Judge texts, or close their reviews; an error of JSON-RPC for each without a receiver of callbacks."""
+    body: Process | Close | list[Process] | list[Close] = request.body.root
+    batch: Sequence[Process | Close] = body if isinstance(body, list) else [body]
     known = [each for each in batch if services.receivers.knows(each.params.service, each.params.body.environment)]
-    REQUESTED.labels(OTHER_SERVICE).inc(len(batch) - len(known))
-    for each in known:
-        REQUESTED.labels(each.params.service).inc()
-    judged = await services.judge([_text_of(each.params) for each in known])
-    results = {id(each): _result_of(each.params.key, found) for each, found in zip(known, judged, strict=True)}
+    if isinstance(batch[0], Close):
+        results = await _close(services.database, [each for each in known if isinstance(each, Close)])
+    else:
+        REQUESTED.labels(OTHER_SERVICE).inc(len(batch) - len(known))
+        results = await _judge(services.judge, [each for each in known if isinstance(each, Process)])
     processed = [_processed(each, results.get(id(each))) for each in batch]
     return ProcessedBody(processed if isinstance(body, list) else processed[0])
+
+
+async def _judge(judge: TextJudge, requests: Sequence[Process]) -> dict[int, dict[str, Any]]:
+    for each in requests:
+        REQUESTED.labels(each.params.service).inc()
+    judged = await judge([_text_of(each.params) for each in requests])
+    return {id(each): _result_of(each.params.key, found) for each, found in zip(requests, judged, strict=True)}
+
+
+async def _close(database: Database, requests: Sequence[Close]) -> dict[int, dict[str, Any]]:
+    keys: dict[tuple[str, str], list[str]] = {}
+    for each in requests:
+        keys.setdefault((each.params.service, each.params.body.environment), []).append(each.params.key)
+    closed = {place: await close_reviews(database, *place, of_place) for place, of_place in keys.items()}
+    return {
+        id(each): {"closed": each.params.key in closed[each.params.service, each.params.body.environment]}
+        for each in requests
+    }
 
 
 def _text_of(params: ProcessParams) -> TextRequest:
@@ -110,7 +165,7 @@ def _text_of(params: ProcessParams) -> TextRequest:
     )
 
 
-def _processed(sent: Process, result: dict[str, Any] | None) -> Processed:
+def _processed(sent: Process | Close, result: dict[str, Any] | None) -> Processed:
     if result is not None:
         return Processed(jsonrpc="2.0", id=sent.id, result=result)
     message = f"{sent.params.service}/{sent.params.body.environment} has no receiver of callbacks"
@@ -143,7 +198,7 @@ def _result_of(key: str, judged: Judged) -> dict[str, Any]:
 _OPERATION: Final[Operation[RequestServices]] = Operation(
     "POST",
     "/v2/",
-    "Judge a text",
+    "Judge a text, or close its review",
     process,
     ProcessedBody,
     rpc="JudgeText",
@@ -157,6 +212,7 @@ _OPERATION: Final[Operation[RequestServices]] = Operation(
 def request_routes(
     judge: TextJudge,
     receivers: Receivers,
+    database: Database,
     *,
     audience: str,
     keys: KeyStore | None,
@@ -179,5 +235,6 @@ def request_routes(
         header=TokenHeader(SERVICE_TOKEN_HEADER),
         limits=RequestLimits(per_caller=RequestRate(per_s=requests_s, burst=max(int(requests_s), 1))),
     )
-    middleware = ApiMiddleware("verdicts", "classifeed_cleanweb", RequestServices(judge, receivers), callers=callers)
+    services = RequestServices(judge, receivers, database)
+    middleware = ApiMiddleware("verdicts", "classifeed_cleanweb", services, callers=callers)
     return operation_routes((_OPERATION,), middleware)

@@ -40,6 +40,14 @@ class ClaimedReview(NamedTuple):
     leased_until: datetime
 
 
+class Addressee(NamedTuple):
+    """Who gets the verdicts about a text, and under which key."""
+
+    service: str
+    environment: str
+    key: str
+
+
 class Opinion(NamedTuple):
     """The verdicts that a reviewer has chosen."""
 
@@ -72,13 +80,16 @@ async def find_kept(tx: Tx, cache_keys: Sequence[bytes], *, age_s: float) -> dic
     return {cache_key: Reviewed(tuple(verdicts), tuple(reviewers)) for cache_key, verdicts, reviewers in rows}
 
 
+async def lock_texts(tx: Tx, cache_keys: Collection[bytes]) -> None:
+    """Lock texts until the end of the transaction: of equal texts one has the reviews. Call it once for all texts."""
+    await tx.execute(SQL["lock_texts"], {"cache_keys": sorted(set(cache_keys))})
+
+
 async def open_request(tx: Tx, request: NewRequest, projects: Sequence[str]) -> bool:
-    """Open a request with its reviews; return False where the same one is open."""
-    row = await (await tx.execute(SQL["open_request"], request._asdict())).fetchone()
-    if row is None:
-        return False
-    await tx.execute(SQL["add_reviews"], {"request_id": row[0], "projects": list(projects)})
-    return True
+    """Open a request about a locked text; return whether it opened reviews, and did not join those of an equal text."""
+    parameters = request._asdict() | {"projects": list(projects)}
+    await tx.execute(SQL["open_request"], parameters)
+    return (await tx.execute(SQL["add_reviews"], parameters)).rowcount > 0
 
 
 async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, after: int = 0) -> ClaimedReview | None:
@@ -100,6 +111,14 @@ async def claim_review(tx: Tx, project: str, reviewer: str, *, lease_s: float, a
     claimed = ClaimedReview(*row) if row is not None else None
     await tx.execute(SQL["end_leases"], parameters | {"review_id": claimed.review_id if claimed is not None else 0})
     return claimed
+
+
+async def lock_text_of(tx: Tx, review_id: int) -> bool:
+    """Lock the text of a review; return False where there is no such review."""
+    row = await (await tx.execute(SQL["find_text"], {"review_id": review_id})).fetchone()
+    if row is not None:
+        await lock_texts(tx, [row[0]])
+    return row is not None
 
 
 async def lock_review(tx: Tx, review_id: int) -> Any:
@@ -148,15 +167,34 @@ async def read_reviewed(tx: Tx, request_id: int) -> Reviewed | None:
     return Reviewed(tuple(together), tuple(reviewer for (reviewer,) in reviewers))
 
 
-async def end_request(tx: Tx, request_id: int, cache_key: bytes, reviewed: Reviewed) -> None:
-    """End a request, and keep what was found for equal texts."""
-    await tx.execute(SQL["end_request"], {"request_id": request_id})
+async def end_requests(tx: Tx, cache_key: bytes, reviewed: Reviewed) -> list[Addressee]:
+    """End all open requests about equal texts, and keep what was found; return who gets it, oldest request first."""
+    rows = sorted(await (await tx.execute(SQL["end_requests"], {"cache_key": cache_key})).fetchall())
+    await tx.execute(SQL["close_reviews"], {"request_ids": [row[0] for row in rows]})
     parameters = {
         "cache_key": cache_key,
         "verdicts": list(reviewed.verdicts),
         "reviewers": list(reviewed.reviewers),
     }
     await tx.execute(SQL["keep_verdicts"], parameters)
+    return [Addressee(*row[1:]) for row in rows]
+
+
+async def withdraw_requests(tx: Tx, service: str, environment: str, keys: Sequence[str]) -> set[str]:
+    """End the open requests of keys without a callback; return the keys that had one.
+
+    Reviews that an equal text of another key needs continue, the others end.
+    """
+    parameters = {"service": service, "environment": environment, "keys": list(keys)}
+    found = [cache_key for (cache_key,) in await (await tx.execute(SQL["find_open"], parameters)).fetchall()]
+    if not found:
+        return set()
+    await lock_texts(tx, found)
+    rows = await (await tx.execute(SQL["withdraw_requests"], parameters | {"cache_keys": found})).fetchall()
+    for request_id, _ in sorted(rows):
+        await tx.execute(SQL["pass_reviews"], {"request_id": request_id})
+    await tx.execute(SQL["close_reviews"], {"request_ids": [request_id for request_id, _ in rows]})
+    return {key for _, key in rows}
 
 
 async def count_queues(tx: Tx, *, deadline_s: float) -> dict[str, QueueFigures]:

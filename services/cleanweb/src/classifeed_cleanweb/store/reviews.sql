@@ -4,6 +4,11 @@
 SELECT cache_key, verdicts, reviewers FROM kept_verdicts
 WHERE cache_key = ANY (%(cache_keys)s::bytea[]) AND stored_at > clock_timestamp() - %(age_s)s * interval '1 second'
 
+-- name: lock_texts
+-- Requests and opinions about equal texts follow one another; keys come sorted, so that nobody waits in a circle.
+SELECT pg_advisory_xact_lock(hashtextextended('text/' || encode(cache_key, 'hex'), 0))
+FROM unnest(%(cache_keys)s::bytea[]) AS k (cache_key)
+
 -- name: open_request
 -- The same text under the same key joins the request that is open.
 INSERT INTO requests (service, environment, key, text, text_hash, cache_key)
@@ -12,7 +17,17 @@ ON CONFLICT (service, environment, key, text_hash) WHERE ended_at IS NULL DO NOT
 RETURNING request_id
 
 -- name: add_reviews
-INSERT INTO reviews (request_id, project) SELECT %(request_id)s, project FROM unnest(%(projects)s::text[]) AS p (project)
+-- Reviews of an open request, unless an open request about an equal text has some: its verdicts go to every key.
+INSERT INTO reviews (request_id, project)
+SELECT q.request_id, p.project
+FROM requests q
+CROSS JOIN unnest(%(projects)s::text[]) AS p (project)
+WHERE q.service = %(service)s AND q.environment = %(environment)s AND q.key = %(key)s AND q.text_hash = %(text_hash)s
+  AND q.ended_at IS NULL
+  AND NOT EXISTS (SELECT FROM requests o
+                  JOIN reviews r USING (request_id)
+                  WHERE o.cache_key = q.cache_key AND o.ended_at IS NULL)
+ON CONFLICT (request_id, project) DO NOTHING
 
 -- name: lock_reviewer
 -- Claims of one reviewer in a project run one after another, so that two of them never lease two texts.
@@ -62,6 +77,10 @@ WHERE review_id IN (
     FOR NO KEY UPDATE SKIP LOCKED
 )
 
+-- name: find_text
+-- The text that a review is about, by its key for equal texts.
+SELECT q.cache_key FROM reviews v JOIN requests q USING (request_id) WHERE v.review_id = %(review_id)s
+
 -- name: lock_review
 SELECT v.review_id, v.request_id, v.project, v.ended_at, v.leased_by, v.leased_until > clock_timestamp() AS is_leased
 FROM reviews v
@@ -87,7 +106,7 @@ SET verdicts = %(verdicts)s::text[], ended_at = clock_timestamp(), leased_by = N
 WHERE review_id = %(review_id)s
 
 -- name: lock_request
-SELECT service, environment, key, cache_key FROM requests WHERE request_id = %(request_id)s FOR NO KEY UPDATE
+SELECT cache_key FROM requests WHERE request_id = %(request_id)s FOR NO KEY UPDATE
 
 -- name: list_ended
 -- What each review of a request ended with; null while one has not.
@@ -101,8 +120,38 @@ JOIN opinions o USING (review_id)
 WHERE v.request_id = %(request_id)s
 ORDER BY o.reviewer
 
--- name: end_request
-UPDATE requests SET ended_at = clock_timestamp() WHERE request_id = %(request_id)s
+-- name: end_requests
+-- Every open request about an equal text ends.
+UPDATE requests SET ended_at = clock_timestamp()
+WHERE cache_key = %(cache_key)s AND ended_at IS NULL
+RETURNING request_id, service, environment, key
+
+-- name: close_reviews
+-- Open reviews of requests that have ended: nobody needs their verdicts.
+UPDATE reviews SET ended_at = clock_timestamp(), leased_by = NULL, leased_until = NULL
+WHERE request_id = ANY (%(request_ids)s::bigint[]) AND ended_at IS NULL
+
+-- name: find_open
+-- The texts that open requests of these keys are about.
+SELECT DISTINCT cache_key
+FROM requests
+WHERE service = %(service)s AND environment = %(environment)s AND key = ANY (%(keys)s::text[]) AND ended_at IS NULL
+
+-- name: withdraw_requests
+-- Requests of these keys end without a callback; those about texts that are not locked stay.
+UPDATE requests SET ended_at = clock_timestamp()
+WHERE service = %(service)s AND environment = %(environment)s AND key = ANY (%(keys)s::text[]) AND ended_at IS NULL
+  AND cache_key = ANY (%(cache_keys)s::bytea[])
+RETURNING request_id, key
+
+-- name: pass_reviews
+-- The reviews of a request that has ended become those of an open one about an equal text that has none.
+UPDATE reviews v SET request_id = heir.request_id
+FROM (SELECT min(o.request_id) AS request_id
+      FROM requests o
+      WHERE o.cache_key = (SELECT cache_key FROM requests WHERE request_id = %(request_id)s) AND o.ended_at IS NULL
+        AND NOT EXISTS (SELECT FROM reviews r WHERE r.request_id = o.request_id)) AS heir
+WHERE v.request_id = %(request_id)s AND heir.request_id IS NOT NULL
 
 -- name: keep_verdicts
 INSERT INTO kept_verdicts (cache_key, verdicts, reviewers)

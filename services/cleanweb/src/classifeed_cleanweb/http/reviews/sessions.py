@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, field_validator
 from starlette.requests import Request, cookie_parser
 from starlette.responses import Response
 
@@ -13,7 +14,7 @@ from classifeed_common.http.api.callers import TokenHeader
 
 PATH: Final = "/reviews"
 COOKIE: Final = "classifeed_reviewer"
-_TOKEN: Final = r"^\s*[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\s*$"  # noqa: S105 - the form of a JWT
+_TOKEN: Final = re.compile(r"\s*[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\s*")  # the form of a JWT
 
 
 class CookieToken(TokenHeader):
@@ -30,7 +31,14 @@ REVIEWER_COOKIE: Final = CookieToken("Cookie", f"{COOKIE} =")
 class SignIn(BaseModel):
     """What the form sends."""
 
-    token: str = Field(max_length=8192, pattern=_TOKEN)
+    token: str = Field(max_length=8192)
+
+    @field_validator("token")
+    @classmethod
+    def _is_token(cls, found: str) -> str:
+        if not _TOKEN.fullmatch(found):
+            raise ValueError("this is not a token; paste the whole token: three parts with a dot between them")
+        return found
 
     @property
     def headers(self) -> Mapping[str, str]:
