@@ -16,6 +16,7 @@ _FAILED_REBUILD: Final = (
     f"{_SEARCHER_TESTS}/integration/test_rebuild.py::test_rebuild_that_fails_begins_anew_and_leaves_nothing"
 )
 _CONDITIONS: Final = f"{_SEARCHER_TESTS}/unit/app/test_search_index.py"
+_DAMAGED: Final = f"{_RECEIVER_TESTS}/reading/test_damaged_rows.py"
 _SEARCHES: Final = f"{_SEARCHER_TESTS}/integration/test_search_processes.py"
 
 MUTATIONS: Final = (
@@ -47,6 +48,103 @@ MUTATIONS: Final = (
         before="                self._fault.note(error)\n",
         after="",
         tests=(f"{_INDEXER_TESTS}/test_deliver.py::test_what_holds_up_delivery_is_named_until_it_goes_on[refuses]",),
+    ),
+    Mutation(
+        "damaged-rows-unchecked",
+        "Registry and index",
+        "A row whose bytes were damaged on the disk reaches the indexes.",
+        f"{_RECEIVER}/store/kept_documents.py",
+        before="    if has_own and checksum !=",
+        after="    if False and checksum !=",
+        tests=(f"{_DAMAGED}::test_a_damaged_row_is_left_out_of_scans_and_marked[a byte at the end-checksum-plain]",),
+    ),
+    Mutation(
+        "damaged-rows-of-earlier-releases",
+        "Registry and index",
+        "A damaged row that an earlier release wrote without a checksum ends each rebuild.",
+        f"{_RECEIVER}/store/kept_documents.py",
+        before="    if not has_own:\n",
+        after="    if False:\n",
+        tests=(f"{_DAMAGED}::test_a_damaged_row_is_left_out_of_scans_and_marked[cut off-earlier release-plain]",),
+    ),
+    Mutation(
+        "rows-of-the-previous-release-damaged",
+        "Registry and index",
+        "During a rolling upgrade rows that the previous release overwrites count as damaged.",
+        f"{_RECEIVER}/store/kept_documents.py",
+        before="checksum is not None and checksum >> 32 == _owner_of(pk, document.freshness)",
+        after="checksum is not None",
+        tests=(f"{_DAMAGED}::test_a_row_that_an_earlier_release_has_overwritten_is_not_damaged",),
+    ),
+    Mutation(
+        "damaged-rows-not-replaced",
+        "Registry and index",
+        "A push of the version that a damaged row has is refused for ever.",
+        f"{_RECEIVER}/store/registry.sql",
+        before="        OR (d.status = 3 AND",
+        after="        OR (d.status = 4 AND",
+        tests=(f"{_DAMAGED}::test_a_push_replaces_a_damaged_row_and_reaches_the_indexes[5]",),
+    ),
+    Mutation(
+        "marks-without-comparison",
+        "Registry and index",
+        "A row that was replaced while its damage was being handled is marked as damaged.",
+        f"{_RECEIVER}/store/registry.sql",
+        before="   AND checksum IS NOT DISTINCT FROM %(checksum)s::bigint AND document = %(document)b",
+        after="   AND (true OR %(checksum)s::bigint IS NULL OR document = %(document)b)",
+        tests=(f"{_DAMAGED}::test_a_row_that_was_pushed_meanwhile_is_not_marked",),
+    ),
+    Mutation(
+        "tombstones-need-their-content",
+        "Registry and index",
+        "A deletion whose row is damaged is never delivered, and the document stays in the search.",
+        f"{_RECEIVER}/app/reading/read_elements.py",
+        before="    if kept.status == Status.TOMBSTONE:\n        removed",
+        after="    read_content(pk, kept)\n    if kept.status == Status.TOMBSTONE:\n        removed",
+        tests=(f"{_DAMAGED}::test_a_damaged_tombstone_is_delivered_from_its_columns",),
+    ),
+    Mutation(
+        "refills-with-damaged-rows",
+        "Registry and index",
+        "A refill puts damaged rows into the queue.",
+        f"{_RECEIVER}/store/queues.sql",
+        before=" AND status <> 3\n",
+        after="\n",
+        tests=(f"{_DAMAGED}::test_a_refill_leaves_damaged_rows_out",),
+    ),
+    Mutation(
+        "damaged-rows-not-named",
+        "Registry and index",
+        "Damaged rows are left out, and the receiver reports that nothing is blocked.",
+        f"{_RECEIVER}/store/registry.sql",
+        before="FROM documents WHERE status = 3 ORDER BY client",
+        after="FROM documents WHERE status = 4 ORDER BY client",
+        tests=(f"{_DAMAGED}::test_damaged_rows_are_counted_and_named_with_the_fix",),
+    ),
+    Mutation(
+        "one-document-ends-a-rebuild",
+        "Searcher",
+        "A document that cannot be decoded ends each attempt of a rebuild.",
+        f"{_SEARCHER}/clients/receiver.py",
+        before="            with suppress(DecodeError):\n",
+        after="            with suppress(ZeroDivisionError):\n",
+        tests=(
+            f"{_SEARCHER_TESTS}/integration/test_rebuild.py"
+            "::test_documents_that_cannot_be_decoded_are_left_out_counted_and_named",
+        ),
+    ),
+    Mutation(
+        "unknown-fault-ends-the-searcher",
+        "Searcher",
+        "An unforeseen fault of a rebuild ends the process, which serves the indexes of all clients.",
+        f"{_SEARCHER}/consumers/index_keeper.py",
+        before="        except BaseException as error:",
+        after="        except ZeroDivisionError as error:",
+        tests=(
+            f"{_FAILED_REBUILD}[a fault of the code]",
+            f"{_FAILED_REBUILD}[its writer ends]",
+            f"{_FAILED_REBUILD}[the engine refuses its files]",
+        ),
     ),
     Mutation(
         "epochs-not-locked",
@@ -151,15 +249,6 @@ MUTATIONS: Final = (
             f"{_SEARCHER_TESTS}/unit/engine/test_writer_process.py"
             "::test_process_ends_with_its_searcher_and_the_next_one_writes",
         ),
-    ),
-    Mutation(
-        "lost-writer-ends-the-searcher",
-        "Registry and index",
-        "A searcher that loses the process that writes its new index ends with it.",
-        f"{_SEARCHER}/consumers/index_keeper.py",
-        before="except (EpochChanged, WriterLost, LockedIndex, OSError, ValueError) as error:",
-        after="except EpochChanged as error:",
-        tests=(f"{_FAILED_REBUILD}[its writer ends]", f"{_FAILED_REBUILD}[the engine refuses its files]"),
     ),
     Mutation(
         "abandoned-builds-kept",

@@ -83,6 +83,27 @@ MUTATIONS: Final = (
         tests=(f"{_TESTS}::test_a_process_is_started_again_while_the_state_cannot_be_written",),
     ),
     Mutation(
+        "restart-loops-told-as-starts",
+        "Supervision",
+        "A process exits again and again, and `status` says that it is starting.",
+        "cli/src/classifeed_cli/platform/probing/examination.py",
+        before="    if len(recent) < RESTARTS:",
+        after="    if True:",
+        tests=(
+            "cli/tests/unit/platform/probing/test_examination.py"
+            "::test_a_process_that_exits_again_and_again_is_a_problem_and_never_just_starting",
+        ),
+    ),
+    Mutation(
+        "last-words-of-the-successor",
+        "Supervision",
+        "The lines that explain an exit are read when the next process has written into the same log.",
+        f"{_SUPERVISION}/supervised.py",
+        before="                self.last_words = tail(self.log, _LAST_LINES)\n",
+        after="",
+        tests=(f"{_TESTS}::test_restarts_are_remembered_with_the_end_of_the_log",),
+    ),
+    Mutation(
         "stopped-children-unseen",
         "Child processes",
         "An idle child process is stopped, and the service reports that nothing is blocked.",

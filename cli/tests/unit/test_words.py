@@ -171,7 +171,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
         "problems": [
             "kafka: no response within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails",
         ],
-        "fixes": ["It continues by itself once kafka works again.", ""],
+        "fixes": ["It continues by itself once kafka works again.\nIts log ended with:", ""],
     }  # fmt: skip
     part = {**well, "state": "RUNNING", "pid": 4194303, "restarts": 7, "address": "127.0.0.1:50003"}
     document = {
@@ -189,6 +189,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     assert problems == [
         "processor: kafka: no response within 3 s, since 2026-11-23 12:00:00",
         "           It continues by itself once kafka works again.",
+        "           Its log ended with:",
         "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails",
         "           log: /data/logs/processor.log",
     ]

@@ -72,8 +72,8 @@ def _print_problems(output: Output, name: str, row: Mapping[str, Any]) -> None:
     for number, (problem, fix) in enumerate(zip(row["problems"], row["fixes"], strict=True)):
         text = problem.rstrip(".") if number else _dated(problem, since_words(row))
         output.say(f"{name}: {text}", hang=hang)
-        if fix:
-            output.say(f"{'':<{hang}}{fix}", hang=hang)
+        for line in fix.splitlines():
+            output.say(f"{'':<{hang}}{line}", hang=hang)
     output.say(f"{'':<{hang}}log: {row['log']}", hang=hang)
 
 

@@ -257,12 +257,15 @@ async def test_poison_is_set_aside_and_its_shard_moves_on(
     poison = document("k7")
     poison.fields[0].values[0].int_value = 3
     await registry.fetch(
-        "UPDATE documents SET document = %s, compression = 0 WHERE pk = 'k7' RETURNING 1", poison.SerializeToString()
+        "UPDATE documents SET document = %s, compression = 0, checksum = NULL WHERE pk = 'k7' RETURNING 1",
+        poison.SerializeToString(),
     )
     orphan = document("k8", epoch=9)
     await registry.fetch(
-        "UPDATE documents SET document = %s, compression = 0 WHERE pk = 'k8' RETURNING 1", orphan.SerializeToString()
+        "UPDATE documents SET document = %s, compression = 0, checksum = NULL, epoch = 9 WHERE pk = 'k8' RETURNING 1",
+        orphan.SerializeToString(),
     )
+    await registry.fetch("UPDATE elements SET epoch = 9 WHERE pk = 'k8' RETURNING 1")
     await indexer.deliver_all()
     assert {d.pk for d in indexer.producer.sent} == {f"k{number}" for number in range(40)} - {"k7", "k8"}
     assert await registry.fetch("SELECT pk, reason FROM failures ORDER BY pk") == [

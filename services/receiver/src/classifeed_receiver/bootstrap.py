@@ -16,6 +16,7 @@ from classifeed_receiver.app.pushing.push_documents import PushDocuments
 from classifeed_receiver.app.reading.read_elements import ReadElements
 from classifeed_receiver.app.upkeep.expire_documents import DocumentExpirer
 from classifeed_receiver.app.upkeep.find_abandoned import find_abandoned
+from classifeed_receiver.app.upkeep.find_damaged import find_damaged
 from classifeed_receiver.app.upkeep.trim_queues import QueueTrimmer
 from classifeed_receiver.rpc.index_queue_service import IndexQueueService
 from classifeed_receiver.rpc.receiver_service import ReceiverService
@@ -55,6 +56,8 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         period_s=settings.abandoned_interval_s,
     )
 
+    damaged = Watch(partial(find_damaged, database), what="damaged rows of the registry")
+
     async def stop() -> None:
         await push_documents.stop()
         await database.close()
@@ -66,7 +69,7 @@ def build(settings: ReceiverSettings) -> ServiceRunner:
         roles=[
             Role("trim", trimmer.run, blocked=trimmer.blocked),
             Role("expire", expirer.run, expirer.backlog, expirer.blocked),
-            Role("watch", abandoned.run, blocked=abandoned.blocked),
+            Role.together("watch", abandoned, damaged),
         ],
         servicers=[
             Servicer.of(add_ReceiverServiceServicer_to_server, ReceiverService(database, push_documents)),

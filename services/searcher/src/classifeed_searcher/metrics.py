@@ -42,6 +42,12 @@ REBUILT_DOCUMENTS: Final = METRICS.counter(
     unit="documents",
     labels=_CLIENT,
 )
+DAMAGED: Final = METRICS.counter(
+    "classifeed_searcher_damaged_documents_total",
+    "Damaged rows of the registry that rebuilds left out. The receiver names them.",
+    unit="documents",
+    labels=_CLIENT,
+)
 IS_WHOLE: Final = METRICS.gauge(
     "classifeed_searcher_index_whole",
     "1 while the index can be searched, 0 while it is being rebuilt or, after a start, catches up with the topic.",

@@ -9,12 +9,15 @@ import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import REGISTRY
 
 from classifeed.documents.v1 import schema_pb2
+from classifeed.documents.v1.document_pb2 import RawDocument
 from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition, Unavailable
@@ -185,7 +188,9 @@ async def test_crash_in_a_rebuild_begins_it_anew(
     await again.until(lambda: len([entry for entry in again.generations.folder.iterdir() if entry.is_dir()]) == 1)
 
 
-@pytest.mark.parametrize("fault", ["its writer ends", "the engine refuses its files", "another epoch is active"])
+@pytest.mark.parametrize(
+    "fault", ["its writer ends", "the engine refuses its files", "another epoch is active", "a fault of the code"]
+)
 async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     upstream: Any,
     build: Any,
@@ -221,6 +226,8 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
             if len(builds) == 1 and fault == "its writer ends":
                 assert builds[0].writer.pid is not None
                 os.kill(builds[0].writer.pid, signal.SIGKILL)
+            elif len(builds) == 1 and fault == "a fault of the code":
+                raise LookupError("no such shard")
             elif len(builds) == 1:
                 raise FailedPrecondition("EPOCH_NOT_ACTIVE", "epoch 1 is not the active one")
         return await scan_page(shard, *position)
@@ -228,8 +235,10 @@ async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     monkeypatch.setattr(IndexGeneration, "create", create_noted)
     searcher.receiver.scan_page = scan_half
     searcher.keeper.request_rebuild(Cause(DIFFERENCE, "a shard differs", keeps_former=True))
-    reason = "not the active one" if fault == "another epoch is active" else "the index cannot be written"
-    await searcher.until(lambda: reason in searcher.keeper.blocked().get(upstream.client, ""))
+    reason = {"another epoch is active": "not the active one", "a fault of the code": "LookupError: no such shard"}
+    await searcher.until(
+        lambda: reason.get(fault, "the index cannot be written") in searcher.keeper.blocked().get(upstream.client, "")
+    )
     await searcher.until(lambda: searcher.live.generation is not former)
     assert folders[-1] == {former.folder.name, builds[1].folder.name}
     assert searcher.versions() == await upstream.live_versions()
@@ -286,6 +295,38 @@ async def test_client_without_a_schema_is_waited_for(
     await searcher.until(lambda: searcher.versions() == {"a": 1})
 
 
+async def test_documents_that_cannot_be_decoded_are_left_out_counted_and_named(
+    upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher
+) -> None:
+    """One of them ended the searcher in every rebuild, for all clients."""
+    await upstream.put_schema()
+    await upstream.push(*[build.upsert(f"k{n}") for n in range(300)])
+    await deliver()
+    searcher = open_searcher()
+    scan_page = searcher.receiver.scan_page
+    damaged: list[str] = []
+    named: list[str] = []
+
+    async def scan_damaged(shard: int, *position: Any) -> Any:
+        page = await scan_page(shard, *position)
+        named.append(searcher.keeper.blocked().get(upstream.client, ""))
+        if not page.documents or damaged:
+            return page
+        damaged.append(RawDocument.FromString(page.documents[0]).pk)
+        return replace(page, documents=[page.documents[0][:-1], *page.documents[1:]])
+
+    searcher.receiver.scan_page = scan_damaged
+    metric = "classifeed_searcher_damaged_documents_total"
+    before = REGISTRY.get_sample_value(metric, {"client": upstream.client}) or 0.0
+    searcher.start()
+    await searcher.until(lambda: searcher.is_whole)
+    expected = await upstream.live_versions()
+    del expected[damaged[0]]
+    assert searcher.versions() == expected
+    assert REGISTRY.get_sample_value(metric, {"client": upstream.client}) == before + 1
+    assert "damaged rows of the registry left out: 1" in named[-1]
+
+
 class LateNotes(BuildIndex):
     """The naive way: the ends are noted once the scan is through."""
 
@@ -294,7 +335,7 @@ class LateNotes(BuildIndex):
         write = IndexWrite(Watermarks(), {})
         for shard in range(SHARDS):
             async for page in self._pages(shard, schema.epoch, rebuild):
-                await asyncio.to_thread(generation.fill, write, page.decode())
+                await asyncio.to_thread(generation.fill, write, page.decode()[0])
             rebuild.shards += 1
         rebuild.is_following = True
         write.watermarks = Watermarks.at(await self._receiver.queue_ends())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -103,10 +104,37 @@ async def test_restored_receiver_leaves_no_documents_that_it_does_not_know(
     assert "new" not in searcher.versions()
 
 
-async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(upstream: Any, build: Any, searcher: Any) -> None:
+async def test_a_damaged_row_of_the_registry_is_no_difference_once_a_rebuild_has_left_it_out(
+    upstream: Any, build: Any, searcher: Any
+) -> None:
+    """The whole way: one damaged row ended every rebuild, and with it the service for all clients."""
+    first = searcher.live.generation
+    damage(searcher, removed="k8")
+    await upstream.execute("UPDATE documents SET document = set_byte(document, 0, 255) WHERE pk = 'k7'")
+    await searcher.until(lambda: searcher.live.generation is not first, "k8 is missing")
+    await searcher.settled()
+    assert not searcher.verifier.blocked()
+    expected = await upstream.live_versions()
+    assert "k7" not in expected, "it is marked"
+    assert "k8" in expected
+    assert searcher.versions() == expected
+    await upstream.push(build.upsert("k7", 1))
+    await searcher.until(lambda: searcher.versions().get("k7") == 1, "the same version replaces the damaged row")
+
+
+async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(
+    upstream: Any, build: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = searcher.live.generation
     damage(searcher, removed="k7")
-    await upstream.execute("UPDATE documents SET document = '\\xff00', compression = 1 WHERE pk = 'k7'")
+    scan_page = searcher.receiver.scan_page
+
+    async def scan_without(*position: Any) -> Any:
+        page = await scan_page(*position)
+        kept = [content for content in page.documents if RawDocument.FromString(content).pk != "k7"]
+        return replace(page, documents=kept)
+
+    monkeypatch.setattr(searcher.receiver, "scan_page", scan_without)
     await searcher.until(lambda: searcher.live.generation is not first)
     second = searcher.live.generation
     verifier = searcher.verifier

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ from classifeed_cli.platform.probing.probe import get_readiness
 from classifeed_common.embedded.process import ProcessIdentity
 
 SUPERVISOR: Final = "supervisor"
+RESTARTS: Final = 3
+RESTARTS_WITHIN_S: Final = 600.0
+_LINE_CHARACTERS: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,10 @@ async def examine(document: Mapping[str, Any]) -> dict[str, Health]:
         *(_examine_part(name, part, addresses[name]) for name, part in parts.items()),
         *(_examine_service(service) for service in services.values()),
     )
-    healths = {SUPERVISOR: _examine_supervisor(document), **dict(zip([*parts, *services], found, strict=True))}
+    processes = {**parts, **services}
+    looked = dict(zip(processes, found, strict=True))
+    restarted = {name: _with_restarts(processes[name], health) for name, health in looked.items()}
+    healths = {SUPERVISOR: _examine_supervisor(document), **restarted}
     unwell = {name for name, health in healths.items() if not health.is_well}
     since = document.get("unwell_since", {})
     now = datetime.now(UTC).isoformat(timespec="seconds")
@@ -124,6 +131,24 @@ def _examine_process(process: Mapping[str, Any]) -> Health | None:
     if identity.is_suspended():
         return Health("NOT_SERVING", (_suspended(identity.pid, "what depends on it waits"),))
     return None
+
+
+def _with_restarts(process: Mapping[str, Any], health: Health) -> Health:
+    """Return the health of a process, with a problem if it exits again and again: it is not just starting."""
+    now_s = time.time()
+    recent = [at_s for at_s in process.get("restart_times", ()) if at_s > now_s - RESTARTS_WITHIN_S]
+    if len(recent) < RESTARTS:
+        return health
+    lines = [line[:_LINE_CHARACTERS] for line in process.get("last_words", "").splitlines() if line.strip()]
+    loop = Problem(
+        f"its process exited {len(recent)} times within {RESTARTS_WITHIN_S / 60:g} minutes, the last time with code "
+        f"{process.get('last_exit')}",
+        since=datetime.fromtimestamp(recent[0], UTC).isoformat(timespec="seconds"),
+        fix="\n".join(["Correct the cause; until then the process is started again. Its log ended with:", *lines]),
+    )
+    is_starting = health.state == "STARTING"
+    others = () if is_starting else health.problems
+    return Health("NOT_SERVING" if is_starting else health.state, (loop, *others))
 
 
 def _starting(fault: str) -> Health:

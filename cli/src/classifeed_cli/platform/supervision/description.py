@@ -71,6 +71,9 @@ def _process(unit: Supervised) -> dict[str, Any]:
         "started": identity.started if identity else None,
         "log": str(unit.log),
         "restarts": unit.restarts,
+        "restart_times": list(unit.restart_times),
+        "last_exit": unit.last_exit,
+        "last_words": unit.last_words,
     }
 
 

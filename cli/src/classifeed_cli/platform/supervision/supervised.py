@@ -6,16 +6,19 @@ import asyncio
 import signal
 import subprocess
 import time
+from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error
+from classifeed_common.embedded.process import ProcessIdentity, ServerError, explain_os_error, tail
 from classifeed_common.pacing.waiting import wait_for_event
 
 _POLL_S = 0.1
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
 _STEADY_S = 20.0  # having lived so long, the next death starts with the shortest pause again
+_REMEMBERED = 20
+_LAST_LINES = 5
 SETTINGS_REFUSED = 2  # exit code of a service that will never start with these settings
 
 
@@ -55,6 +58,9 @@ class Supervised:
         self.probe = probe
         self.log = log
         self.restarts = 0
+        # When the process was started again, in seconds of the epoch; the newest are enough to recognise a loop.
+        self.restart_times: deque[float] = deque(maxlen=_REMEMBERED)
+        self.last_words = ""
         self.process: subprocess.Popen[bytes] | None = None
         self.last_exit: int | None = None
         self.refusal: str | None = None
@@ -153,6 +159,7 @@ class Supervised:
             started = time.monotonic()
             if self.process is not None:
                 self.last_exit = await ended(self.process)
+                self.last_words = tail(self.log, _LAST_LINES)
             self._forget_ready()
             if self._stopping.is_set():
                 return
@@ -161,4 +168,5 @@ class Supervised:
             await wait_for_event(self._stopping, pause_s)
             if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
                 self.restarts += 1
+                self.restart_times.append(time.time())
                 self._start_once()

@@ -10,8 +10,10 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -138,6 +140,34 @@ async def test_what_was_just_started_is_waited_for(process: dict[str, Any]) -> N
     async with server(GREETINGS["kafka"]) as kafka:
         document["parts"]["kafka"]["address"] = kafka
         assert (await examine(document))["kafka"].state == "STARTING", "it answers, and does not serve yet"
+
+
+async def test_a_process_that_exits_again_and_again_is_a_problem_and_never_just_starting(
+    process: dict[str, Any],
+) -> None:
+    port = free_port()
+    now_s = time.time()
+    loop = {
+        "ready": False, "last_exit": 1, "last_words": "first\n\nDecodeError: " + "x" * 1000,
+        "restart_times": [now_s - 700, now_s - 599, now_s - 30, now_s - 1],
+    }  # fmt: skip
+    document = document_of({**process, **loop}, kafka=f"127.0.0.1:{port}", service=f"127.0.0.1:{port}")
+    document["parts"]["kafka"]["ready"] = False
+    status = await description.describe_status(document)
+    for row in (status["parts"]["kafka"], status["services"]["processor"]):
+        assert row["state"] == "NOT_SERVING"
+        assert row["problems"] == ["its process exited 3 times within 10 minutes, the last time with code 1"]
+        assert row["fixes"][0].splitlines()[1:] == ["first", "DecodeError: " + "x" * 287]
+        assert abs(datetime.fromisoformat(row["since"]).timestamp() - (now_s - 599)) < 1.1
+    assert (status["ready"], status["healthy"]) == (False, False)
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, {})) as service:
+        document = document_of({**process, **loop, "ready": True}, kafka=kafka, service=service)
+        status = await description.describe_status(document)
+        assert (status["ready"], status["healthy"]) == (True, False), "it serves, until it exits the next time"
+        document["services"]["processor"]["restart_times"] = document["parts"]["kafka"]["restart_times"] = [
+            now_s - 5
+        ] * 2
+        assert (await description.describe_status(document))["healthy"]
 
 
 async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(process: dict[str, Any]) -> None:

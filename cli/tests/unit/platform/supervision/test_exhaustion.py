@@ -134,3 +134,17 @@ async def test_stop_ends_the_processes_though_the_state_cannot_be_written(
     with unwritable(layout.run):
         await supervisor.stop()
         assert not unit.alive
+
+
+async def test_restarts_are_remembered_with_the_end_of_the_log(layout: Layout) -> None:
+    """Each new process writes into the same log, so the lines are kept when the former one ends."""
+    log = layout.log("x")
+    command = [sys.executable, "-S", "-c", "import sys; print('why it ended', flush=True); sys.exit(1)"]
+    unit = Supervised("x", spawn=lambda: spawn_bound(command, log=log), probe=asyncio.Event().wait, log=log)
+    unit.start()
+    try:
+        await until(lambda: len(unit.restart_times) == 3)
+        assert unit.last_exit == 1
+        assert unit.last_words.splitlines()[-1] == "why it ended"
+    finally:
+        await unit.stop()

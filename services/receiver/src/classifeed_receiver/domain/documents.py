@@ -16,6 +16,7 @@ class Status(IntEnum):
 
     LIVE = 1
     TOMBSTONE = 2
+    DAMAGED = 3
 
 
 class Freshness(NamedTuple):
@@ -42,10 +43,11 @@ class NewDocument(NamedTuple):
 
 
 class StoredDocument(NamedTuple):
-    """What the registry has for a key."""
+    """What the registry has for a key; no content if the row is damaged."""
 
     freshness: Freshness
-    content: bytes
+    content: bytes | None
+    is_removed: bool = False
 
 
 class ShardPosition(NamedTuple):
@@ -118,12 +120,15 @@ def select_candidates(documents: Iterable[NewDocument]) -> list[NewDocument]:
 def judge(document: NewDocument, stored: StoredDocument | NewDocument | None) -> Outcome:
     """Return what became of a document that is not the one written, from what is stored after the transaction.
 
-    Nothing stored, or something less fresh, can only be seen when the row was removed in between: push again.
+    Nothing stored, or something less fresh, can only be seen when the row was removed in between: push again. So can a
+    damaged row, which the next push replaces. A damaged tombstone is complete without its content.
     """
     if stored is None or stored.freshness < document.freshness:
         return Retry()
     if document.freshness < stored.freshness:
         return Stale(stored.freshness.version, stored.freshness.epoch)
+    if stored.content is None:
+        return Acknowledged() if isinstance(stored, StoredDocument) and stored.is_removed else Retry()
     return Acknowledged() if document.content == stored.content else CONFLICT
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from classifeed_common.db import Tx, fetch_named, load_queries
@@ -12,20 +11,9 @@ from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.cursors import ShardEnds, ShardKey
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store.arrays import array_of
+from classifeed_receiver.store.kept_documents import KeptDocument
 
 SQL: Final = load_queries(__package__, "queues.sql")
-
-
-@dataclass(frozen=True, slots=True)
-class KeptDocument:
-    """A document as its row has it."""
-
-    epoch: int
-    version: int
-    modify_timestamp: datetime
-    status: int
-    compression: int
-    kept: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +129,9 @@ async def select_elements(
 def _document_of(row: Any) -> KeptDocument | None:
     if row.epoch is None:
         return None
-    return KeptDocument(row.epoch, row.version, row.modify_timestamp, row.status, row.compression, row.document)
+    return KeptDocument(
+        row.epoch, row.version, row.modify_timestamp, row.status, row.compression, row.checksum, row.document
+    )
 
 
 async def select_unknown_cursors(tx: Tx, client: str, cursors: Collection[tuple[ShardKey, int]]) -> list[UnknownCursor]:

@@ -26,10 +26,10 @@ WITH cursors AS MATERIALIZED (
       JOIN shards s ON s.client = %(client)s AND s.queue = c.queue AND s.shard = c.shard
 )
 SELECT queue, shard, idx, pk, element_version, traceparent, trimmed_idx, is_known, epoch, version, modify_timestamp,
-       status, compression, document
+       status, compression, checksum, document
   FROM (SELECT e.queue, e.shard, e.idx, e.pk, e.version AS element_version, e.traceparent, e.round, c.trimmed_idx,
                c.is_known,
-               d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.document,
+               d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.checksum, d.document,
                sum(coalesce(octet_length(d.document), 0) + 64)
                    OVER (ORDER BY e.round, e.queue, e.shard ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
                AS bytes_before
@@ -100,12 +100,12 @@ SELECT client, 3, shard, failed_idx, hash, pk, epoch, version, modify_timestamp 
 
 -- name: refill
 -- Appends the next documents of a shard to the queue `emergency`, in the order of their keys; the counter is locked last,
--- as in a push. Documents are not locked: of one that changes meanwhile the element is passed over when it is read.
+-- as in a push. Damaged rows are left out. Documents are not locked: of one that changes meanwhile the element is passed over when it is read.
 WITH chosen AS (
     SELECT hash, pk, epoch, version, modify_timestamp, row_number() OVER (ORDER BY hash, pk) AS place
       FROM documents
      WHERE client = %(client)s AND hash BETWEEN %(after_hash)s AND %(last_hash)s
-       AND (hash, pk) > (%(after_hash)s, %(after_pk)s)
+       AND (hash, pk) > (%(after_hash)s, %(after_pk)s) AND status <> 3
      ORDER BY hash, pk
      LIMIT %(limit)s
 ), counted AS (

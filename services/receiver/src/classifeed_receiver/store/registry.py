@@ -8,9 +8,10 @@ from operator import itemgetter
 from typing import Final
 
 from classifeed_common.db import Tx, load_queries
-from classifeed_receiver.domain.documents import Freshness, NewDocument, ShardPosition, StoredDocument
+from classifeed_receiver.domain.documents import NewDocument, ShardPosition, Status, StoredDocument
 from classifeed_receiver.store.arrays import array_of
-from classifeed_receiver.store.compression import compress, decompress
+from classifeed_receiver.store.compression import CorruptContent, compress
+from classifeed_receiver.store.kept_documents import KeptDocument, checksum_of, is_live, mark_damaged, read_content
 
 SQL: Final = load_queries(__package__, "registry.sql")
 
@@ -67,13 +68,20 @@ async def _write(
             "compressions": array_of(compression.value for compression, _ in kept),
             "expires_at": array_of(document.expires_at or "NULL" for document in documents),
             "documents": [content for _, content in kept],
+            "checksums": array_of(
+                checksum_of(document.pk, document.freshness, compression, content)
+                for document, (compression, content) in zip(documents, kept, strict=True)
+            ),
         },
     )
     return {pk: ShardPosition(shard, idx) for pk, shard, idx in await cursor.fetchall()}
 
 
 async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -> dict[str, StoredDocument]:
-    """Return what is stored now for the keys of some documents, by key; keys without a row are left out."""
+    """Return what is stored now for the keys of some documents, by key; keys without a row are left out.
+
+    Live rows that turn out to be damaged are marked.
+    """
     cursor = await tx.execute(
         SQL["select_stored"],
         {
@@ -82,10 +90,25 @@ async def select_stored(tx: Tx, client: str, documents: Sequence[NewDocument]) -
             "pks": [document.pk for document in documents],
         },
     )
-    return {
-        pk: StoredDocument(Freshness(epoch, version, timestamp), decompress(compression, kept))
-        for pk, epoch, version, timestamp, compression, kept in await cursor.fetchall()
-    }
+    stored: dict[str, StoredDocument] = {}
+    damaged: list[tuple[str, KeptDocument]] = []
+    for pk, *columns in await cursor.fetchall():
+        kept = KeptDocument(*columns)
+        content = None
+        if kept.status != Status.DAMAGED:
+            try:
+                content = read_content(pk, kept)
+            except CorruptContent:
+                damaged += [(pk, kept)] if is_live(kept) else []
+        stored[pk] = StoredDocument(kept.freshness, content, is_removed=kept.status == Status.TOMBSTONE)
+    await mark_damaged(tx, client, damaged)
+    return stored
+
+
+async def count_damaged(tx: Tx, *, keys: int, bound: int) -> dict[str, tuple[int, list[str]]]:
+    """Return how many damaged rows each client has, of `bound` in all, and the first `keys` keys of them."""
+    cursor = await tx.execute(SQL["count_damaged"], {"keys": keys, "bound": bound})
+    return {client: (count, pks) for client, count, pks in await cursor.fetchall()}
 
 
 async def expire_documents(tx: Tx, limit: int) -> int:

@@ -2,26 +2,28 @@
 -- The whole effect of a push in one statement, so that a push is one round trip (ADR 0010). The order of locks is its
 -- point: rows of the registry in the order given (sorted by hash and pk), then the counters of the shards in shard
 -- order, held until the commit. Rows that are not fresher are locked and left as they are, and do not come back; what is
--- stored in an abandoned epoch gives way to anything.
+-- stored in an abandoned epoch gives way to anything, and a damaged row also to its equal (ADR 0092).
 -- `count` is the number of documents given: no shard gets more elements. The counters never fall below the clock, so that
 -- none of their numbers is given twice across a restore (ADR 0030).
 WITH written AS (
     INSERT INTO documents AS d (client, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
-                                stored_at, document)
+                                stored_at, document, checksum)
     SELECT %(client)s, hash, pk, epoch, version, modify_timestamp, status, compression, expires_at,
-           clock_timestamp(), document
+           clock_timestamp(), document, checksum
       FROM unnest(%(hashes)s::bigint[], %(pks)s::text[], %(epochs)s::bigint[], %(versions)s::bigint[],
                   %(modify_timestamps)s::timestamptz[], %(statuses)s::smallint[], %(compressions)s::smallint[],
-                  %(expires_at)s::timestamptz[], %(documents)b::bytea[])
+                  %(expires_at)s::timestamptz[], %(documents)b::bytea[], %(checksums)s::bigint[])
            WITH ORDINALITY AS n (hash, pk, epoch, version, modify_timestamp, status, compression, expires_at, document,
-                                 place)
+                                 checksum, place)
      ORDER BY place
         ON CONFLICT (client, hash, pk) DO UPDATE
        SET epoch = excluded.epoch, version = excluded.version, modify_timestamp = excluded.modify_timestamp,
            status = excluded.status, compression = excluded.compression, expires_at = excluded.expires_at,
-           stored_at = excluded.stored_at, document = excluded.document
+           stored_at = excluded.stored_at, document = excluded.document, checksum = excluded.checksum
      WHERE (d.epoch, d.version, d.modify_timestamp) < (excluded.epoch, excluded.version, excluded.modify_timestamp)
         OR d.epoch = ANY(%(abandoned)s::bigint[])
+        OR (d.status = 3 AND (d.epoch, d.version, d.modify_timestamp)
+                             = (excluded.epoch, excluded.version, excluded.modify_timestamp))
     RETURNING hash, pk, epoch, version, modify_timestamp, (hash >> 58 & 63)::smallint AS shard
 ), counted AS (
     INSERT INTO shards AS s (client, queue, shard, last_idx)
@@ -47,9 +49,23 @@ UPDATE elements e
 
 -- name: select_stored
 -- What the registry has for some keys; read after write_documents, by a statement of its own, so that it sees what won.
-SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.compression, d.document
+SELECT d.pk, d.epoch, d.version, d.modify_timestamp, d.status, d.compression, d.checksum, d.document
   FROM unnest(%(hashes)s::bigint[], %(pks)s::text[]) AS n (hash, pk)
   JOIN documents d ON d.client = %(client)s AND d.hash = n.hash AND d.pk = n.pk
+
+-- name: mark_damaged
+-- Marks a live row whose content is damaged, by compare-and-set of all that was read: the row may have been pushed again.
+UPDATE documents
+   SET status = 3
+ WHERE client = %(client)s AND hash = %(hash)s AND pk = %(pk)s AND status = 1 AND epoch = %(epoch)s
+   AND version = %(version)s AND modify_timestamp = %(modify_timestamp)s AND compression = %(compression)s
+   AND checksum IS NOT DISTINCT FROM %(checksum)s::bigint AND document = %(document)b
+
+-- name: count_damaged
+-- How many damaged rows each client has, and the first keys of them; both up to a bound.
+SELECT client, count(*), (array_agg(pk ORDER BY hash, pk))[1:%(keys)s::int]
+  FROM (SELECT client, hash, pk FROM documents WHERE status = 3 ORDER BY client, hash, pk LIMIT %(bound)s) AS damaged
+ GROUP BY client
 
 -- name: select_expired
 -- The next documents whose time is over, locked; those that somebody else holds are left for the next round.

@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from classifeed_common.db import Tx, fetch_as, load_queries
 from classifeed_domain.document_shards import hashes_of
 from classifeed_receiver.domain.positions import RegistryPosition
+from classifeed_receiver.store.kept_documents import KeptDocument
 
 SQL: Final = load_queries(__package__, "scanning.sql")
 
@@ -19,8 +20,7 @@ class ScannedRow(NamedTuple):
     """A live document as its row has it."""
 
     position: RegistryPosition
-    compression: int
-    kept: bytes
+    document: KeptDocument
 
 
 class ListedDocument(NamedTuple):
@@ -56,7 +56,7 @@ async def scan_documents(
         "size_bytes": size_bytes,
     }
     cursor = await tx.execute(SQL["scan_documents"], parameters)
-    return [ScannedRow(RegistryPosition(*row[:2]), *row[2:]) for row in await cursor.fetchall()]
+    return [ScannedRow(RegistryPosition(*row[:2]), KeptDocument(*row[2:])) for row in await cursor.fetchall()]
 
 
 async def list_documents(tx: Tx, client: str, after: RegistryPosition, limit: int) -> list[ListedDocument]:

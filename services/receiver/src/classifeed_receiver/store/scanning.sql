@@ -1,10 +1,10 @@
 -- name: scan_documents
 -- The next live documents of a shard in the order of their keys, up to a size.
-SELECT hash, pk, compression, document
-  FROM (SELECT hash, pk, compression, document,
+SELECT hash, pk, epoch, version, modify_timestamp, status, compression, checksum, document
+  FROM (SELECT hash, pk, epoch, version, modify_timestamp, status, compression, checksum, document,
                sum(octet_length(document))
                    OVER (ORDER BY hash, pk ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS bytes_before
-          FROM (SELECT hash, pk, compression, document
+          FROM (SELECT hash, pk, epoch, version, modify_timestamp, status, compression, checksum, document
                   FROM documents
                  WHERE client = %(client)s AND hash BETWEEN %(after_hash)s AND %(last_hash)s
                    AND (hash, pk) > (%(after_hash)s, %(after_pk)s) AND status = 1 AND epoch = %(epoch)s

@@ -27,11 +27,13 @@ documents = sa.Table(
     sa.Column("epoch", sa.BigInteger, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("modify_timestamp", sa.DateTime(timezone=True), nullable=False),
-    sa.Column("status", sa.SmallInteger, sa.CheckConstraint("status BETWEEN 1 AND 2"), nullable=False),
+    sa.Column("status", sa.SmallInteger, sa.CheckConstraint("status BETWEEN 1 AND 3"), nullable=False),
     sa.Column("compression", sa.SmallInteger, sa.CheckConstraint("compression BETWEEN 0 AND 1"), nullable=False),
     sa.Column("expires_at", sa.DateTime(timezone=True)),
     sa.Column("stored_at", sa.DateTime(timezone=True), nullable=False),
     sa.Column("document", sa.LargeBinary, nullable=False),
+    # Of compression and document, with the triple that it belongs to; absent in rows of earlier releases (ADR 0092).
+    sa.Column("checksum", sa.BigInteger),
 )
 sa.Index(
     "documents_expiring",
@@ -39,6 +41,13 @@ sa.Index(
     postgresql_where=sa.and_(documents.c.status == 1, documents.c.expires_at.is_not(None)),
 )
 sa.Index("documents_tombstones", documents.c.stored_at, postgresql_where=documents.c.status == 2)
+sa.Index(
+    "documents_damaged",
+    documents.c.client,
+    documents.c.hash,
+    documents.c.pk,
+    postgresql_where=documents.c.status == 3,
+)
 
 # How far each shard of each queue goes: the row whose lock makes idx grow in commit order.
 shards = sa.Table(

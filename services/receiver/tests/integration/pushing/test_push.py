@@ -132,7 +132,11 @@ async def test_what_an_abandoned_epoch_stores_gives_way(receiver: Receiver, buil
     """An earlier release took a second epoch and documents of it; its migration abandons the epoch."""
     await receiver.put_epoch(build.schema(2), EpochState.OPEN)
     await receiver.push(build.upsert("a", 5))
-    await receiver.fetch("UPDATE documents SET epoch = 2, version = 7 RETURNING 1")
+    content = build.upsert("a", 7, epoch=2).SerializeToString(deterministic=True)
+    await receiver.fetch(
+        "UPDATE documents SET epoch = 2, version = 7, compression = 0, checksum = NULL, document = %s RETURNING 1",
+        content,
+    )
     assert await receiver.push(build.upsert("a", 6)) == [Stale()]
     await receiver.fetch("UPDATE schemas SET state = 3 WHERE epoch = 2 RETURNING 1")
     receiver.epochs.forget("offers")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import UTC
 from typing import Any
 
 from classifeed_common.db import Database, Tx
@@ -48,7 +49,7 @@ async def find_late_ones(database: Database, build: Build, write: Write) -> list
 
     async def push(mine: list[str]) -> None:
         for number, pk in enumerate(mine):
-            freshness = Freshness(1, 1, template.timestamp.ToDatetime())
+            freshness = Freshness(1, 1, template.timestamp.ToDatetime(tzinfo=UTC))
             document = NewDocument(pk, hash_of(pk), freshness, Status.LIVE, None, b"x")
             async with database.transaction() as tx:
                 await write(tx, document)

@@ -24,7 +24,9 @@ async def test_epochs_that_an_earlier_release_opened_are_abandoned_by_the_upgrad
     async with receiver_database.transaction() as tx:
         await tx.execute("INSERT INTO schemas VALUES ('offers', 1, 2, '', now()), ('offers', 2, 1, '', now())")
         await tx.execute("UPDATE alembic_version SET version_num = '20261121_1'")
-        await tx.execute("ALTER TABLE elements DROP COLUMN traceparent")  # of a later one
+        # Of later ones.
+        await tx.execute("ALTER TABLE elements DROP COLUMN traceparent")
+        await tx.execute("ALTER TABLE documents DROP COLUMN checksum")
     await asyncio.to_thread(migrate, "classifeed_receiver", receiver_database.dsn, receiver_database.schema)
     async with receiver_database.connection() as connection:
         states = await (await connection.execute("SELECT epoch, state FROM schemas ORDER BY epoch")).fetchall()
@@ -100,6 +102,7 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("select_failed", scanning.SQL["select_failed"], {"shards": [3], "epoch": 1}),
     ("trace_elements", registry.SQL["trace_elements"], {"shards": [2], "idxs": [10], "traceparents": ["t"]}),
     ("select_stored", registry.SQL["select_stored"], KEYS),
+    ("count_damaged", registry.SQL["count_damaged"], {"keys": 5, "bound": 10_000}),
     ("expire_documents", registry.SQL["expire_documents"], {"count": 500, **KEYS}),
     ("select_expired", registry.SQL["select_expired"], {"limit": 100}),
     ("delete_tombstones", registry.SQL["delete_tombstones"], {"age_s": 86400 * 10, "limit": 100}),

@@ -25,7 +25,7 @@ from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
 from classifeed_searcher.clients.topic_log import Positions, TopicLog
 from classifeed_searcher.domain.rebuild import Rebuild
 from classifeed_searcher.domain.watermarks import Watermarks
-from classifeed_searcher.metrics import REBUILT_DOCUMENTS
+from classifeed_searcher.metrics import DAMAGED, REBUILT_DOCUMENTS
 from classifeed_searcher.store.generation import IndexGeneration, IndexWrite
 from classifeed_searcher.store.generations import Generations
 
@@ -76,7 +76,7 @@ class BuildIndex:
             for shard in range(SHARDS):
                 async with contextlib.aclosing(self._pages(shard, schema.epoch, rebuild)) as pages:
                     async for page in pages:
-                        await asyncio.to_thread(_fill, generation, write, page)
+                        self._note_damaged(shard, await asyncio.to_thread(_fill, generation, write, page), rebuild)
                         rebuild.documents += len(page.documents)
                         REBUILT_DOCUMENTS.labels(self._receiver.client).inc(len(page.documents))
                 rebuild.shards += 1
@@ -97,10 +97,7 @@ class BuildIndex:
                 after = page.next
                 if after is not None:
                     fetching = asyncio.create_task(self._page(shard, epoch, after, rebuild))
-                if page.unreadable:
-                    _log.error(
-                        "searcher.rebuild.unreadable", client=self._receiver.client, shard=shard, rows=page.unreadable
-                    )
+                self._note_damaged(shard, page.unreadable, rebuild)
                 if page.documents:
                     yield page
                 if after is None:
@@ -108,6 +105,13 @@ class BuildIndex:
         finally:
             fetching.cancel()
             await asyncio.gather(fetching, return_exceptions=True)
+
+    def _note_damaged(self, shard: int, rows: int, rebuild: Rebuild) -> None:
+        """Count rows that are left out: one damaged row must not keep the others out of the index."""
+        if rows:
+            rebuild.damaged += rows
+            DAMAGED.labels(self._receiver.client).inc(rows)
+            _log.error("searcher.rebuild.unreadable", client=self._receiver.client, shard=shard, rows=rows)
 
     async def _page(self, shard: int, epoch: int, after: RegistryPosition | None, rebuild: Rebuild) -> ScannedPage:
         try:
@@ -133,5 +137,7 @@ class BuildIndex:
                 return result
 
 
-def _fill(generation: IndexGeneration, write: IndexWrite, page: ScannedPage) -> None:
-    generation.fill(write, page.decode())
+def _fill(generation: IndexGeneration, write: IndexWrite, page: ScannedPage) -> int:
+    documents, damaged = page.decode()
+    generation.fill(write, documents)
+    return damaged

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
 import grpc.aio
+from google.protobuf.message import DecodeError
 
 from classifeed.documents.v1 import index_queue_service_pb2, schema_pb2, schema_service_pb2
 from classifeed.documents.v1.document_pb2 import RawDocument
@@ -28,9 +30,13 @@ class ScannedPage:
     next: index_queue_service_pb2.RegistryPosition | None
     unreadable: int
 
-    def decode(self) -> list[RawDocument]:
-        """Return the documents."""
-        return [RawDocument.FromString(content) for content in self.documents]
+    def decode(self) -> tuple[list[RawDocument], int]:
+        """Return the documents that can be decoded, and how many cannot."""
+        decoded = []
+        for content in self.documents:
+            with suppress(DecodeError):
+                decoded.append(RawDocument.FromString(content))
+        return decoded, len(self.documents) - len(decoded)
 
 
 class ReceiverClient:

@@ -10,13 +10,15 @@ import structlog
 
 from classifeed.documents.v1 import schema_pb2
 from classifeed_common.errors import DomainError
+from classifeed_common.faults.interruptions import INTERRUPTIONS
 from classifeed_common.kafka import OrderedConsumer
+from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built, EpochChanged
 from classifeed_searcher.clients.receiver import ReceiverClient
 from classifeed_searcher.clients.topic_log import PositionsLost, TopicLog
 from classifeed_searcher.consumers.following import Following
-from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Cause, Rebuild
+from classifeed_searcher.domain.rebuild import LOG_LOST, NO_INDEX, Attempts, Cause, Rebuild
 from classifeed_searcher.engine.writing.process import WriterLost
 from classifeed_searcher.engine.writing.writer import LockedIndex
 from classifeed_searcher.metrics import IS_WHOLE, REBUILDS
@@ -81,6 +83,7 @@ class IndexKeeper:
         self._wanted: asyncio.Queue[Cause] = asyncio.Queue()
         self._stored: IndexGeneration | None = None
         self._cause: Cause | None = None
+        self._attempts = Attempts()
         generations.lock()
         try:
             self._stored = generations.open_current()
@@ -197,7 +200,7 @@ class IndexKeeper:
             None when done; otherwise the cause for which it is to be begun anew.
         """
         live = self._live
-        live.rebuild = rebuild = Rebuild(cause)
+        live.rebuild = rebuild = Rebuild(cause, attempt=self._attempts.failed + 1, failed_by=self._attempts.why)
         live.catch_up = None
         REBUILDS.labels(live.client, cause.kind).inc()
         _log.warning("searcher.rebuild.begun", client=live.client, cause=cause.kind, why=cause.text)
@@ -209,16 +212,33 @@ class IndexKeeper:
                 return cause
             await asyncio.to_thread(self._generations.remove_abandoned)
             [building] = await _until(stop, self._build(schema.result(), rebuild))
-            return cause if building.cancelled() else await self._take_over(building.result(), cause, stop)
-        # ValueError: what the engine raises where a file cannot be written.
-        except (EpochChanged, WriterLost, LockedIndex, OSError, ValueError) as error:
-            is_other_epoch = isinstance(error, EpochChanged)
-            rebuild.blocked_by = str(error) if is_other_epoch else f"the index cannot be written: {error}"
+            if building.cancelled():
+                return cause
+            return await self._take_over(building.result(), cause, stop)
+        except EpochChanged as error:
+            rebuild.blocked_by = str(error)
             _log.warning("searcher.rebuild.begins.anew", client=live.client, why=rebuild.blocked_by)
-            await _until(stop, asyncio.sleep(_SCHEMA_EVERY_S if is_other_epoch else _WRITE_AGAIN_S))
+            await _until(stop, asyncio.sleep(_SCHEMA_EVERY_S))
+            return cause
+        except INTERRUPTIONS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - it ends the attempt, not the process, which serves other clients
+            await self._note_failure(rebuild, error, stop)
             return cause
         finally:
             live.rebuild = None
+
+    async def _note_failure(self, rebuild: Rebuild, error: BaseException, stop: asyncio.Event) -> None:
+        """Name why an attempt of a rebuild failed, and wait before the next one: 5 s, then longer, up to a minute."""
+        # ValueError: what the engine raises where a file cannot be written.
+        if isinstance(error, (WriterLost, LockedIndex, OSError, ValueError)):
+            why = f"the index cannot be written: {error}"
+        else:
+            why = f"{type(error).__name__}: {error}"
+        pause_s = self._attempts.note_failure(why, first_pause_s=_WRITE_AGAIN_S)
+        rebuild.blocked_by = f"{why}. The rebuild begins again in {pause_s:g} s"
+        log_fault(_log, "searcher.rebuild.failed", error, client=self._live.client, retry_in_s=pause_s)
+        await _until(stop, asyncio.sleep(pause_s))
 
     async def _await_schema(self, rebuild: Rebuild) -> schema_pb2.Schema:
         while True:
@@ -246,6 +266,7 @@ class IndexKeeper:
             if reached.cancelled():
                 return cause
             await asyncio.to_thread(self._generations.switch_to, built.generation)
+            self._attempts = Attempts()
             former, live.generation, self._following = live.generation, built.generation, following
             live.is_new = False
         finally:

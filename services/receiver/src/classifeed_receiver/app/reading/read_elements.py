@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 import structlog
-from google.protobuf.message import DecodeError
 
 from classifeed.documents.v1.document_pb2 import DOCUMENT_ACTION_DELETE, RawDocument
 from classifeed_common.clock import Clock
@@ -17,8 +16,9 @@ from classifeed_receiver.domain.cursors import ShardEnds, ShardKey, check_cursor
 from classifeed_receiver.domain.documents import Status
 from classifeed_receiver.store import queues
 from classifeed_receiver.store.commit_signal import CommitSignal
-from classifeed_receiver.store.compression import CorruptContent, decompress
-from classifeed_receiver.store.queues import Element, Failure, KeptDocument
+from classifeed_receiver.store.compression import CorruptContent
+from classifeed_receiver.store.kept_documents import KeptDocument, mark_damaged, read_content
+from classifeed_receiver.store.queues import Element, Failure
 
 _log = structlog.get_logger(__name__)
 
@@ -82,9 +82,13 @@ class ReadElements:
                 return ReadResult()
             elements = await queues.select_elements(connection, client, due, limit=limit, size_bytes=_RESPONSE_BYTES)
         _check_snapshot(client, due, ends, elements)
-        result, corrupt = _take(client, elements)
-        if corrupt:
-            await append_failed(self._database, client, corrupt)
+        result, damaged = _take(client, elements)
+        if damaged:
+            failures = [Failure(element.key, element.idx, element.pk, why) for element, why in damaged]
+            await append_failed(self._database, client, failures)
+            rows = [(element.pk, element.document) for element, _ in damaged if element.document is not None]
+            async with self._database.connection() as connection:
+                await mark_damaged(connection, client, rows)
         return result
 
 
@@ -103,23 +107,24 @@ def _check_snapshot(
             check_cursor(client, element.key, cursors[element.key], end, is_known=element.is_known)
 
 
-def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Failure]]:
-    """Decode elements up to the response's size. They come in rounds over the shards, so each shard gets its share."""
+def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[tuple[Element, str]]]:
+    """Decode elements up to the response's size; return also the damaged ones with the reason.
+
+    Elements come in rounds over the shards, so each shard gets its share. Rows that are marked as damaged are skipped.
+    """
     result = ReadResult()
-    corrupt: list[Failure] = []
+    damaged: list[tuple[Element, str]] = []
     skipped: list[str] = []
     size_bytes = 0
     for element in elements:
-        if element.document is None:
+        if element.document is None or element.document.status == Status.DAMAGED:
             skipped.append(f"{element.pk}@{element.version}")
         else:
             try:
                 document = restore_document(element.pk, element.document)
-            except (CorruptContent, DecodeError) as error:
+            except CorruptContent as error:
                 _log.error("receiver.document.unreadable", client=client, pk=element.pk, error=str(error))
-                corrupt.append(
-                    Failure(element.key, element.idx, element.pk, f"the stored document is corrupt: {error}")
-                )
+                damaged.append((element, f"the stored document is corrupt: {error}"))
             else:
                 size_bytes += document.ByteSize() + _ELEMENT_OVERHEAD_BYTES
                 if result.next and size_bytes > _RESPONSE_BYTES:
@@ -130,22 +135,17 @@ def _take(client: str, elements: Sequence[Element]) -> tuple[ReadResult, list[Fa
     if skipped:
         shown = skipped[:_LOGGED_KEYS]
         _log.info("receiver.elements.skipped", client=client, count=len(skipped), documents=shown)
-    return result, corrupt
+    return result, damaged
 
 
 def restore_document(pk: str, kept: KeptDocument) -> RawDocument:
-    """Return a document as its reader shall see it: one that expired reads as its own deletion.
+    """Return a document as its reader shall see it: a tombstone is made of its columns, as it needs no content.
 
     Raises:
-        CorruptContent, DecodeError: the row is damaged.
+        CorruptContent: the row is damaged.
     """
-    document = RawDocument.FromString(decompress(kept.compression, kept.kept))
-    if kept.status == Status.TOMBSTONE and document.action != DOCUMENT_ACTION_DELETE:
-        return RawDocument(
-            pk=pk,
-            version=document.version,
-            timestamp=document.timestamp,
-            action=DOCUMENT_ACTION_DELETE,
-            epoch=document.epoch,
-        )
-    return document
+    if kept.status == Status.TOMBSTONE:
+        removed = RawDocument(pk=pk, version=kept.version, action=DOCUMENT_ACTION_DELETE, epoch=kept.epoch)
+        removed.timestamp.FromDatetime(kept.modify_timestamp)
+        return removed
+    return RawDocument.FromString(read_content(pk, kept))

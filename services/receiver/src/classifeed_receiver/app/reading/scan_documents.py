@@ -11,7 +11,8 @@ from classifeed_common.db import Database
 from classifeed_common.errors import FailedPrecondition
 from classifeed_receiver.domain.positions import RegistryPosition
 from classifeed_receiver.store import scanning
-from classifeed_receiver.store.compression import CorruptContent, decompress
+from classifeed_receiver.store.compression import CorruptContent
+from classifeed_receiver.store.kept_documents import KeptDocument, mark_damaged, read_content
 from classifeed_receiver.store.known_epochs import KnownEpochs
 
 _log = structlog.get_logger(__name__)
@@ -55,19 +56,24 @@ class ScanDocuments:
                 size_bytes=limit_bytes,
             )
         page = Page()
+        damaged: list[tuple[str, KeptDocument]] = []
         size_bytes = 0
         for row in rows:
             if size_bytes > limit_bytes:
                 break
             page.next = row.position
             try:
-                content = decompress(row.compression, row.kept)
+                content = read_content(row.position.pk, row.document)
             except CorruptContent as error:
                 _log.error("receiver.document.unreadable", client=client, pk=row.position.pk, error=str(error))
-                page.unreadable += 1
+                damaged.append((row.position.pk, row.document))
                 continue
             size_bytes += len(content)
             page.documents.append(content)
+        if damaged:
+            page.unreadable = len(damaged)
+            async with self._database.connection() as connection:
+                await mark_damaged(connection, client, damaged)
         return page
 
 
