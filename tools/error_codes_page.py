@@ -23,8 +23,8 @@ An ERROR keeps this offer from being applied: one that exists stays as it is, a 
 not. All other offers of the file are loaded. Several equal faults in one field of an offer are one issue, with
 the position of the first and the count of all.
 
-Of one load at most 100 issues of a code and 10,000 in all are listed. The rest is counted, by code and field, and shown
-as “… and 499,912 more with PRICE_INVALID that are not listed”: correct those that are listed, and load the file again.
+All issues of a load are kept as long as the load. `classifeed task errors` groups the first 10,000 of them, `--offer`
+lists those of one offer, and `--csv` and `--xlsx` write a row for each.
 
 Words in *italics* stand for elements, and … for what is found in the file: an issue of your file names them as its
 format does (in YML *title* is `<name>`); the [table of formats](formats/README.md) has them side by side.

@@ -22,7 +22,7 @@ VERBS: Final = frozenset(
     | {"comment", "compare", "complete", "compose", "convert", "copy", "correct", "create", "decide", "delete"}
     | {"deliver", "describe", "digest", "download", "expire", "explain", "export", "fail", "fetch", "find"}
     | {"finish", "give", "hold", "join", "judge", "keep", "limit", "list", "locate", "maintain", "make", "measure"}
-    | {"note", "place", "process", "publish", "push", "put", "queue", "read", "record", "refetch", "refill"}
+    | {"note", "pack", "place", "process", "publish", "push", "put", "queue", "read", "record", "refetch", "refill"}
     | {"rejudge", "rekey", "remove", "repeat", "report", "reposition", "republish", "request", "rerun", "resize"}
     | {"restore", "run", "scan", "schedule", "search", "send", "serve", "signal", "specify", "store", "submit"}
     | {"suggest", "sweep", "switch", "take", "trace", "trim", "update", "verify", "vote", "watch"}

@@ -11,6 +11,7 @@ from classifeed.feeds.v1 import load_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, OfferRecord
 from classifeed_processor.feed.batches import RunAddress
 from classifeed_processor.feed.first_pass import scan_feed
+from classifeed_processor.feed.issue_words import IssueWords
 from classifeed_processor.feed.scanning.scan import FeedScan
 from classifeed_processor.feed.second_pass import read_batches
 from classifeed_processor.feed.source.limits import DEFAULT_LIMITS, Limits
@@ -76,6 +77,11 @@ def load(scan: Scan) -> Load:
         batches = [OfferBatch.FromString(batch.value) for batch in sealed]
         for one, batch in zip(sealed, batches, strict=True):
             assert (one.batch_id, one.records, one.digest) == (batch.batch_id, len(batch.records), batch.digest)
+        words = IssueWords.of_format(scanned.format)
+        for record in (record for batch in batches for record in batch.records):
+            for error in record.errors:
+                assert not error.message, "an issue travels without sentences"
+                words.describe(error)
         return Loaded(scanned, batches)
 
     return run

@@ -19,7 +19,7 @@ from classifeed_common.http.api import bodies
 from classifeed_common.http.connection import ConnectionLimits
 from classifeed_common.kafka import OrderedConsumer
 from classifeed_common.kafka.topics import cluster
-from classifeed_common.rpc import client, keepalive
+from classifeed_common.rpc import client, idle_readers, keepalive
 from classifeed_common.runner import readiness
 from classifeed_common.settings import ServiceSettings
 from classifeed_common.telemetry.tracing import Tracing
@@ -39,6 +39,7 @@ def default_of(function: object, name: str) -> float:
 _TCP = conninfo_to_dict(conninfo.bounded_dsn("host=localhost"))
 _SECONDS: dict[str, list[float]] = {
     "a connection": [float(str(_TCP["connect_timeout"])), _LONGEST_PAUSE_S],
+    "the reader of a file of issues that takes no piece of it": [idle_readers.SILENCE_S],
     "a pooled connection that is free": [default_of(Database, "acquire_timeout_s")],
     "a response that was lost": [watch.PROBE_TICKS * watch.TICK_S, watch._GRACE_S],
     "the same, on a connection older than another one that was found dead": [

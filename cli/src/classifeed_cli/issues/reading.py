@@ -12,20 +12,16 @@ _PAGE: Final = 1000
 
 
 class Issues:
-    """The listed issues of a load; iterate once.
+    """The issues of a load; iterate once.
 
     Args:
         client: sends the requests.
         request: which ones, without page.
-
-    Attributes:
-        unlisted: how many more there are that no page lists, by code; known once a page was read.
     """
 
     def __init__(self, client: Client, request: task_service_pb2.ListOfferErrorsRequest) -> None:
         self._client = client
         self._request = request
-        self.unlisted: dict[str, int] = {}
 
     def __iter__(self) -> Iterator[load_pb2.OfferError]:
         token = None
@@ -33,6 +29,5 @@ class Issues:
             request = task_service_pb2.ListOfferErrorsRequest(page_size=_PAGE, page_token=token or "")
             request.MergeFrom(self._request)
             page = self._client.list_offer_errors(request)
-            self.unlisted = {each.code: each.count for each in page.unlisted}
             yield from page.errors
             token = page.next_page_token

@@ -82,16 +82,22 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
                 for issue in numbers.issues
             ),
         )
-        show_unlisted(out, _unlisted_of(numbers))
+        show_lost(out, task)
         look = f"classifeed task errors {task.seller_id} {task.namespace} {task.task_id}"
         out.say(f"What to change, line by line:\n  {look}")
     show_hold(out, task)
 
 
-def show_unlisted(out: Output, unlisted: Mapping[str, int]) -> None:
-    """Print how many issues of each code are counted and not listed."""
-    for code, count in unlisted.items():
-        out.say(f"… and {count:,} more with {code} that are not listed")
+def show_lost(out: Output, load: task_pb2.Task, *, code: str = "") -> None:
+    """Print how many issues are counted only, as an older version loaded the file, and how to get them."""
+    lost = unlisted_of(load.statistics, code=code)
+    if lost:
+        counts = ", ".join(f"{count:,} with {code}" for code, count in lost.items())
+        again = f"classifeed task rerun {load.seller_id} {load.namespace} {load.task_id}"
+        out.say(
+            f"Further issues were counted and not kept by the version that loaded this file: {counts}. Load the file "
+            f"again to see them: `{again}`."
+        )
 
 
 def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
@@ -112,8 +118,10 @@ def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapp
             out.say(f"  {one_line(error.suggestion)}", hang=2)
 
 
-def _unlisted_of(statistics: task_pb2.FeedStatistics) -> Mapping[str, int]:
+def unlisted_of(statistics: task_pb2.FeedStatistics, *, code: str = "") -> Mapping[str, int]:
+    """Return how many issues are counted only, by code; of one code, if one is given."""
     unlisted: Counter[str] = Counter()
     for issue in statistics.issues:
-        unlisted[issue.code] += issue.unlisted
+        if code in ("", issue.code):
+            unlisted[issue.code] += issue.unlisted
     return +unlisted

@@ -109,17 +109,17 @@ def test_issues_that_are_only_counted_are_reported(api: Any, terminal: Any) -> N
     rows = [{**flood, "field": field} for field in ("price", "oldprice")]
     counted = {**TASKS[0], "seller_id": "my-shop", "namespace": "default"}
     api.respond("GetTask", task({**counted, "statistics": {"total": 500_012, "issues": rows}}))
-    shown = "… and 499,912 more with PRICE_INVALID that are not listed"
-    assert shown in terminal("task", "show", "my-shop", "default", "12").out.splitlines()
+    shown = "counted and not kept by the version that loaded this file: 499,912 with PRICE_INVALID."
+    assert shown in " ".join(terminal("task", "show", "my-shop", "default", "12").out.split())
     page = errors(ERROR)
     page.unlisted.add(code="PRICE_INVALID", count=499_912)
     api.respond("ListOfferErrors", page)
     load = ("task", "errors", "my-shop", "default", "12")
-    assert terminal(*load).out.splitlines()[-1] == shown
+    assert shown in " ".join(terminal(*load).out.split())
     del page.errors[:]
     api.respond("ListOfferErrors", page)
-    ended = terminal(*load, "--offer", "S-999")
-    assert ended.out.splitlines() == [shown, "Issues of S-999 may be among those that are not listed."]
+    words = " ".join(terminal(*load, "--offer", "S-999").out.split())
+    assert (shown in words, "has no issue" in words) == (True, False)
     api.respond("ListOfferErrors", page)
     assert terminal(*load, "--json").document["unlisted"] == [{"code": "PRICE_INVALID", "count": "499912"}]
 

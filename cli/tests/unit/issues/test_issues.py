@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import csv
-import tracemalloc
-import zipfile
 from collections.abc import Callable
-from itertools import repeat
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from google.protobuf.json_format import ParseDict
 
 from classifeed.feeds.v1 import load_pb2, task_pb2, task_service_pb2
-from classifeed_cli.issues import export as export_module
-from classifeed_cli.issues.export import export
+from classifeed_cli.issues import listing
 from classifeed_cli.views.excerpt import excerpt_lines
 from classifeed_cli.views.place import place_of, short_place_of
 
@@ -36,9 +30,8 @@ def issue(number: int, **fields: Any) -> load_pb2.OfferError:
     return ParseDict(row | fields, load_pb2.OfferError())
 
 
-def page(*issues: load_pb2.OfferError, token: str = "", **unlisted: int) -> task_service_pb2.ListOfferErrorsResponse:
-    rest = [task_service_pb2.UnlistedIssues(code=code, count=count) for code, count in unlisted.items()]
-    return task_service_pb2.ListOfferErrorsResponse(errors=issues, next_page_token=token, unlisted=rest)
+def page(*issues: load_pb2.OfferError, token: str = "") -> task_service_pb2.ListOfferErrorsResponse:
+    return task_service_pb2.ListOfferErrorsResponse(errors=issues, next_page_token=token)
 
 
 @pytest.fixture
@@ -52,8 +45,7 @@ def test_equal_messages_are_listed_once(load: Any, terminal: Any, snapshot: Snap
     other = issue(20, value="free", message="The price is “free”.", excerpt=LONG.replace("19 900 руб.", "free"))
     warning = {"level": "ISSUE_LEVEL_WARNING", "code": "CATEGORY_UNKNOWN", "title": "No such category.", "line": 0}
     unknown = [issue(number, field="", value="", excerpt="", **warning) for number in (30, 31)]
-    load.respond("ListOfferErrors", page(other, *same[:6], token="next", PRICE_INVALID=3), page(*same[6:], *unknown,
-                PRICE_INVALID=3))  # fmt: skip
+    load.respond("ListOfferErrors", page(other, *same[:6], token="next"), page(*same[6:], *unknown))
     snapshot("task-errors-groups", terminal(*LOAD))
     assert [request.page_token for request in load.requests["ListOfferErrors"]] == ["", "next"]
     load.respond("ListOfferErrors", page(other, *same, *unknown))
@@ -96,68 +88,42 @@ def test_a_value_that_is_missing_has_its_caret_under_the_empty_element(
     assert ("^" in shown) == is_found
 
 
-def cells(path: Path) -> list[list[dict[str, str]]]:
-    """Return the rows of each sheet of an Excel file, by the letter of the column, read without the library that
-    wrote it.
-    """
-    space = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
-    with zipfile.ZipFile(path) as book:
-        names = sorted(name for name in book.namelist() if name.startswith("xl/worksheets/sheet"))
-        roots = [ElementTree.fromstring(book.read(name)) for name in names]
-    for root in roots:
-        assert [pane.get("ySplit") for pane in root.iter(f"{space}pane")] == ["1"], "the header stays in sight"
-        assert root.find(f"{space}autoFilter") is not None
-        assert not root.findall(f".//{space}f"), "no formulas"
-    return [
-        [
-            {cell.attrib["r"].rstrip("0123456789"): "".join(cell.itertext()) for cell in row.iter(f"{space}c")}
-            for row in root.iter(f"{space}row")
-        ]
-        for root in roots
-    ]
+def pieces(*contents: bytes, issues: int) -> list[task_service_pb2.ExportOfferErrorsResponse]:
+    return [task_service_pb2.ExportOfferErrorsResponse(content=content, issues=issues) for content in contents]
 
 
-def test_a_file_has_a_row_for_each_issue(load: Any, terminal: Any, tmp_path: Path) -> None:
-    evil = issue(2, value="=cmd|' /C calc'!A1", excerpt="-5", message="-5 \U0001f600 & < >")
-    load.respond("ListOfferErrors", page(issue(1), token="n"), page(evil, PRICE_INVALID=9))
+def test_files_have_what_the_server_sends(load: Any, terminal: Any, tmp_path: Path) -> None:
+    load.respond("ExportOfferErrors", pieces(b"a,", b"b", issues=2), pieces(b"PK", issues=2))
     table, book = tmp_path / "e.csv", tmp_path / "e.xlsx"
-    ended = terminal(*LOAD, "--csv", str(table), "--xlsx", str(book), "--json")
-    assert (ended.exit_code, ended.document["issues"]) == (0, "2")
-    assert ended.document["unlisted"] == [{"code": "PRICE_INVALID", "count": "9"}]
-    with table.open(newline="", encoding="utf-8-sig") as file:
-        head, first, second = csv.reader(file)
-    assert head[:7] == ["level", "code", "field", "offer", "line", "column", "what is wrong"]
-    assert first[:6] == ["error", "PRICE_INVALID", "price", "S-001", "10", "16"]
-    assert (second[8], second[10]) == ("'=cmd|' /C calc'!A1", "-5"), "a spreadsheet runs nothing of it"
-    [rows] = cells(book)
-    assert list(rows[0].values()) == head
-    assert list(rows[1].values()) == [cell for cell in first if cell]
-    assert (rows[2]["I"], rows[2]["G"]) == ("=cmd|' /C calc'!A1", "-5 \U0001f600 & < >")
+    ended = terminal(*LOAD, "--csv", str(table), "--xlsx", str(book), "--level", "error", "--field", "price", "--json")
+    assert (ended.exit_code, ended.document["issues"], ended.document["unlisted"]) == (0, "2", [])
+    assert (table.read_bytes(), book.read_bytes()) == (b"a,b", b"PK")
+    first, second = load.requests["ExportOfferErrors"]
+    assert (first.format, second.format) == (task_service_pb2.EXPORT_FORMAT_CSV, task_service_pb2.EXPORT_FORMAT_XLSX)
+    assert (first.level, first.field) == (load_pb2.ISSUE_LEVEL_ERROR, "price")
     again = terminal(*LOAD, "--csv", str(table), "--json")
     assert (again.exit_code, again.document["error"]["reason"]) == (1, "FILE_EXISTS")
     assert terminal(*LOAD, "--xlsx", str(tmp_path / "e.xls")).exit_code == 2
 
 
-def test_a_file_that_fails_half_way_is_not_left_behind(load: Any, terminal: Any, tmp_path: Path, refusal: Any) -> None:
-    load.respond("ListOfferErrors", page(issue(1), token="n"), refusal("UNAVAILABLE", "AWAY", "not now"))
-    files = ("--csv", str(tmp_path / "e.csv"), "--xlsx", str(tmp_path / "e.xlsx"))
-    assert terminal(*LOAD, *files).exit_code == 3
+def test_a_file_that_fails_is_not_left_behind(load: Any, terminal: Any, tmp_path: Path, refusal: Any) -> None:
+    load.respond("ExportOfferErrors", refusal("UNAVAILABLE", "AWAY", "not now"))
+    assert terminal(*LOAD, "--csv", str(tmp_path / "e.csv")).exit_code == 3
     assert list(tmp_path.iterdir()) == []
 
 
-def test_memory_is_flat_and_full_sheets_have_successors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_module, "SHEET_ROWS", 150)
-    one = issue(1)
-    assert export(repeat(one, 320), [tmp_path / "small.xlsx"]) == 320
-    assert [len(rows) for rows in cells(tmp_path / "small.xlsx")] == [151, 151, 21]
-    monkeypatch.setattr(export_module, "SHEET_ROWS", 10_000)
+def test_a_large_load_is_grouped_by_its_first_issues(load: Any, terminal: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "GROUPED", 2)
+    load.respond("ListOfferErrors", page(issue(1), issue(2), issue(3)))
+    shown = " ".join(terminal(*LOAD).out.split())
+    assert "These are groups of the first 2 issues" in shown
+    assert "--xlsx" in shown
 
-    def peak(count: int) -> int:
-        tracemalloc.start()
-        export(repeat(one, count), [tmp_path / f"{count}.csv", tmp_path / f"{count}.xlsx"])
-        _, found = tracemalloc.get_traced_memory()
-        tracemalloc.stop()
-        return found
 
-    few, many = peak(250), peak(500)  # both more than what is buffered
-    assert many < few + 80_000, "rows are not kept"
+def test_issues_that_an_older_version_did_not_keep_are_named_with_what_to_do(api: Any, terminal: Any) -> None:
+    lost = {"level": "ISSUE_LEVEL_ERROR", "code": "PRICE_INVALID", "count": 1500, "unlisted": 1400}
+    api.respond("GetTask", ParseDict(TASK | {"statistics": {"issues": [lost]}}, task_pb2.Task()))
+    api.respond("ListOfferErrors", page(issue(1)))
+    shown = " ".join(terminal(*LOAD).out.split())
+    assert "1,400 with PRICE_INVALID" in shown
+    assert "`classifeed task rerun s n 7`" in shown

@@ -61,6 +61,14 @@ class TaskCalls(Connection):
         """Return a page of what is wrong with the offers of a task."""
         return self._call(self._feeds.ListOfferErrors, request, task_service_pb2.ListOfferErrorsResponse)
 
+    def export_offer_errors(
+        self, request: task_service_pb2.ExportOfferErrorsRequest, *, timeout_s: float
+    ) -> Iterator[task_service_pb2.ExportOfferErrorsResponse]:
+        """Yield the pieces of a file with all that is wrong with the offers of a task; it is whole once they end."""
+        return self._stream(
+            self._feeds.ExportOfferErrors, request, task_service_pb2.ExportOfferErrorsResponse, timeout_s
+        )
+
     def iter_offer_errors(self, request: task_service_pb2.ListOfferErrorsRequest) -> Iterator[load_pb2.OfferError]:
         """Yield what is wrong with the offers of a task, over all pages; the request's page token is not used."""
         return self._items(

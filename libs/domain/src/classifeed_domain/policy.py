@@ -68,6 +68,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "WatchTask": (OPERATOR,),
             **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), (OPERATOR,)),
             "ListOfferErrors": (OPERATOR,),
+            "ExportOfferErrors": (OPERATOR,),
         },
     ),
     **_allow(
@@ -79,6 +80,7 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
             "ListTasks": ("api", OPERATOR),
             "FindTasks": ("api", "loader"),
             "ListOfferErrors": ("api", OPERATOR),
+            "ExportOfferErrors": ("api", OPERATOR),
             "LocateOffer": ("api", OPERATOR),
             "ListFormats": ("api", OPERATOR),
             "GetFormatFile": ("api", OPERATOR),

@@ -94,6 +94,14 @@ class Processor(TaskServiceServicer):
             raise Unavailable("AWAY", "not now")
         return task_service_pb2.ListTasksResponse(tasks=self.listed)
 
+    async def ExportOfferErrors(
+        self, request: task_service_pb2.ExportOfferErrorsRequest, context: Any
+    ) -> AsyncIterator[task_service_pb2.ExportOfferErrorsResponse]:
+        if request.code == "GONE":
+            raise FailedPrecondition("ISSUES_GONE", "gone")
+        for number in range(3):
+            yield task_service_pb2.ExportOfferErrorsResponse(content=f"{request.code}{number}".encode(), issues=number)
+
     async def CancelTask(self, request: task_service_pb2.CancelTaskRequest, context: Any) -> task_pb2.Task:
         self.passed_on.append(request)
         return task_pb2.Task(name=request.name, status="TASK_STATUS_CANCELED")

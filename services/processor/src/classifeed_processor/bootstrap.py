@@ -18,6 +18,9 @@ from classifeed_domain.policy import POLICY
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS, declared
 from classifeed_jobs.service import ServiceJobs
 from classifeed_processor.app.clean_up import processor_clean_up
+from classifeed_processor.app.issues.export_issues import ExportIssues
+from classifeed_processor.app.issues.read_issues import ReadIssues
+from classifeed_processor.app.issues.schedule_packing import QUEUE as PACK_QUEUE
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
@@ -26,6 +29,7 @@ from classifeed_processor.app.tasks.create_task import QUEUE
 from classifeed_processor.app.tasks.watch_loads import measure_loads
 from classifeed_processor.consumers.results import GROUP, NotifyingPositions, ResultHandler
 from classifeed_processor.jobs.feed_process import registry
+from classifeed_processor.jobs.pack_records import packing
 from classifeed_processor.rpc.task_service import task_servicer
 from classifeed_processor.settings import ProcessorSettings
 from classifeed_processor.store import reading
@@ -53,7 +57,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
     cluster = Cluster(settings.kafka_bootstrap, client_id=SERVICE)
     jobs = ServiceJobs(
         database,
-        registry,
+        {**registry, **packing},
         clean_up=processor_clean_up(history_tasks=settings.history_tasks),
         lease_s=settings.jobs_lease_s,
         time_zone=settings.time_zone,
@@ -81,6 +85,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         spool_dir=settings.spool_dir,
         windows=SellerWindows(settings.window_batches),
     )
+    export_issues = ExportIssues(ReadIssues(database, blobs), settings.spool_dir)
     locate_offer = LocateOffer(database, blobs, settings.spool_dir)
 
     async def start() -> None:
@@ -124,7 +129,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             *jobs.roles(
-                {QUEUE: settings.concurrency},
+                {QUEUE: settings.concurrency, PACK_QUEUE: 1},
                 resources=parts,
                 backlog=open_tasks,
                 heartbeat_s=settings.heartbeat_s,
@@ -135,7 +140,7 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
             Role("watch", waiting.run, blocked=waiting.blocked),
         ],
         servicers=[
-            task_servicer(database, jobs.store, blobs, locate_offer),
+            task_servicer(database, jobs.store, blobs, export_issues, locate_offer),
             jobs.servicer(),
         ],
         schema=SchemaCheck(database, "classifeed_processor"),

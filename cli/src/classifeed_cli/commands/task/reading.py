@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from pathlib import Path
 from typing import Annotated
 
@@ -13,9 +14,16 @@ from classifeed_cli.issues.listing import export_issues, list_groups, list_issue
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.session import Session, with_session
-from classifeed_cli.views.task import show_task
+from classifeed_cli.views.task import show_task, unlisted_of
 from classifeed_cli.views.task_list import show_tasks
 from classifeed_client import feed_name
+
+
+class Level(Enum):
+    """A level of issues."""
+
+    ERROR = "ERROR"
+    WARNING = "WARNING"
 
 
 def register(group: typer.Typer) -> None:
@@ -70,31 +78,37 @@ def errors(
     ] = None,
     code: Annotated[str, typer.Option(help="Only issues with this code.")] = "",
     external_id: Annotated[str, typer.Option("--offer", help="Only issues of this offer.")] = "",
+    field: Annotated[str, typer.Option(help="Only issues with this field, as the file calls it.")] = "",
+    level: Annotated[Level | None, typer.Option(case_sensitive=False, help="Only errors, or only warnings.")] = None,
     flat: Annotated[bool, typer.Option("--flat", help="Print each issue by itself, in the order of the file.")] = False,
-    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write all listed issues to this CSV file.")] = None,
-    xlsx_file: Annotated[
-        Path | None, typer.Option("--xlsx", help="Write all listed issues to this Excel file.")
-    ] = None,
+    csv_file: Annotated[Path | None, typer.Option("--csv", help="Write all issues to this CSV file.")] = None,
+    xlsx_file: Annotated[Path | None, typer.Option("--xlsx", help="Write all issues to this Excel file.")] = None,
 ) -> None:
     """Print what is wrong with the offers of a load, where, and the fix; equal issues are grouped."""
     out = session.out
     with session.client() as client:
         load = find_task(client, seller, namespace, task)
-        request = task_service_pb2.ListOfferErrorsRequest(parent=load.name, code=code, external_id=external_id)
+        request = task_service_pb2.ListOfferErrorsRequest(
+            parent=load.name, code=code, external_id=external_id, field=field
+        )
+        if level is not None:
+            request.MergeFrom(task_service_pb2.ListOfferErrorsRequest(level=f"ISSUE_LEVEL_{level.value}"))
         if csv_file is not None or xlsx_file is not None:
-            export_issues(out, client, request, csv_file, xlsx_file)
+            export_issues(out, client, load, request, csv_file, xlsx_file)
             return
         if flat or out.as_json:
-            count = list_issues(out, client, request, limit or 100)
+            count = list_issues(out, client, load, request, limit or 100)
         else:
-            count = list_groups(out, client, request, limit or 20)
-    if not count:
-        out.say(_why_none(load, code=code, external_id=external_id))
+            count = list_groups(out, client, load, request, limit or 20)
+    if not count and not unlisted_of(load.statistics, code=code):
+        out.say(_why_none(load, code=code, external_id=external_id, is_filtered=bool(field or level)))
 
 
-def _why_none(load: task_pb2.Task, *, code: str, external_id: str) -> str:
+def _why_none(load: task_pb2.Task, *, code: str, external_id: str, is_filtered: bool) -> str:
     if load.error_code:
         return f"The load failed before any offer was read: {load.error_code}. {load.error_message}"
+    if is_filtered:
+        return "No issue of this load has this level, field, code and offer. `classifeed task show` counts all of them."
     if external_id and not code:
         return f"The offer {external_id} has no issue in this load."
     if code:

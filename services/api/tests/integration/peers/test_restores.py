@@ -24,6 +24,8 @@ from classifeed_common.testing.databases import DatabaseServer, MigratedDatabase
 from classifeed_common.testing.rpc import StartServer
 from classifeed_jobs import JobStore
 from classifeed_loader.rpc.feed_source_service import FeedSourceService
+from classifeed_processor.app.issues.export_issues import ExportIssues
+from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.rpc.task_service import task_servicer
 
@@ -147,7 +149,9 @@ async def suite(
     loader, processor = await migrated_database("classifeed_loader"), await migrated_database("classifeed_processor")
     jobs, locate_offer = JobStore(), LocateOffer(processor, blobs, tmp_path / "located")
     sources = FeedSourceService(loader, jobs, min_interval_s=60)
-    tasks = task_servicer(processor, jobs, blobs, locate_offer)
+    tasks = task_servicer(
+        processor, jobs, blobs, ExportIssues(ReadIssues(processor, blobs), tmp_path / "exported"), locate_offer
+    )
     api = await start_api(
         loader_address=await rpc_server("loader", Servicer.of(add_FeedSourceServiceServicer_to_server, sources)),
         processor_address=await rpc_server("processor", tasks),

@@ -118,6 +118,18 @@ async def test_watch_ends_when_the_api_begins_to_stop(
         assert await refusal(rest()) == (grpc.StatusCode.UNAVAILABLE, "DRAINING", [])
 
 
+async def test_export_of_issues_is_passed_on_piece_by_piece(feeds: FeedServiceStub, refusal: Refusal) -> None:
+    request = task_service_pb2.ExportOfferErrorsRequest(
+        parent="sellers/shop/feeds/default/tasks/1", format=task_service_pb2.EXPORT_FORMAT_CSV, code="A"
+    )
+    assert [(piece.content, piece.issues) async for piece in feeds.ExportOfferErrors(request)] == [
+        (b"A0", 0), (b"A1", 1), (b"A2", 2),
+    ]  # fmt: skip
+    request.code = "GONE"
+    code, reason, _ = await refusal(feeds.ExportOfferErrors(request).read())
+    assert (code, reason) == (grpc.StatusCode.FAILED_PRECONDITION, "ISSUES_GONE")
+
+
 async def test_unknown_upload_is_not_found(feeds: FeedServiceStub, refusal: Refusal) -> None:
     name = f"uploads/{uuid.uuid4()}"
     code, reason, _ = await refusal(feeds.GetUpload(feed_service_pb2.GetUploadRequest(name=name)))

@@ -8,7 +8,7 @@ from typing import Final
 
 from classifeed_common.blobs import BlobRefs
 from classifeed_jobs import Begin, CleanUp, Cursor, Slice
-from classifeed_processor.store import cleaning
+from classifeed_processor.store import cleaning, results
 
 CLEAN_UP: Final = "processor.clean-up"
 _REFS: Final = BlobRefs()
@@ -23,7 +23,7 @@ def processor_clean_up(*, history_tasks: int) -> CleanUp:
 
 
 async def remove_old_tasks(begin: Begin, _at: datetime, cursor: Cursor | None, *, kept: int) -> Slice:
-    """Remove tasks with all that is kept of them, in one transaction of at most 5,000 issues, 5,000 batches, 100 tasks.
+    """Remove tasks with all that is kept of them, in one transaction of at most 5,000 rows a table and 100 tasks.
 
     A task that has not ended stays, as does one that waits for a decision; of a namespace whose feed was removed only
     the removal stays. By number, not by age.
@@ -31,12 +31,14 @@ async def remove_old_tasks(begin: Begin, _at: datetime, cursor: Cursor | None, *
     async with begin() as tx:
         namespaces = await cleaning.list_namespaces(tx, tuple(cursor or ("", "")), _NAMESPACES)
         old = await cleaning.list_old_tasks(tx, namespaces, kept=kept, limit=_TASKS) if namespaces else []
+        await results.lock_tasks(tx, old)  # whatever is written about a task, its job and its late results lock it
         details = await cleaning.delete_details(tx, old, _ROWS)
         removed = sum(details)
         is_whole = max(details) < _ROWS
         if is_whole:
             removed += await cleaning.delete_tasks(tx, old)
-            await _REFS.drop(tx, *(key.blob_ref for key in old))  # files go a day later, unless others refer to them
+            # Files go a day later, unless others refer to them.
+            await _REFS.drop(tx, *(ref for key in old for ref in (key.blob_ref, key.issues_ref)))
     if not is_whole or len(old) == _TASKS:
         return Slice(next=cursor or ("", ""), processed=removed)
     return Slice(next=list(namespaces[-1]) if len(namespaces) == _NAMESPACES else None, processed=removed)

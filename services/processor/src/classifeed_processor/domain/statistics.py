@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from classifeed.feeds.v1.load_pb2 import ISSUE_LEVEL_ERROR, OfferError
 from classifeed.feeds.v1.offer_results_pb2 import OfferCounts
@@ -51,18 +51,31 @@ def move_late(statistics: FeedStatistics, counted: str) -> None:
         statistics.rejected_moderation += 1
 
 
-def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list[OfferError]:
+class KeptIssues(NamedTuple):
+    """Issues of one batch by how they are stored.
+
+    Attributes:
+        rows: those that get a row each.
+        further: those that are stored in chunks.
+    """
+
+    rows: list[OfferError]
+    further: list[OfferError]
+
+
+def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> KeptIssues:
     """Add the issues of one batch that got its reply, by level, kind, code and field, the most frequent first.
 
-    Every issue is counted. Those that are returned are to be listed: of a run, the first LISTED_A_CODE of a code and
-    LISTED_A_TASK in all. As a file names its fields itself, fields past COUNTED_FIELDS are counted as one of a code.
+    Every issue is counted, and returned to be stored: of a run, the first LISTED_A_CODE of a code and LISTED_A_TASK in
+    all as rows, all others as further ones. As a file names its fields itself, fields past COUNTED_FIELDS are counted
+    as one of a code. An issue without an id, which a processor before all issues were kept has sent, is counted only.
     """
     counts = {(count.level, count.kind, count.code, count.field): count for count in statistics.issues}
     listed_of: Counter[str] = Counter()
     for count in statistics.issues:
-        listed_of[count.code] += count.count - count.unlisted
+        listed_of[count.code] += count.count - count.unlisted - count.further
     listed = listed_of.total()
-    to_list: list[OfferError] = []
+    kept = KeptIssues([], [])
     is_changed = False
     for error in errors:
         if error.level == ISSUE_LEVEL_ERROR:
@@ -77,19 +90,21 @@ def add_issues(statistics: FeedStatistics, errors: Iterable[OfferError]) -> list
         count.count += 1
         if len(count.sample_external_ids) < _SAMPLES and error.external_id not in count.sample_external_ids:
             count.sample_external_ids.append(error.external_id)
-        # The reader of a file gives ids to those that may be listed only.
-        if error.error_id and listed_of[error.code] < LISTED_A_CODE and listed < LISTED_A_TASK:
+        if not error.error_id:
+            count.unlisted += 1
+        elif listed_of[error.code] < LISTED_A_CODE and listed < LISTED_A_TASK:
             listed_of[error.code] += 1
             listed += 1
-            to_list.append(error)
+            kept.rows.append(error)
         else:
-            count.unlisted += 1
+            count.further += 1
+            kept.further.append(error)
         is_changed = True
     if is_changed:
         ordered = [IssueCount.FromString(count.SerializeToString()) for count in sorted(counts.values(), key=_rank)]
         del statistics.issues[:]
         statistics.issues.extend(ordered)
-    return to_list
+    return kept
 
 
 def unlisted_of(statistics: FeedStatistics, *, level: int, kind: int, code: str) -> dict[str, int]:

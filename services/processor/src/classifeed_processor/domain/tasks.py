@@ -49,6 +49,11 @@ class TaskKey(NamedTuple):
         """What its file is referred to by."""
         return f"task:{self.seller_id}/{self.namespace}/{self.task_id}"
 
+    @property
+    def issues_ref(self) -> str:
+        """What the file of its issues is referred to by."""
+        return f"issues:{self.seller_id}/{self.namespace}/{self.task_id}"
+
     @classmethod
     def parse(cls, name: str) -> TaskKey:
         """Return the task of a resource name.
@@ -67,6 +72,11 @@ class TaskKey(NamedTuple):
             "next fetch. "
             "List the tasks of the namespace; where none has the file, send it again.",
         )
+
+
+def has_ended(status: int) -> bool:
+    """Return whether a task of this status neither runs nor waits for a decision."""
+    return status not in (task_pb2.TASK_STATUS_IN_PROGRESS, task_pb2.TASK_STATUS_HELD)
 
 
 def fetch_name(seller_id: str, namespace: str, result_id: int) -> str:
@@ -114,6 +124,11 @@ class TaskState:
         return max(
             0.0, min(_FIRST_REQUEST_S * 2.0 ** min(self.asks - 1, 10), _LONGEST_REQUEST_S) - self.since_request_s
         )
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether nothing of it runs or waits for a decision any more."""
+        return has_ended(self.status)
 
     @property
     def is_open(self) -> bool:

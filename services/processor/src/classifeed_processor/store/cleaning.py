@@ -16,6 +16,8 @@ _LIST_OLD_TASKS = _SQL["list_old_tasks"]
 _DELETE_ERRORS = _SQL["delete_errors"]
 _DELETE_LATE_ERRORS = _SQL["delete_late_errors"]
 _DELETE_BATCHES = _SQL["delete_batches"]
+_DELETE_CHUNKS = _SQL["delete_chunks"]
+_DELETE_FILES = _SQL["delete_files"]
 _DELETE_STATISTICS = _SQL["delete_statistics"]
 _DELETE_TASKS = _SQL["delete_tasks"]
 _STATUSES = {
@@ -44,18 +46,20 @@ async def list_old_tasks(tx: Tx, namespaces: Sequence[tuple[str, str]], *, kept:
     return [TaskKey(*row) for row in await (await tx.execute(_LIST_OLD_TASKS, parameters)).fetchall()]
 
 
-async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, int, int]:
-    """Delete issues, late ones and batches of tasks, at most `limit` of each; return how many of each went."""
+async def delete_details(tx: Tx, keys: Sequence[TaskKey], limit: int) -> tuple[int, ...]:
+    """Delete issues, late ones, chunks and batches of tasks, at most `limit` of each; return how many of each went."""
     parameters = {**_columns(keys), "limit": limit}
     errors = await tx.execute(_DELETE_ERRORS, parameters)
     late = await tx.execute(_DELETE_LATE_ERRORS, parameters)
+    chunks = await tx.execute(_DELETE_CHUNKS, parameters)
     batches = await tx.execute(_DELETE_BATCHES, parameters)
-    return errors.rowcount, late.rowcount, batches.rowcount
+    return errors.rowcount, late.rowcount, chunks.rowcount, batches.rowcount
 
 
 async def delete_tasks(tx: Tx, keys: Sequence[TaskKey]) -> int:
-    """Delete ended tasks with their statistics; return how many rows went. Their details are gone already."""
+    """Delete ended tasks with statistics and files; return how many rows went. Their details are gone already."""
     parameters = _columns(keys)
+    await tx.execute(_DELETE_FILES, parameters)
     statistics = await tx.execute(_DELETE_STATISTICS, parameters)
     return statistics.rowcount + (await tx.execute(_DELETE_TASKS, parameters)).rowcount
 

@@ -60,6 +60,19 @@ WHERE ctid = ANY(ARRAY(
     JOIN late_errors e USING (seller_id, namespace, task_id)
     LIMIT %(limit)s))
 
+-- name: delete_chunks
+DELETE FROM issue_chunks
+WHERE ctid = ANY(ARRAY(
+    SELECT c.ctid
+    FROM unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
+    JOIN issue_chunks c USING (seller_id, namespace, task_id)
+    LIMIT %(limit)s))
+
+-- name: delete_files
+DELETE FROM load_files f
+USING unnest(%(sellers)s::text[], %(namespaces)s::text[], %(task_ids)s::bigint[]) AS n(seller_id, namespace, task_id)
+WHERE f.seller_id = n.seller_id AND f.namespace = n.namespace AND f.task_id = n.task_id
+
 -- name: delete_batches
 DELETE FROM offer_batches
 WHERE ctid = ANY(ARRAY(

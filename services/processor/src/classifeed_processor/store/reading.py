@@ -57,9 +57,16 @@ async def find_standings(tx: Tx, keys: Sequence[TaskKey]) -> list[Task]:
 
 
 async def list_errors(tx: Tx, key: TaskKey, run: int, parameters: dict[str, Any]) -> list[OfferError]:
-    """Return issues of a task's run, errors before warnings, each in the order of the file."""
+    """Return issues of a task's run that have a row, errors before warnings, each in the order of the file."""
     rows = await fetch_named(tx, _LIST_ERRORS, {**key._asdict(), "run": run, **parameters})
-    return [OfferError(task=key.name, **row._asdict()) for row in rows]
+    return [_error_of(row._asdict()) for row in rows]
+
+
+def _error_of(columns: dict[str, Any]) -> OfferError:
+    parameters = columns.pop("parameters")
+    error = OfferError(**columns)
+    error.MergeFromString(parameters)
+    return error
 
 
 async def find_batch(tx: Tx, key: TaskKey, run: int, ordinal: int) -> SentBatch | None:

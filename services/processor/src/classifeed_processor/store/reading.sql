@@ -34,15 +34,17 @@ LEFT JOIN feed_statistics s USING (seller_id, namespace, task_id)
 
 -- name: list_errors
 SELECT external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
-       message, suggestion, count
+       message, suggestion, count, parameters
 FROM offer_errors
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run = %(run)s
-  AND (level, line, error_id) > (%(after_level)s::smallint, %(after_line)s::bigint, %(after_error_id)s::text)
+  AND (level, ordinal, line, error_id)
+      >= (%(from_level)s::smallint, %(from_ordinal)s::bigint, %(from_line)s::bigint, %(from_error_id)s::text)
   AND (%(level)s::smallint = 0 OR level = %(level)s::smallint)
   AND (%(kind)s::smallint = 0 OR kind = %(kind)s::smallint)
   AND (%(code)s::text = '' OR code = %(code)s::text)
+  AND (%(field)s::text = '' OR field = %(field)s::text)
   AND (%(external_id)s::text = '' OR external_id = %(external_id)s::text)
-ORDER BY level, line, error_id
+ORDER BY level, ordinal, line, error_id
 LIMIT %(limit)s
 
 -- name: find_batch

@@ -104,6 +104,7 @@ async def insert_errors(tx: Tx, key: TaskKey, run: int, errors: Sequence[OfferEr
         "messages": [row.message for row in rows],
         "suggestions": [row.suggestion for row in rows],
         "counts": [row.count or 1 for row in rows],
+        "parameters": [OfferError(parameters=row.parameters).SerializeToString() for row in rows],
     }
     await tx.execute(_INSERT_ERRORS, {**key._asdict(), "run": run, **columns})
 

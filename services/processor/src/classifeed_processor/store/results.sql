@@ -38,16 +38,17 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(ta
 -- name: insert_errors
 -- The same issue reported twice is one row. Those of earlier runs went when this one began.
 INSERT INTO offer_errors (seller_id, namespace, task_id, external_id, error_id, run, ordinal, level, kind, code, field,
-                          line, "column", path, excerpt, value, expected, title, message, suggestion, count)
+                          line, "column", path, excerpt, value, expected, title, message, suggestion, count,
+                          parameters)
 SELECT %(seller_id)s, %(namespace)s, %(task_id)s, n.external_id, n.error_id, %(run)s, n.ordinal, n.level, n.kind, n.code,
        n.field, n.line, n."column", n.path, n.excerpt, n.value, n.expected, n.title, n.message, n.suggestion,
-       n.count
+       n.count, n.parameters
 FROM unnest(%(external_ids)s::text[], %(error_ids)s::text[], %(ordinals)s::bigint[], %(levels)s::smallint[],
             %(kinds)s::smallint[], %(codes)s::text[], %(fields)s::text[], %(lines)s::bigint[], %(columns)s::bigint[],
             %(paths)s::text[], %(excerpts)s::text[], %(values)s::text[], %(expecteds)s::text[], %(titles)s::text[],
-            %(messages)s::text[], %(suggestions)s::text[], %(counts)s::integer[])
+            %(messages)s::text[], %(suggestions)s::text[], %(counts)s::integer[], %(parameters)s::bytea[])
      AS n(external_id, error_id, ordinal, level, kind, code, field, line, "column", path, excerpt, value, expected, title,
-          message, suggestion, count)
+          message, suggestion, count, parameters)
 ON CONFLICT (seller_id, namespace, task_id, external_id, error_id) DO NOTHING
 
 -- name: note_late_errors

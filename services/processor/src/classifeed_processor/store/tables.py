@@ -6,6 +6,7 @@ from sqlalchemy import (
     BigInteger,
     Column,
     DateTime,
+    Identity,
     Index,
     Integer,
     LargeBinary,
@@ -187,15 +188,44 @@ offer_errors = Table(
     Column("suggestion", Text, nullable=False),
     # How often it occurs in this field of the offer.
     Column("count", Integer, nullable=False, server_default=text("1")),
+    # An OfferError with nothing but `parameters`, from which the sentences are written; empty where these are stored.
+    Column("parameters", LargeBinary, nullable=False, server_default=""),
 )
 Index(
-    "offer_errors_by_line",
+    "offer_errors_by_ordinal",
     offer_errors.c.seller_id,
     offer_errors.c.namespace,
     offer_errors.c.task_id,
     offer_errors.c.level,
+    offer_errors.c.ordinal,
     offer_errors.c.line,
     offer_errors.c.error_id,
+)
+
+# Issues past those that have a row, until the load has ended and they are in its file.
+issue_chunks = Table(
+    "issue_chunks",
+    metadata,
+    *_task_key(),
+    Column("chunk_id", BigInteger, Identity(always=True), primary_key=True),
+    Column("run", Integer, nullable=False),
+    # An IssueBlock.
+    Column("summary", LargeBinary, nullable=False),
+    # Its compressed IssueBlockContent.
+    Column("issues", LargeBinary, nullable=False),
+)
+
+# Files of a load in the object store, by kind (store.issues.FileKind).
+load_files = Table(
+    "load_files",
+    metadata,
+    *_task_key(),
+    Column("kind", SmallInteger, primary_key=True),
+    # Hash of the object.
+    Column("object", Text, nullable=False),
+    Column("count", BigInteger, nullable=False),
+    # An IssueIndex.
+    Column("index", LargeBinary, nullable=False),
 )
 
 # What was found out about offers after the results of their batches, so that each counts once.

@@ -35,6 +35,7 @@ _SUPERSEDE_HELD = _SQL["supersede_held"]
 _BEGIN_RUN = _SQL["begin_run"]
 _DROP_BATCHES = _SQL["drop_batches"]
 _DROP_ERRORS = _SQL["drop_errors"]
+_DROP_CHUNKS = _SQL["drop_chunks"]
 _BEGIN_STATISTICS = _SQL["begin_statistics"]
 _NOTE_SCAN = _SQL["note_scan"]
 _INSERT_BATCHES = _SQL["insert_batches"]
@@ -163,6 +164,7 @@ async def begin_run(tx: Tx, key: TaskKey, statistics: bytes) -> int:
     run = int(row[0])
     await tx.execute(_DROP_BATCHES, {**_key(key), "run": run})
     await tx.execute(_DROP_ERRORS, {**_key(key), "run": run})
+    await tx.execute(_DROP_CHUNKS, {**_key(key), "run": run})
     await tx.execute(_BEGIN_STATISTICS, {**_key(key), "run": run, "statistics": statistics})
     return run
 

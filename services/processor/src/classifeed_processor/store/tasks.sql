@@ -110,6 +110,10 @@ WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(ta
 DELETE FROM offer_errors
 WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run < %(run)s
 
+-- name: drop_chunks
+DELETE FROM issue_chunks
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND task_id = %(task_id)s AND run < %(run)s
+
 -- name: begin_statistics
 INSERT INTO feed_statistics (seller_id, namespace, task_id, run, statistics)
 VALUES (%(seller_id)s, %(namespace)s, %(task_id)s, %(run)s, %(statistics)s)

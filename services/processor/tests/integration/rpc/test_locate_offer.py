@@ -27,6 +27,8 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
 from classifeed_processor.app import locate_offer as locating
+from classifeed_processor.app.issues.export_issues import ExportIssues
+from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.runs.take_results import take_results
 from classifeed_processor.app.tasks.create_task import create_task
@@ -99,7 +101,9 @@ async def service(
     await blobs.open()
     counting = CountingBlobs(blobs)
     locate_offer = LocateOffer(database, counting, tmp_path / "spool")
-    servicer = task_servicer(database, JobStore(), blobs, locate_offer)
+    servicer = task_servicer(
+        database, JobStore(), blobs, ExportIssues(ReadIssues(database, blobs), tmp_path / "spool"), locate_offer
+    )
     stub = TaskServiceStub(rpc_channel(await rpc_server("processor", servicer), caller="api", audience="processor"))
     yield Service(database, blobs, counting, stub, tmp_path, locate_offer)
     await blobs.close()

@@ -30,8 +30,8 @@ async def errors_of(processor: Processor, task: Task) -> list[load_pb2.OfferErro
     async with processor.database.transaction() as tx:
         key = TaskKey.parse(task.name)
         parameters = {
-            "after_level": 0, "after_line": 0, "after_error_id": "", "level": 0, "kind": 0, "code": "",
-            "external_id": "", "limit": 100_000,
+            "from_level": 0, "from_ordinal": 0, "from_line": 0, "from_error_id": "", "level": 0, "kind": 0, "code": "",
+            "field": "", "external_id": "", "limit": 100_000,
         }  # fmt: skip
         return await reading.list_errors(tx, key, task.run, parameters)
 
@@ -65,7 +65,7 @@ async def test_a_load_is_counted_and_its_errors_are_listed(
     errors = await errors_of(processor, task)
     assert Counter(error.code for error in errors) == {"PRICE_INVALID": 10, "DUPLICATE_ID": 1, "ID_MISSING": 1}
     assert {error.external_id for error in errors if error.code != "PRICE_INVALID"} == {"a1", "record:1002"}
-    assert all(error.line > 0 and error.column > 0 and error.message and error.task == key.name for error in errors)
+    assert all(error.line > 0 and error.column > 0 and error.excerpt for error in errors)
     processor.owner.assert_ends_are_last()
 
 

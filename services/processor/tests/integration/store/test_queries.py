@@ -14,14 +14,15 @@ TASK = {"seller_id": "s7", "namespace": "default", "task_id": 3}
 TASKS = {"sellers": ["s7", "s8"], "namespaces": ["default", "default"], "task_ids": [3, 3]}
 BATCHES = TASKS | {"runs": [1, 1], "batch_ids": [5, 6]}
 PAGE = {
-    "run": 1, "after_level": 1, "after_line": 5, "after_error_id": "", "level": 0, "kind": 0, "code": "",
-    "external_id": "", "limit": 101,
+    "run": 1, "from_level": 1, "from_ordinal": 5, "from_line": 5, "from_error_id": "", "level": 0, "kind": 0,
+    "code": "", "field": "", "external_id": "", "limit": 101,
 }  # fmt: skip
 ERRORS: dict[str, list[Any]] = {
     name: []
     for name in (
         "external_ids", "error_ids", "ordinals", "levels", "kinds", "codes", "fields", "lines", "columns", "paths",
         "excerpts", "values", "expecteds", "titles", "messages", "suggestions", "counts",
+        "parameters",
     )
 }  # fmt: skip
 LATE: dict[str, Any] = {"external_ids": ["o3"], "error_ids": ["e"], "move": [False], "limit": 100}
@@ -55,6 +56,15 @@ HOT: list[tuple[str, str, dict[str, Any]]] = [
     ("cleaning.sql", "list_old_tasks", TASKS | OLD),
     ("cleaning.sql", "delete_errors", TASKS | {"limit": 10}),
     ("cleaning.sql", "delete_batches", TASKS | {"limit": 10}),
+    ("cleaning.sql", "delete_chunks", TASKS | {"limit": 10}),
+    ("cleaning.sql", "delete_files", TASKS),
+    ("issues.sql", "list_chunks", TASK | {"run": 1, "limit": 10}),
+    ("issues.sql", "read_chunk", TASK | {"chunk_id": 5}),
+    ("issues.sql", "count_chunks", TASK | {"limit": 10}),
+    ("issues.sql", "put_aside", TASK | {"chunk_ids": [5]}),
+    ("issues.sql", "delete_chunks", TASK | {"chunk_ids": [5]}),
+    ("issues.sql", "read_file", TASK | {"kind": 1}),
+    ("tasks.sql", "drop_chunks", TASK | {"run": 2}),
     ("cleaning.sql", "delete_statistics", TASKS),
     ("cleaning.sql", "delete_tasks", TASKS),
     ("reading.sql", "find_tasks", TASKS),
@@ -107,6 +117,13 @@ async def seeded(migrated_database: MigratedDatabase) -> Database:
             SELECT seller_id, namespace, task_id, 'o' || e, md5(e::text) FROM tasks, generate_series(1, 10) e
             """
         )
+        await tx.execute(
+            """
+            INSERT INTO issue_chunks (seller_id, namespace, task_id, run, summary, issues)
+            SELECT seller_id, namespace, task_id, 1, '', '' FROM tasks, generate_series(1, 10)
+            """
+        )
+        await tx.execute("INSERT INTO load_files SELECT seller_id, namespace, task_id, 1, '', 1, '' FROM tasks")
     async with database.connection() as connection:
         await connection.execute("ANALYZE")
     return database
@@ -126,7 +143,7 @@ async def test_pages_of_issues_come_from_the_index_in_their_order(seeded: Databa
         await tx.execute("ANALYZE offer_errors")
         rows = await (await tx.execute("EXPLAIN " + statement, TASK | PAGE)).fetchall()
     plan = "\n".join(row[0] for row in rows)
-    assert "offer_errors_by_line" in plan, plan
+    assert "offer_errors_by_ordinal" in plan, plan
     assert "Sort" not in plan, plan
 
 

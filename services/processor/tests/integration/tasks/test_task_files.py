@@ -27,6 +27,8 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.dying_store import DyingStore, run_until_killed
 from classifeed_common.testing.rpc import OpenChannel, StartServer
 from classifeed_jobs import JobStore
+from classifeed_processor.app.issues.export_issues import ExportIssues
+from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.tasks.create_task import create_task, keep_source
 from classifeed_processor.domain.tasks import TaskKey
@@ -85,7 +87,13 @@ async def service(
     database = await migrated_database("classifeed_processor", "processor")
     own = store_of("processor")
     flaky = Flaky(own)
-    servicer = task_servicer(database, JobStore(), flaky, LocateOffer(database, own, tmp_path / "spool"))
+    servicer = task_servicer(
+        database,
+        JobStore(),
+        flaky,
+        ExportIssues(ReadIssues(database, own), tmp_path / "spool"),
+        LocateOffer(database, own, tmp_path / "spool"),
+    )
     target = await rpc_server("processor", servicer)
     stub = TaskServiceStub(rpc_channel(target, caller="api", audience="processor"))
     return database, own, flaky, stub

@@ -156,6 +156,11 @@ class FeedServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
                 _registered_method=True)
+        self.ExportOfferErrors = channel.unary_stream(
+                '/classifeed.feeds.v1.FeedService/ExportOfferErrors',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.FromString,
+                _registered_method=True)
 
 
 class FeedServiceServicer:
@@ -334,6 +339,15 @@ class FeedServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportOfferErrors(self, request, context):
+        """Returns all that ListOfferErrors lists as one file, in pieces: a row for each issue, in the same order.
+        RESOURCE_EXHAUSTED while the processor writes as many files as it may. A reader that takes
+        nothing for 30 s is disconnected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
 
 def add_FeedServiceServicer_to_server(servicer, server):
     rpc_method_handlers = {
@@ -451,6 +465,11 @@ def add_FeedServiceServicer_to_server(servicer, server):
                     servicer.ListOfferErrors,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.SerializeToString,
+            ),
+            'ExportOfferErrors': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportOfferErrors,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.SerializeToString,
             ),
     }
     generic_handler = grpc.method_handlers_generic_handler(
@@ -1075,6 +1094,33 @@ class FeedService:
             '/classifeed.feeds.v1.FeedService/ListOfferErrors',
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportOfferErrors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/classifeed.feeds.v1.FeedService/ExportOfferErrors',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.FromString,
             options,
             channel_credentials,
             insecure,

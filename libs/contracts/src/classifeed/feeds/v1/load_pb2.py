@@ -25,29 +25,31 @@ _sym_db = _symbol_database.Default()
 from classifeed.offers.v1 import offer_pb2 as classifeed_dot_offers_dot_v1_dot_offer__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x63lassifeed/feeds/v1/load.proto\x12\x13\x63lassifeed.feeds.v1\x1a classifeed/offers/v1/offer.proto\"/\n\tHeldOffer\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\"\x8b\x01\n\tHeldPrice\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12*\n\x05price\x18\x03 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\tnew_price\x18\x04 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\"\xf7\x02\n\x08LoadHold\x12\x30\n\x07reasons\x18\x01 \x03(\x0e\x32\x1f.classifeed.feeds.v1.HoldReason\x12\x10\n\x08removals\x18\x02 \x01(\x03\x12\x0e\n\x06offers\x18\x03 \x01(\x03\x12\x35\n\rsample_offers\x18\x04 \x03(\x0b\x32\x1e.classifeed.feeds.v1.HeldOffer\x12\x0f\n\x07renamed\x18\x05 \x01(\x03\x12\x14\n\x0crenamed_from\x18\x06 \x01(\t\x12\x12\n\nrenamed_to\x18\x07 \x01(\t\x12\x0f\n\x07\x63hanges\x18\x08 \x01(\x03\x12\x14\n\x0cmoved_prices\x18\t \x01(\x03\x12\x16\n\x0e\x63hanged_prices\x18\n \x01(\x03\x12\x13\n\x0bprice_ratio\x18\x0b \x01(\x01\x12\x35\n\rsample_prices\x18\x0c \x03(\x0b\x32\x1e.classifeed.feeds.v1.HeldPrice\x12\x1a\n\x12turned_unavailable\x18\r \x01(\x03\"\xee\x02\n\nOfferError\x12\x0c\n\x04task\x18\x01 \x01(\t\x12\x10\n\x08\x65rror_id\x18\x02 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x03 \x01(\t\x12\x0f\n\x07ordinal\x18\x04 \x01(\x03\x12.\n\x05level\x18\x05 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevel\x12,\n\x04kind\x18\x06 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKind\x12\x0c\n\x04\x63ode\x18\x07 \x01(\t\x12\r\n\x05\x66ield\x18\x08 \x01(\t\x12\x0c\n\x04line\x18\t \x01(\x03\x12\x0e\n\x06\x63olumn\x18\n \x01(\x03\x12\x0c\n\x04path\x18\x0b \x01(\t\x12\x0f\n\x07\x65xcerpt\x18\x0c \x01(\t\x12\r\n\x05value\x18\r \x01(\t\x12\x10\n\x08\x65xpected\x18\x0e \x01(\t\x12\r\n\x05title\x18\x0f \x01(\t\x12\x0f\n\x07message\x18\x10 \x01(\t\x12\x12\n\nsuggestion\x18\x11 \x01(\t\x12\r\n\x05\x63ount\x18\x12 \x01(\x05*Q\n\x08LoadMode\x12\x19\n\x15LOAD_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11LOAD_MODE_REPLACE\x10\x01\x12\x13\n\x0fLOAD_MODE_PATCH\x10\x02*_\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x16\n\x12\x44ISPOSITION_DELETE\x10\x01\x12\x1b\n\x17\x44ISPOSITION_MAKE_MANUAL\x10\x02*\x93\x01\n\nHoldReason\x12\x1b\n\x17HOLD_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14HOLD_REASON_REMOVALS\x10\x01\x12\x19\n\x15HOLD_REASON_NO_OFFERS\x10\x02\x12\x16\n\x12HOLD_REASON_PRICES\x10\x03\x12\x1b\n\x17HOLD_REASON_UNAVAILABLE\x10\x04*Y\n\nIssueLevel\x12\x1b\n\x17ISSUE_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11ISSUE_LEVEL_ERROR\x10\x01\x12\x17\n\x13ISSUE_LEVEL_WARNING\x10\x02*\xbe\x01\n\tIssueKind\x12\x1a\n\x16ISSUE_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15ISSUE_KIND_VALIDATION\x10\x01\x12\x17\n\x13ISSUE_KIND_CATEGORY\x10\x02\x12\x18\n\x14ISSUE_KIND_GEOCODING\x10\x03\x12\x15\n\x11ISSUE_KIND_BANNED\x10\x04\x12\x18\n\x14ISSUE_KIND_DUPLICATE\x10\x05\x12\x16\n\x12ISSUE_KIND_PICTURE\x10\x06\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1e\x63lassifeed/feeds/v1/load.proto\x12\x13\x63lassifeed.feeds.v1\x1a classifeed/offers/v1/offer.proto\"/\n\tHeldOffer\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\"\x8b\x01\n\tHeldPrice\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\r\n\x05title\x18\x02 \x01(\t\x12*\n\x05price\x18\x03 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\tnew_price\x18\x04 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\"\xf7\x02\n\x08LoadHold\x12\x30\n\x07reasons\x18\x01 \x03(\x0e\x32\x1f.classifeed.feeds.v1.HoldReason\x12\x10\n\x08removals\x18\x02 \x01(\x03\x12\x0e\n\x06offers\x18\x03 \x01(\x03\x12\x35\n\rsample_offers\x18\x04 \x03(\x0b\x32\x1e.classifeed.feeds.v1.HeldOffer\x12\x0f\n\x07renamed\x18\x05 \x01(\x03\x12\x14\n\x0crenamed_from\x18\x06 \x01(\t\x12\x12\n\nrenamed_to\x18\x07 \x01(\t\x12\x0f\n\x07\x63hanges\x18\x08 \x01(\x03\x12\x14\n\x0cmoved_prices\x18\t \x01(\x03\x12\x16\n\x0e\x63hanged_prices\x18\n \x01(\x03\x12\x13\n\x0bprice_ratio\x18\x0b \x01(\x01\x12\x35\n\rsample_prices\x18\x0c \x03(\x0b\x32\x1e.classifeed.feeds.v1.HeldPrice\x12\x1a\n\x12turned_unavailable\x18\r \x01(\x03\"I\n\x0eIssueParameter\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x04text\x18\x02 \x01(\tH\x00\x12\x10\n\x06number\x18\x03 \x01(\x03H\x00\x42\x07\n\x05value\"\xa7\x03\n\nOfferError\x12\x0c\n\x04task\x18\x01 \x01(\t\x12\x10\n\x08\x65rror_id\x18\x02 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x03 \x01(\t\x12\x0f\n\x07ordinal\x18\x04 \x01(\x03\x12.\n\x05level\x18\x05 \x01(\x0e\x32\x1f.classifeed.feeds.v1.IssueLevel\x12,\n\x04kind\x18\x06 \x01(\x0e\x32\x1e.classifeed.feeds.v1.IssueKind\x12\x0c\n\x04\x63ode\x18\x07 \x01(\t\x12\r\n\x05\x66ield\x18\x08 \x01(\t\x12\x0c\n\x04line\x18\t \x01(\x03\x12\x0e\n\x06\x63olumn\x18\n \x01(\x03\x12\x0c\n\x04path\x18\x0b \x01(\t\x12\x0f\n\x07\x65xcerpt\x18\x0c \x01(\t\x12\r\n\x05value\x18\r \x01(\t\x12\x10\n\x08\x65xpected\x18\x0e \x01(\t\x12\r\n\x05title\x18\x0f \x01(\t\x12\x0f\n\x07message\x18\x10 \x01(\t\x12\x12\n\nsuggestion\x18\x11 \x01(\t\x12\r\n\x05\x63ount\x18\x12 \x01(\x05\x12\x37\n\nparameters\x18\x13 \x03(\x0b\x32#.classifeed.feeds.v1.IssueParameter*Q\n\x08LoadMode\x12\x19\n\x15LOAD_MODE_UNSPECIFIED\x10\x00\x12\x15\n\x11LOAD_MODE_REPLACE\x10\x01\x12\x13\n\x0fLOAD_MODE_PATCH\x10\x02*_\n\x0b\x44isposition\x12\x1b\n\x17\x44ISPOSITION_UNSPECIFIED\x10\x00\x12\x16\n\x12\x44ISPOSITION_DELETE\x10\x01\x12\x1b\n\x17\x44ISPOSITION_MAKE_MANUAL\x10\x02*\x93\x01\n\nHoldReason\x12\x1b\n\x17HOLD_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14HOLD_REASON_REMOVALS\x10\x01\x12\x19\n\x15HOLD_REASON_NO_OFFERS\x10\x02\x12\x16\n\x12HOLD_REASON_PRICES\x10\x03\x12\x1b\n\x17HOLD_REASON_UNAVAILABLE\x10\x04*Y\n\nIssueLevel\x12\x1b\n\x17ISSUE_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11ISSUE_LEVEL_ERROR\x10\x01\x12\x17\n\x13ISSUE_LEVEL_WARNING\x10\x02*\xbe\x01\n\tIssueKind\x12\x1a\n\x16ISSUE_KIND_UNSPECIFIED\x10\x00\x12\x19\n\x15ISSUE_KIND_VALIDATION\x10\x01\x12\x17\n\x13ISSUE_KIND_CATEGORY\x10\x02\x12\x18\n\x14ISSUE_KIND_GEOCODING\x10\x03\x12\x15\n\x11ISSUE_KIND_BANNED\x10\x04\x12\x18\n\x14ISSUE_KIND_DUPLICATE\x10\x05\x12\x16\n\x12ISSUE_KIND_PICTURE\x10\x06\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.feeds.v1.load_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_LOADMODE']._serialized_start=1027
-  _globals['_LOADMODE']._serialized_end=1108
-  _globals['_DISPOSITION']._serialized_start=1110
-  _globals['_DISPOSITION']._serialized_end=1205
-  _globals['_HOLDREASON']._serialized_start=1208
-  _globals['_HOLDREASON']._serialized_end=1355
-  _globals['_ISSUELEVEL']._serialized_start=1357
-  _globals['_ISSUELEVEL']._serialized_end=1446
-  _globals['_ISSUEKIND']._serialized_start=1449
-  _globals['_ISSUEKIND']._serialized_end=1639
+  _globals['_LOADMODE']._serialized_start=1159
+  _globals['_LOADMODE']._serialized_end=1240
+  _globals['_DISPOSITION']._serialized_start=1242
+  _globals['_DISPOSITION']._serialized_end=1337
+  _globals['_HOLDREASON']._serialized_start=1340
+  _globals['_HOLDREASON']._serialized_end=1487
+  _globals['_ISSUELEVEL']._serialized_start=1489
+  _globals['_ISSUELEVEL']._serialized_end=1578
+  _globals['_ISSUEKIND']._serialized_start=1581
+  _globals['_ISSUEKIND']._serialized_end=1771
   _globals['_HELDOFFER']._serialized_start=89
   _globals['_HELDOFFER']._serialized_end=136
   _globals['_HELDPRICE']._serialized_start=139
   _globals['_HELDPRICE']._serialized_end=278
   _globals['_LOADHOLD']._serialized_start=281
   _globals['_LOADHOLD']._serialized_end=656
-  _globals['_OFFERERROR']._serialized_start=659
-  _globals['_OFFERERROR']._serialized_end=1025
+  _globals['_ISSUEPARAMETER']._serialized_start=658
+  _globals['_ISSUEPARAMETER']._serialized_end=731
+  _globals['_OFFERERROR']._serialized_start=734
+  _globals['_OFFERERROR']._serialized_end=1157
 # @@protoc_insertion_point(module_scope)

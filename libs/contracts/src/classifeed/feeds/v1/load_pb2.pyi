@@ -115,8 +115,18 @@ class LoadHold(_message.Message):
     turned_unavailable: int
     def __init__(self, reasons: _Optional[_Iterable[_Union[HoldReason, str]]] = ..., removals: _Optional[int] = ..., offers: _Optional[int] = ..., sample_offers: _Optional[_Iterable[_Union[HeldOffer, _Mapping]]] = ..., renamed: _Optional[int] = ..., renamed_from: _Optional[str] = ..., renamed_to: _Optional[str] = ..., changes: _Optional[int] = ..., moved_prices: _Optional[int] = ..., changed_prices: _Optional[int] = ..., price_ratio: _Optional[float] = ..., sample_prices: _Optional[_Iterable[_Union[HeldPrice, _Mapping]]] = ..., turned_unavailable: _Optional[int] = ...) -> None: ...
 
+class IssueParameter(_message.Message):
+    __slots__ = ("name", "text", "number")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    text: str
+    number: int
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., number: _Optional[int] = ...) -> None: ...
+
 class OfferError(_message.Message):
-    __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion", "count")
+    __slots__ = ("task", "error_id", "external_id", "ordinal", "level", "kind", "code", "field", "line", "column", "path", "excerpt", "value", "expected", "title", "message", "suggestion", "count", "parameters")
     TASK_FIELD_NUMBER: _ClassVar[int]
     ERROR_ID_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
@@ -135,6 +145,7 @@ class OfferError(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SUGGESTION_FIELD_NUMBER: _ClassVar[int]
     COUNT_FIELD_NUMBER: _ClassVar[int]
+    PARAMETERS_FIELD_NUMBER: _ClassVar[int]
     task: str
     error_id: str
     external_id: str
@@ -153,4 +164,5 @@ class OfferError(_message.Message):
     message: str
     suggestion: str
     count: int
-    def __init__(self, task: _Optional[str] = ..., error_id: _Optional[str] = ..., external_id: _Optional[str] = ..., ordinal: _Optional[int] = ..., level: _Optional[_Union[IssueLevel, str]] = ..., kind: _Optional[_Union[IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., excerpt: _Optional[str] = ..., value: _Optional[str] = ..., expected: _Optional[str] = ..., title: _Optional[str] = ..., message: _Optional[str] = ..., suggestion: _Optional[str] = ..., count: _Optional[int] = ...) -> None: ...
+    parameters: _containers.RepeatedCompositeFieldContainer[IssueParameter]
+    def __init__(self, task: _Optional[str] = ..., error_id: _Optional[str] = ..., external_id: _Optional[str] = ..., ordinal: _Optional[int] = ..., level: _Optional[_Union[IssueLevel, str]] = ..., kind: _Optional[_Union[IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., line: _Optional[int] = ..., column: _Optional[int] = ..., path: _Optional[str] = ..., excerpt: _Optional[str] = ..., value: _Optional[str] = ..., expected: _Optional[str] = ..., title: _Optional[str] = ..., message: _Optional[str] = ..., suggestion: _Optional[str] = ..., count: _Optional[int] = ..., parameters: _Optional[_Iterable[_Union[IssueParameter, _Mapping]]] = ...) -> None: ...

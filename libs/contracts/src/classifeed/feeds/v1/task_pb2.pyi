@@ -51,7 +51,7 @@ TASK_PHASE_SENT: TaskPhase
 TASK_PHASE_DONE: TaskPhase
 
 class IssueCount(_message.Message):
-    __slots__ = ("level", "kind", "code", "field", "count", "sample_external_ids", "unlisted")
+    __slots__ = ("level", "kind", "code", "field", "count", "sample_external_ids", "unlisted", "further")
     LEVEL_FIELD_NUMBER: _ClassVar[int]
     KIND_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
@@ -59,6 +59,7 @@ class IssueCount(_message.Message):
     COUNT_FIELD_NUMBER: _ClassVar[int]
     SAMPLE_EXTERNAL_IDS_FIELD_NUMBER: _ClassVar[int]
     UNLISTED_FIELD_NUMBER: _ClassVar[int]
+    FURTHER_FIELD_NUMBER: _ClassVar[int]
     level: _load_pb2.IssueLevel
     kind: _load_pb2.IssueKind
     code: str
@@ -66,7 +67,8 @@ class IssueCount(_message.Message):
     count: int
     sample_external_ids: _containers.RepeatedScalarFieldContainer[str]
     unlisted: int
-    def __init__(self, level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., count: _Optional[int] = ..., sample_external_ids: _Optional[_Iterable[str]] = ..., unlisted: _Optional[int] = ...) -> None: ...
+    further: int
+    def __init__(self, level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., field: _Optional[str] = ..., count: _Optional[int] = ..., sample_external_ids: _Optional[_Iterable[str]] = ..., unlisted: _Optional[int] = ..., further: _Optional[int] = ...) -> None: ...
 
 class StageTime(_message.Message):
     __slots__ = ("stage", "duration")

@@ -6,12 +6,22 @@ from classifeed.feeds.v1 import load_pb2 as _load_pb2
 from classifeed.feeds.v1 import task_pb2 as _task_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from collections.abc import Iterable as _Iterable, Mapping as _Mapping
 from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class ExportFormat(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    EXPORT_FORMAT_UNSPECIFIED: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_CSV: _ClassVar[ExportFormat]
+    EXPORT_FORMAT_XLSX: _ClassVar[ExportFormat]
+EXPORT_FORMAT_UNSPECIFIED: ExportFormat
+EXPORT_FORMAT_CSV: ExportFormat
+EXPORT_FORMAT_XLSX: ExportFormat
 
 class CreateTaskRequest(_message.Message):
     __slots__ = ("seller_id", "namespace", "upload_id", "source_sha256", "source_bytes", "file_name", "mode", "disposition", "kind", "feed_version", "feed_loader_task_id", "feed_loader_result_id", "format", "default_currency", "skip_if_loaded", "allow_removals", "allow_changes")
@@ -106,7 +116,7 @@ class ListTasksResponse(_message.Message):
     def __init__(self, tasks: _Optional[_Iterable[_Union[_task_pb2.Task, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class ListOfferErrorsRequest(_message.Message):
-    __slots__ = ("parent", "page_size", "page_token", "level", "kind", "code", "external_id")
+    __slots__ = ("parent", "page_size", "page_token", "level", "kind", "code", "external_id", "field")
     PARENT_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
@@ -114,6 +124,7 @@ class ListOfferErrorsRequest(_message.Message):
     KIND_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
     EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
     parent: str
     page_size: int
     page_token: str
@@ -121,7 +132,8 @@ class ListOfferErrorsRequest(_message.Message):
     kind: _load_pb2.IssueKind
     code: str
     external_id: str
-    def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., external_id: _Optional[str] = ...) -> None: ...
+    field: str
+    def __init__(self, parent: _Optional[str] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., external_id: _Optional[str] = ..., field: _Optional[str] = ...) -> None: ...
 
 class ListOfferErrorsResponse(_message.Message):
     __slots__ = ("errors", "next_page_token", "unlisted")
@@ -132,6 +144,32 @@ class ListOfferErrorsResponse(_message.Message):
     next_page_token: str
     unlisted: _containers.RepeatedCompositeFieldContainer[UnlistedIssues]
     def __init__(self, errors: _Optional[_Iterable[_Union[_load_pb2.OfferError, _Mapping]]] = ..., next_page_token: _Optional[str] = ..., unlisted: _Optional[_Iterable[_Union[UnlistedIssues, _Mapping]]] = ...) -> None: ...
+
+class ExportOfferErrorsRequest(_message.Message):
+    __slots__ = ("parent", "format", "level", "kind", "code", "external_id", "field")
+    PARENT_FIELD_NUMBER: _ClassVar[int]
+    FORMAT_FIELD_NUMBER: _ClassVar[int]
+    LEVEL_FIELD_NUMBER: _ClassVar[int]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    CODE_FIELD_NUMBER: _ClassVar[int]
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    FIELD_FIELD_NUMBER: _ClassVar[int]
+    parent: str
+    format: ExportFormat
+    level: _load_pb2.IssueLevel
+    kind: _load_pb2.IssueKind
+    code: str
+    external_id: str
+    field: str
+    def __init__(self, parent: _Optional[str] = ..., format: _Optional[_Union[ExportFormat, str]] = ..., level: _Optional[_Union[_load_pb2.IssueLevel, str]] = ..., kind: _Optional[_Union[_load_pb2.IssueKind, str]] = ..., code: _Optional[str] = ..., external_id: _Optional[str] = ..., field: _Optional[str] = ...) -> None: ...
+
+class ExportOfferErrorsResponse(_message.Message):
+    __slots__ = ("content", "issues")
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    ISSUES_FIELD_NUMBER: _ClassVar[int]
+    content: bytes
+    issues: int
+    def __init__(self, content: _Optional[bytes] = ..., issues: _Optional[int] = ...) -> None: ...
 
 class UnlistedIssues(_message.Message):
     __slots__ = ("code", "count")

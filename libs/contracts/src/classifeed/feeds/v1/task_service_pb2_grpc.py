@@ -77,6 +77,11 @@ class TaskServiceStub:
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
                 response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
                 _registered_method=True)
+        self.ExportOfferErrors = channel.unary_stream(
+                '/classifeed.feeds.v1.TaskService/ExportOfferErrors',
+                request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.SerializeToString,
+                response_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.FromString,
+                _registered_method=True)
         self.FindTasks = channel.unary_unary(
                 '/classifeed.feeds.v1.TaskService/FindTasks',
                 request_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.FindTasksRequest.SerializeToString,
@@ -166,6 +171,15 @@ class TaskServiceServicer:
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
+    def ExportOfferErrors(self, request, context):
+        """Returns all that ListOfferErrors lists as one file, in pieces: a row for each issue, in the same order.
+        RESOURCE_EXHAUSTED while the process writes as many files as it may. A reader that takes
+        nothing for 30 s is disconnected.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
     def FindTasks(self, request, context):
         """Returns which tasks there are. Ended ones are kept for a while only; what refers to a removed one can be removed too.
         """
@@ -236,6 +250,11 @@ def add_TaskServiceServicer_to_server(servicer, server):
                     servicer.ListOfferErrors,
                     request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.FromString,
                     response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.SerializeToString,
+            ),
+            'ExportOfferErrors': grpc.unary_stream_rpc_method_handler(
+                    servicer.ExportOfferErrors,
+                    request_deserializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.FromString,
+                    response_serializer=classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.SerializeToString,
             ),
             'FindTasks': grpc.unary_unary_rpc_method_handler(
                     servicer.FindTasks,
@@ -475,6 +494,33 @@ class TaskService:
             '/classifeed.feeds.v1.TaskService/ListOfferErrors',
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsRequest.SerializeToString,
             classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ListOfferErrorsResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def ExportOfferErrors(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_stream(
+            request,
+            target,
+            '/classifeed.feeds.v1.TaskService/ExportOfferErrors',
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsRequest.SerializeToString,
+            classifeed_dot_feeds_dot_v1_dot_task__service__pb2.ExportOfferErrorsResponse.FromString,
             options,
             channel_credentials,
             insecure,

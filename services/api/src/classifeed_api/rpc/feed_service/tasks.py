@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
+from contextlib import aclosing
 from typing import Final, TypeVar
 from uuid import uuid4
 
@@ -11,6 +12,8 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import (
     CancelTaskRequest,
     ConfirmTaskRequest,
+    ExportOfferErrorsRequest,
+    ExportOfferErrorsResponse,
     GetTaskRequest,
     ListOfferErrorsRequest,
     ListOfferErrorsResponse,
@@ -22,6 +25,7 @@ from classifeed.feeds.v1.task_service_pb2 import (
 from classifeed_api.clients.processor import ProcessorClient
 from classifeed_api.rpc.feed_service.context import Context
 from classifeed_common.errors import Unavailable
+from classifeed_common.rpc.idle_readers import disconnect_idle
 
 Response = TypeVar("Response")
 _RESTING: Final = frozenset(task_pb2.TaskStatus.values()) - {
@@ -66,6 +70,18 @@ class TaskMethods:
     async def ListOfferErrors(self, request: ListOfferErrorsRequest, context: Context) -> ListOfferErrorsResponse:
         """Pass the call on to the processor."""
         return await self._processor.stub.ListOfferErrors(request)
+
+    async def ExportOfferErrors(
+        self, request: ExportOfferErrorsRequest, context: Context
+    ) -> AsyncIterator[ExportOfferErrorsResponse]:
+        """Pass the pieces of the processor on; a reader that takes none for a while is disconnected."""
+        call = self._processor.stub.ExportOfferErrors(request)
+        try:
+            async with aclosing(disconnect_idle(aiter(call))) as pieces:
+                async for piece in pieces:
+                    yield piece
+        finally:
+            call.cancel()
 
     async def CancelTask(self, request: CancelTaskRequest, context: Context) -> task_pb2.Task:
         """Pass the call on to the processor."""

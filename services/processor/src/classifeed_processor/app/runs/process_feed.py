@@ -15,6 +15,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import message_of
 from classifeed_common.telemetry.tracing import describe_span
 from classifeed_jobs import Fail, JobContext, Snooze
+from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.runs.note_progress import FurthestBatch
 from classifeed_processor.app.runs.send_run import RunOvertaken, RunParts, RunStalled, Sent, send_nothing, send_run
 from classifeed_processor.app.tasks.finish_task import finish_task
@@ -84,6 +85,7 @@ async def _next_step(ctx: JobContext, parts: RunParts, key: TaskKey) -> _Step | 
             return None
         for held in await tasks.supersede_held(tx, key):
             await report_end(tx, held)
+            await schedule_packing(tx, parts.jobs, held)
         if await tasks.has_earlier(tx, key):
             raise Snooze(_EARLIER_S)  # a held one was decided about meanwhile, and runs first
         if ctx.claim_no > 1:

@@ -20,14 +20,17 @@ from classifeed.feeds.v1.offer_results_pb2 import (
     TaskEndOutcome,
     TaskEndResult,
 )
+from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed.offers.v1.offer_pb2 import OFFER_CHANGE_ADDED, OFFER_CHANGE_UPDATED
 from classifeed_common.db import Tx
 from classifeed_common.enum_names import name_of
 from classifeed_common.telemetry.tracing import entered
 from classifeed_jobs import JobStore
+from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.tasks.finish_task import begin_next, finish_task
 from classifeed_processor.app.tasks.report_load import report_held, report_offers
 from classifeed_processor.domain.faults import FeedFault
+from classifeed_processor.domain.issue_blocks import pack_chunks
 from classifeed_processor.domain.statistics import (
     NOTED_A_TASK,
     add_changed,
@@ -36,9 +39,9 @@ from classifeed_processor.domain.statistics import (
     add_stage,
     move_late,
 )
-from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window
+from classifeed_processor.domain.tasks import MAX_LOSSES, TaskKey, Window, has_ended
 from classifeed_processor.metrics import LATE_DROPPED
-from classifeed_processor.store import results, tasks
+from classifeed_processor.store import issues, results, tasks
 from classifeed_processor.store.results import LockedTask
 
 _log = structlog.get_logger(__name__)
@@ -194,7 +197,7 @@ class _Taking:
                 if late.counted in _MOVED:
                     move_late(statistics, _MOVED[late.counted])
         if errors:
-            await results.insert_errors(self._tx, key, task.run, add_issues(statistics, errors))
+            await self._keep(key, task, statistics, errors)
             await results.save_statistics(self._tx, key, statistics, replied=False)
             await results.touch_task(self._tx, key)
             self.moved.add(key)
@@ -259,9 +262,19 @@ class _Taking:
             add_counts(statistics, result.counts)
             report_offers(self._tx, result.counts)
             errors.extend(result.errors)
-        await results.insert_errors(self._tx, key, run, add_issues(statistics, errors))
+        await self._keep(key, self._found[key], statistics, errors)
         await results.save_statistics(self._tx, key, statistics, replied=True)
         await results.touch_task(self._tx, key)
+
+    async def _keep(
+        self, key: TaskKey, task: LockedTask, statistics: FeedStatistics, errors: Sequence[OfferError]
+    ) -> None:
+        """Count and store issues, in the transaction of their results."""
+        kept = add_issues(statistics, errors)
+        await results.insert_errors(self._tx, key, task.run, kept.rows)
+        await issues.insert_chunks(self._tx, key, task.run, pack_chunks(kept.further))
+        if kept.further and has_ended(task.status):
+            await schedule_packing(self._tx, self._jobs, key, is_late=True)
 
     def _of_run(self, reply: RunReply, statuses: Set[task_pb2.TaskStatus]) -> LockedTask | None:
         """Return the task of a reply about its run, while it has one of these statuses; None: the reply comes too

@@ -5,6 +5,7 @@ from __future__ import annotations
 from classifeed.feeds.v1 import task_pb2
 from classifeed_common.db import Tx
 from classifeed_jobs import JobStore
+from classifeed_processor.app.issues.schedule_packing import schedule_packing
 from classifeed_processor.app.tasks.report_load import report_end
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.tasks import TaskKey
@@ -28,6 +29,7 @@ async def finish_task(
     """
     if await tasks.end_task(tx, key, status, fault, is_fetched=is_fetched):
         await report_end(tx, key)
+        await schedule_packing(tx, jobs, key)
     await begin_next(tx, jobs, key)
 
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
-from classifeed.feeds.v1.load_pb2 import OfferError
+from classifeed.feeds.v1.load_pb2 import IssueParameter
 from classifeed.feeds.v1.offer_requests_pb2 import OfferRecord
-from classifeed_processor.domain.error_codes import ISSUES, IssueCode
-from classifeed_processor.domain.statistics import LISTED_A_CODE
+from classifeed_processor.domain.error_codes import ISSUES
 from classifeed_processor.feed.diagnosis.child_offsets import LineColumn, child_places, places_in
 from classifeed_processor.feed.mapping.field_names import FieldNames
 from classifeed_processor.feed.mapping.values import space_within
@@ -23,8 +18,6 @@ from classifeed_processor.feed.source.window import SourceWindow
 MAX_ISSUES = 20
 EXCERPT_CHARS = 200
 _VALUE_CHARS = 200
-_QUOTED_CHARS = 80
-_PLACE = re.compile(r"\{(\w+)[^{}]*\}")
 _LINK_CODES = frozenset({"URL_INVALID", "PICTURE_URL_INVALID", "LINK_ESCAPED"})
 
 
@@ -39,27 +32,6 @@ class OfferPlace:
         self.start = self.end = 0
         self.line = 0
         self.ordinal = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The words of one code in the names of one format; message and expected have places for what was found."""
-
-    meaning: IssueCode
-    message: str
-    expected: str
-    suggestion: str
-
-    @classmethod
-    def of(cls, meaning: IssueCode, names: Mapping[str, str]) -> _Words:
-        """Return the words with the format's names filled in."""
-        message, expected = _fill(meaning.message, names), _fill(meaning.expected, names)
-        return cls(meaning, message, expected, meaning.suggestion.format_map(names))
-
-
-def _fill(text: str, names: Mapping[str, str]) -> str:
-    """Return a format string with some of its names filled in, and the others left in it."""
-    return _PLACE.sub(lambda place: names[place[1]].replace("{", "{{") if place[1] in names else place[0], text)
 
 
 class _Found:
@@ -91,11 +63,11 @@ class IssueWriter:
     """Gathers the issues of the record at hand and appends them when it is done. For one second pass.
 
     One for each code and field, with the place and the value of the first and the count of all. At most `MAX_ISSUES`;
-    what is beyond is counted in a last one. The first `LISTED_A_CODE` of a code in the file are listed, with words and
-    place; those behind them are for the statistics only, and say no more than these count.
+    what is beyond is counted in a last one. Each has its place and the parameters of its sentences, which `IssueWords`
+    writes when it is read.
     """
 
-    __slots__ = ("_external_id", "_found", "_left_out", "_listed", "_names", "_offer", "_place", "_record", "_words")
+    __slots__ = ("_external_id", "_found", "_left_out", "_names", "_offer", "_place", "_record")
 
     _record: OfferRecord
     _offer: FeedOffer
@@ -103,12 +75,9 @@ class IssueWriter:
     def __init__(self, place: OfferPlace, names: FieldNames) -> None:
         self._place = place
         self._names = names
-        words = names.words()
-        self._words = {code: _Words.of(meaning, words) for code, meaning in ISSUES.items()}
         self._external_id = ""
         self._found: dict[tuple[str, str], _Found] = {}
         self._left_out = 0
-        self._listed: Counter[str] = Counter()
 
     def begin(self, record: OfferRecord, offer: FeedOffer, external_id: str) -> None:
         """Turn to the record of the next offer. `external_id` is what its issues are listed under."""
@@ -153,17 +122,9 @@ class IssueWriter:
             return
         if self._left_out:
             self._found["TOO_MANY_ISSUES", ""] = _Found("TOO_MANY_ISSUES", "", None, "", {"count": self._left_out})
-        listed = [found for found in self._found.values() if self._listed[found.code] < LISTED_A_CODE]
-        places = self._find_places(listed) if listed else {}
-        if len(listed) < len(self._found):
-            counted = OfferError(external_id=self._external_id, ordinal=self._place.ordinal, count=1)
-            common = counted.SerializeToString()
-        for key, found in self._found.items():
-            if (place := places.get(found)) is not None:
-                self._listed[found.code] += 1
-                self._write(found, place)
-            else:
-                self._count(key, found.count, common)
+        places = self._find_places(self._found.values())
+        for found in self._found.values():
+            self._write(found, places[found])
         self._found = {}
 
     def _find_places(self, issues: Collection[_Found]) -> dict[_Found, _Place]:
@@ -187,33 +148,13 @@ class IssueWriter:
             places[found] = _Place(*at[offset], self._path(found, nth), excerpt_of(excerpt))
         return places
 
-    def _count(self, key: tuple[str, str], count: int, common: bytes) -> None:
-        """Append an issue that is counted only: nobody lists so many of one code, so it has no words and no place.
-
-        Args:
-            key: Code and field.
-            count: Values of the offer that have it.
-            common: What the issues of the offer have in common, serialised, with a count of 1.
-        """
-        # Two serialised messages one after the other are the merged message; naming the fields takes twice the time.
-        error = self._record.errors.add()
-        error.MergeFromString(_serialize_kind(*key) + common)
-        if count > 1:
-            error.count = count
-
     def _write(self, found: _Found, place: _Place) -> None:
-        words = self._words[found.code]
-        meaning = words.meaning
-        value = found.value
-        space = space_within(value) if found.code in _LINK_CODES else -1
+        meaning = ISSUES[found.code]
+        space = space_within(found.value) if found.code in _LINK_CODES else -1
         details = found.details
-        details["value"] = _clip(value, _QUOTED_CHARS, space)
-        details["field"] = found.field
-        details["because"] = ", for it holds a space" if space >= 0 else ""
-        message = words.message.format_map(details)
-        if found.count > 1:
-            message = f"{message} It is the first of {found.count:,} such values in this offer."
-        value = _clip(value, _VALUE_CHARS, space)
+        if space >= 0:
+            details["has_space"] = 1
+        value = clip(found.value, _VALUE_CHARS, space)
         self._record.errors.add(
             external_id=self._external_id,
             ordinal=self._place.ordinal,
@@ -226,12 +167,9 @@ class IssueWriter:
             path=place.path,
             excerpt=place.excerpt,
             value=value,
-            title=meaning.title,
-            suggestion=words.suggestion,
-            expected=words.expected.format_map(details),
-            message=message,
             count=found.count,
             error_id=_error_id(self._external_id, str(self._place.ordinal), found.code, found.field, place.path, value),
+            parameters=[_parameter(name, detail) for name, detail in details.items()],
         )
 
     def _path(self, found: _Found, nth: int) -> str:
@@ -242,11 +180,10 @@ class IssueWriter:
         return f"{offer}/{name}" if nth == 1 else f"{offer}/{name}[{nth}]"
 
 
-@lru_cache(maxsize=1_024)
-def _serialize_kind(code: str, field: str) -> bytes:
-    """Return what all issues of one code and field have in common."""
-    meaning = ISSUES[code]
-    return OfferError(level=meaning.level, kind=meaning.kind, code=code, field=field).SerializeToString()
+def _parameter(name: str, detail: object) -> IssueParameter:
+    if isinstance(detail, int):
+        return IssueParameter(name=name, number=detail)
+    return IssueParameter(name=name, text=clip(str(detail), _VALUE_CHARS))
 
 
 def _find_elements(wanted: set[FeedElement], offer: FeedOffer) -> dict[FeedElement, tuple[int, int]]:
@@ -275,10 +212,10 @@ def source_name(element: FeedElement) -> str:
 
 def excerpt_of(text: str) -> str:
     """Return the beginning of a piece of the source in one line."""
-    return _clip(" ".join(text.split()), EXCERPT_CHARS)
+    return clip(" ".join(text.split()), EXCERPT_CHARS)
 
 
-def _clip(text: str, limit: int, place: int = 0) -> str:
+def clip(text: str, limit: int, place: int = 0) -> str:
     """Return at most `limit` characters: the beginning, or those around a place that the beginning does not show."""
     if len(text) <= limit:
         return text

@@ -13,7 +13,6 @@ from classifeed.feeds.v1 import load_pb2, offer_requests_pb2
 from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_processor.domain.faults import FeedFault
 from classifeed_processor.domain.statistics import add_issues
-from classifeed_processor.feed.diagnosis.child_offsets import child_places
 from classifeed_processor.feed.mapping import extraction as gathering
 from classifeed_processor.feed.mapping import issues
 
@@ -266,39 +265,22 @@ def test_an_issue_of_a_code_and_a_field_is_one_and_counted(load: Load, yml: Writ
     assert (issue.code, issue.count) == ("PRICE_INVALID", 1)
 
 
-def test_issues_that_nobody_lists_are_counted_and_neither_worded_nor_placed(
-    load: Load, yml: WriteYml, offer: WriteOffer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parsed: Counter[str] = Counter()
-
-    def counting(source: bytes, encoding: str) -> list[int]:
-        parsed.update("n")
-        return child_places(source, encoding)
-
-    monkeypatch.setattr(issues, "child_places", counting)
-    flawed = [offer(f"a{n}", price="x", extra="<picture>p</picture><picture>q</picture>") for n in range(150)]
-    flawed.append(offer("last", price="x", url="shop"))
+def test_every_issue_of_a_code_has_its_place_and_words(load: Load, yml: WriteYml, offer: WriteOffer) -> None:
+    flawed = [offer(f"a{n}", price=f"x{n}", extra="<picture>p</picture><picture>q</picture>") for n in range(150)]
     records = load(yml(*flawed)).records
-    told, counted = records[99].errors, records[100].errors
-    assert [(issue.code, issue.count, bool(issue.message and issue.error_id)) for issue in told] == [
-        ("PRICE_INVALID", 1, True), ("PICTURE_URL_INVALID", 2, True),
-    ]  # fmt: skip
-    assert [(issue.code, issue.count, issue.level, issue.field, issue.external_id) for issue in counted] == [
-        ("PRICE_INVALID", 1, load_pb2.ISSUE_LEVEL_ERROR, "price", "a100"),
-        ("PICTURE_URL_INVALID", 2, load_pb2.ISSUE_LEVEL_WARNING, "picture", "a100"),
-    ]  # fmt: skip
-    assert not any(issue.error_id or issue.message or issue.line for issue in counted)
-    assert [(issue.code, bool(issue.message)) for issue in records[150].errors] == [
-        ("PRICE_INVALID", False), ("URL_INVALID", True),
-    ]  # fmt: skip
-    assert parsed["n"] == 101
+    for number, record in enumerate(records):
+        price, picture = record.errors
+        assert (price.code, price.value, picture.code, picture.count) == (
+            "PRICE_INVALID", f"x{number}", "PICTURE_URL_INVALID", 2,
+        )  # fmt: skip
+        assert f"x{number}" in price.message
+        assert all(each.error_id and each.column and each.excerpt for each in record.errors)
+        assert {each.line for each in record.errors} == {record.line}
     statistics = FeedStatistics()
-    listed = add_issues(statistics, [issue for record in records for issue in record.errors])
-    assert Counter(issue.code for issue in listed) == {
-        "PRICE_INVALID": 100, "PICTURE_URL_INVALID": 100, "URL_INVALID": 1,
-    }  # fmt: skip
-    assert {count.code: (count.count, count.unlisted) for count in statistics.issues} == {
-        "PRICE_INVALID": (151, 51), "PICTURE_URL_INVALID": (150, 50), "URL_INVALID": (1, 0),
+    kept = add_issues(statistics, [issue for record in records for issue in record.errors])
+    assert Counter(issue.code for issue in kept.rows) == {"PRICE_INVALID": 100, "PICTURE_URL_INVALID": 100}
+    assert {count.code: (count.count, count.further, count.unlisted) for count in statistics.issues} == {
+        "PRICE_INVALID": (150, 50, 0), "PICTURE_URL_INVALID": (150, 50, 0),
     }  # fmt: skip
 
 

@@ -1,0 +1,1 @@
+"""Issues of a load: read as one list, packed into a file, exported."""
