@@ -144,6 +144,27 @@ MUTATIONS: Final = (
         tests=(f"{_DECISION_TESTS}::test_a_repeated_callback_moves_no_request_and_writes_nothing",),
     ),
     Mutation(
+        "kept-verdicts-release-rechecked-texts",
+        "Verdicts",
+        "A text that is to be requested again is due early, because an equal one was decided.",
+        f"{MODERATION}/store/subjects.sql",
+        before="WHERE status = 'PENDING' AND NOT is_recheck AND cache_key",
+        after="WHERE status = 'PENDING' AND cache_key",
+        tests=(f"{_DECISION_TESTS}::test_the_verdicts_of_an_equal_text_release_no_text_that_is_rechecked",),
+    ),
+    Mutation(
+        "kept-verdicts-shared-by-kinds",
+        "Verdicts",
+        "A comment is decided by the verdicts about an offer with the same words.",
+        f"{MODERATION}/domain/subjects.py",
+        before='hash_text(f"{kind}\\0{regions}\\0{normalised}")',
+        after='hash_text(f"{regions}\\0{normalised}")',
+        tests=(
+            f"{MODERATION_TESTS}/unit/domain/test_subjects.py"
+            "::test_texts_of_a_kind_in_the_same_regions_share_verdicts_and_others_do_not",
+        ),
+    ),
+    Mutation(
         "callback-for-any-service",
         "Verdicts",
         "A token that another service got from the verdict service opens the callback.",

@@ -344,3 +344,28 @@ async def test_a_bare_key_that_forbids_is_rechecked_once_while_it_waits(moderati
     assert (await moderation.subject(KEY)).status is Status.APPROVED
     await moderation.apply(KEY, "text_auto_obscene")
     assert (await moderation.subject(KEY)).status is Status.PENDING, "another state: it is requested again"
+
+
+async def send_equal(moderation: Moderation) -> str:
+    """Send another offer with the text "A lamp"; return its key as the verdict service gets it."""
+    text = OfferText(
+        external_id="2", text_hash=text_hash("A lamp", ""), title="A lamp", content_version=1, region_ids=[1]
+    )
+    async with moderation.database.transaction() as tx:
+        await moderation.take_offer_texts(tx, [TextsToJudge(seller_id="seller", namespace="default", texts=[text])])
+    return f"offer/seller/default/2~{text.text_hash.hex()}"
+
+
+async def test_the_verdicts_of_an_equal_text_release_no_text_that_is_rechecked(make_moderation: MakeModeration) -> None:
+    """It is requested from the verdict service itself: kept verdicts are what is in doubt."""
+    moderation = await make_moderation(kept_s=3600)
+    await moderation.apply(await send(moderation, "A lamp"))
+    await moderation.apply(KEY, "text_auto_obscene")
+    await moderation.rows("UPDATE subjects SET next_retry = now() + interval '60 s' RETURNING 1")
+    await moderation.apply(await send_equal(moderation))
+    rows = "SELECT is_recheck, next_retry > now() + interval '30 s' FROM subjects WHERE subject_key = %s"
+    assert await moderation.rows(rows, KEY) == [(True, True)]
+    await moderation.advance(3600)
+    await moderation.corrector.round(Kind.OFFER)
+    assert moderation.queue.lengths()[Kind.OFFER] == 1
+    assert (await moderation.subject(KEY)).status is Status.PENDING
