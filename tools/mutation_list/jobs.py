@@ -324,4 +324,15 @@ MUTATIONS: Final = (
         after="",
         tests=(f"{JOBS_TESTS}/schedule/test_overlap.py::test_one_job_waits_by_default",),
     ),
+    Mutation(
+        "worker-behind-a-transaction-pooler",
+        "Jobs",
+        "A worker behind a pooler in transaction mode starts, and claims nothing.",
+        f"{JOBS}/worker/pooler.py",
+        before="            if await _pid_of(connection) != own:\n",
+        after="            if False:\n",
+        tests=(
+            f"{JOBS_TESTS}/schema/test_pooler.py::test_worker_refuses_a_pooler_in_transaction_mode_with_the_reason",
+        ),
+    ),
 )

@@ -23,8 +23,8 @@ class Clock:
 
     async def put(self, **options: Any) -> None:
         async with self._bench.db.transaction() as tx:
-            schedule = Schedule(**{"name": NAME, "queue": "q", "task": "slow", "every_s": 1_000_000} | options)
-            await Schedules().put(tx, schedule)
+            given: dict[str, Any] = {"name": NAME, "queue": "q", "task": "slow", "every_s": 1_000_000}
+            await Schedules().put(tx, Schedule(**given | options))
 
     async def tick(self, slots: int = 1) -> None:
         for _ in range(slots):

@@ -15,6 +15,7 @@ from typing import Any
 import structlog
 
 from classifeed_common.db import Database
+from classifeed_common.pacing.waiting import wait_for_event
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.claim.claim import RETURNED, Claim, ClaimKey, Completion
 from classifeed_jobs.claim.shares import FreeSlots, HeldSlots
@@ -30,6 +31,7 @@ from classifeed_jobs.worker.fetcher import Fetcher
 from classifeed_jobs.worker.heartbeat import Heartbeat
 from classifeed_jobs.worker.isolation import Isolation
 from classifeed_jobs.worker.listener import CANCEL_PREFIX, Listener
+from classifeed_jobs.worker.pooler import PoolerError, refuse_transaction_pooler
 from classifeed_jobs.worker.process_lease import ProcessLease
 from classifeed_jobs.worker.run import Run
 from classifeed_jobs.worker.session import Session
@@ -37,6 +39,7 @@ from classifeed_jobs.worker.slots import ExecutionSlots
 
 _log = structlog.get_logger("classifeed_jobs.worker.worker")
 _STOP_WAIT_S = 5.0
+_CHECK_WAIT_S = 0.5
 PREFETCH_MAX = 2.0
 _LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
 
@@ -135,8 +138,12 @@ class Worker:
 
         Faults of the database are retried; nothing is lost by cancelling this, but its jobs come back only when
         their leases run out.
+
+        Raises:
+            PoolerError: the database is behind a pooler in transaction mode.
         """
         self._is_traced = is_recorded()
+        await self._check_session(stop)
         claiming = asyncio.create_task(self._fetcher.run(), name="jobs-claimer")
         others = [
             asyncio.create_task(self._heartbeat.run(), name="jobs-heartbeat"),
@@ -159,6 +166,20 @@ class Worker:
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome
+
+    async def _check_session(self, stop: asyncio.Event) -> None:
+        is_checked = False
+        while not (is_checked or stop.is_set()):
+            try:
+                async with self._session.use() as connection:
+                    await refuse_transaction_pooler(self._db, connection)
+                is_checked = True
+            except PoolerError:
+                await self._session.close()
+                raise
+            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+                log_fault(_log, "worker.claim.failed", error, retry_in_s=_CHECK_WAIT_S, noted_in=self._fetcher.fault)
+                await wait_for_event(stop, _CHECK_WAIT_S)
 
     def blocked(self) -> dict[str, str]:
         """Return why jobs are not claimed, their ends not recorded, or leases not renewed, if that has lasted."""

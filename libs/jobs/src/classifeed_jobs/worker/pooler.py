@@ -1,0 +1,46 @@
+"""Poolers: a worker refuses to start behind one that gives each transaction another session (ADR 0095)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from classifeed_common.db import Database, Tx
+
+_PID: Final = "SELECT pg_backend_pid()"
+_ROUNDS: Final = 5
+
+
+class PoolerError(Exception):
+    """The connections of this process are not sessions of the server; the message says what to do."""
+
+
+async def refuse_transaction_pooler(database: Database, connection: Tx) -> None:
+    """Check that a connection keeps its session between transactions.
+
+    A pooler is recognized by its process id: it is not that of the server's process. Whether the session stays is then
+    tried: another connection takes a session, and the first one must still have its own.
+
+    Args:
+        database: for the other connection.
+        connection: in autocommit.
+
+    Raises:
+        PoolerError: it does not.
+    """
+    own = await _pid_of(connection)
+    if own == connection.pgconn.backend_pid:
+        return
+    for _ in range(_ROUNDS):
+        async with database.dedicated_connection() as other, other.transaction():
+            await _pid_of(other)
+            if await _pid_of(connection) != own:
+                raise PoolerError(
+                    "the database is behind a pooler in transaction mode, where LISTEN, prepared statements and the "
+                    "settings of a session are lost: this worker does not start. Give processes that work the server's "
+                    "own address, or a pooler in session mode; processes that only serve may use PG_USE_POOL=false"
+                )
+
+
+async def _pid_of(connection: Tx) -> int:
+    row = await (await connection.execute(_PID, prepare=False)).fetchone()
+    return int(row[0]) if row is not None else 0
