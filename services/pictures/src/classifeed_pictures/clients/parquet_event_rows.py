@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _BUFFER_BYTES: Final = 1024 * 1024
 _GROUP_LIMIT_BYTES: Final = 40 * 1024 * 1024
-_READ_BYTES: Final = 8 * 1024 * 1024
+_READ_BYTES: Final = 1024 * 1024
+# Of one dictionary at a time, while its longest value is sought; measured.
+_DICTIONARY_COPIES: Final = 6
 
 
 def read_parquet(path: Path, first_row: int) -> Iterator[list[Row]]:
@@ -95,6 +97,7 @@ def _rows_at_once(raw: BinaryIO, path: Path, file: parquet.ParquetFile, group: i
     chunks = {chunk.path_in_schema: chunk for chunk in map(metadata.column, range(metadata.num_columns))}
     sizes = {column: chunk_sizes(raw, chunks[column]) for column in columns}
     needed = sum(_memory_of(each) for each in sizes.values())
+    needed += _DICTIONARY_COPIES * max(each.dictionary for each in sizes.values())
     for column, each in sizes.items():
         if _is_dictionary(file.schema_arrow.field(column).type):
             needed += each.plain  # Arrow keeps all values of the row group
