@@ -31,11 +31,16 @@ class Points:
         self.word = f"w{uuid.uuid4().hex[:8]}"
 
     def add(self) -> str:
-        """Create a point and return its id; the service may be away."""
+        """Create a point and return its id."""
         point_id = str(uuid.uuid4())
-        text = f"Two cars {self.word} {point_id}"
-        self._suite.run("point", "add", *_AT, "--tag", "accident", "--text", text, "--id", point_id)
+        self._suite.wait(lambda: self.try_to_add(point_id), _LIMIT_S, "the point is created")
         return point_id
+
+    def try_to_add(self, point_id: str) -> bool:
+        """Create a point; return False where the service is away."""
+        text = f"Two cars {self.word} {point_id}"
+        created = self._suite.run("point", "add", *_AT, "--tag", "accident", "--text", text, "--id", point_id)
+        return created.exit_code == 0
 
     def found(self) -> set[str]:
         """Return the points that the search shows."""
@@ -72,13 +77,13 @@ def test_points_that_a_restored_moderation_lost_leave_the_search(suite: Suite, p
     try:
         lost = {points.add() for _ in range(_POINTS)}
         removed = next(iter(kept))
-        suite.run("point", "remove", removed)
+        suite.wait(lambda: suite.run("point", "remove", removed).exit_code == 0, _LIMIT_S, "the point is removed")
         suite.wait(lambda: points.found() == lost | kept - {removed}, _LIMIT_S, "what changed since is found")
         began_s = time.monotonic()
         server.restore(dsn, backup)
 
         def is_gone() -> bool:
-            points.add()
+            points.try_to_add(str(uuid.uuid4()))
             found = points.found()
             return not found & lost and found >= kept
 

@@ -93,14 +93,18 @@ class TableBackup:
         """Copy the tables; once."""
         async with self._database.transaction() as tx:
             for table in self._tables:
-                await tx.execute(f"CREATE TABLE backup_{table} AS TABLE {table}")
+                await tx.execute(f"CREATE TABLE {_copy_of(table)} AS TABLE {table}")
 
     async def restore(self) -> None:
         """Put the copies back in one transaction, as often as wanted."""
         async with self._database.transaction() as tx:
             await tx.execute(f"TRUNCATE {', '.join(self._tables)}")
             for table in self._tables:
-                await tx.execute(f"INSERT INTO {table} OVERRIDING SYSTEM VALUE TABLE backup_{table}")
+                await tx.execute(f"INSERT INTO {table} OVERRIDING SYSTEM VALUE TABLE {_copy_of(table)}")
+
+
+def _copy_of(table: str) -> str:
+    return f"backup_{table.replace('.', '_')}"
 
 
 def _name_of(dsn: str) -> str:
