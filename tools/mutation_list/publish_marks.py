@@ -210,4 +210,15 @@ MUTATIONS: Final = (
         after="            break\n",
         tests=(f"{_POINTS_TESTS}::test_a_comment_does_not_take_the_key_of_a_lost_one",),
     ),
+    Mutation(
+        "numbers-of-decisions-again",
+        "Publish mark",
+        "A restored moderation gives decisions the numbers of lost ones, and readers of the event log miss them.",
+        f"{MODERATION}/migrations/versions/20261201_3_pre_decision_numbers.py",
+        before="((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 10) + ",
+        after="",
+        tests=(
+            f"{MODERATION_TESTS}/integration/points/test_restores.py::test_the_numbers_of_decisions_do_not_come_again",
+        ),
+    ),
 )

@@ -77,7 +77,16 @@ Index("subjects_same", subjects.c.cache_key, postgresql_where=subjects.c.status 
 decisions = Table(
     "decisions",
     metadata,
-    Column("decision_id", BigInteger, Identity(always=True), primary_key=True),
+    # Milliseconds of the clock and ten bits: no number comes again after a restore (ADR 0090).
+    Column(
+        "decision_id",
+        BigInteger,
+        primary_key=True,
+        autoincrement=False,
+        server_default=text(
+            "((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 10) + nextval('decision_numbers')"
+        ),
+    ),
     Column("subject_key", Text, nullable=False),
     Column("kind", Text, nullable=False),
     Column("content_version", BigInteger, nullable=False),

@@ -175,3 +175,21 @@ async def is_at_least(receiver: FakeReceiver, expected: set[str]) -> bool:
 
 async def is_past(load: Load, rounds: int) -> bool:
     return load.rounds >= rounds or bool(load.faults)
+
+
+async def test_the_numbers_of_decisions_do_not_come_again(
+    moderation: Moderation, database_server: DatabaseServer
+) -> None:
+    """Whoever reads the event log asks for what is above the number that they have read last."""
+
+    async def decide() -> int:
+        await moderation.create_point("closed", role=AuthorRole.EXPERT)
+        [(newest,)] = await moderation.rows("SELECT max(decision_id) FROM decisions")
+        return int(newest)
+
+    first = await decide()
+    backup = database_server.back_up(moderation.database.dsn)
+    read = [await insist(decide) for _ in range(5)]
+    assert [first, *read] == sorted({first, *read})
+    await asyncio.to_thread(database_server.restore, moderation.database.dsn, backup)
+    assert await insist(decide) > read[-1]

@@ -189,8 +189,9 @@ class ModerationServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Lists decisions in the order of their numbers: the event log. Of decisions that are stored at the same time a lower
-        number may appear after a higher one; whoever must miss none reads the topic moderation.events.v1.
+        """Lists decisions in the order of their numbers: the event log. Numbers come from the clock, so a restored database repeats
+        none. Of decisions that are stored at the same time a lower number may appear after a higher one; a reader that must miss
+        none reads the topic moderation.events.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
