@@ -10,6 +10,9 @@ from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION_TESTS
 _EQUAL_TEXTS: Final = "services/cleanweb/tests/integration/test_equal_texts.py"
 _LEASES: Final = "services/cleanweb/tests/integration/test_leases.py"
 _REVIEW_PAGE: Final = "services/cleanweb/tests/integration/test_review_page.py"
+_RESTORES: Final = (
+    "services/cleanweb/tests/integration/test_restores.py::test_each_text_gets_its_verdicts_and_nothing_is_left_over"
+)
 
 MUTATIONS: Final = (
     Mutation(
@@ -143,5 +146,23 @@ MUTATIONS: Final = (
         before="escaped = {key: escape(str(value)) for",
         after="escaped = {key: str(value) for",
         tests=(f"{_REVIEW_PAGE}::test_a_hostile_text_is_shown_as_text",),
+    ),
+    Mutation(
+        "lost-reviews-stay-lost",
+        "Reviews by people",
+        "A text whose reviews a restore has lost waits for people for ever, however often it is requested.",
+        f"{CLEANWEB}/store/reviews.py",
+        before='    await tx.execute(SQL["open_request"], parameters)\n',
+        after='    if not (await tx.execute(SQL["open_request"], parameters)).rowcount:\n        return False\n',
+        tests=(f"{_RESTORES}[reviews, opinions]",),
+    ),
+    Mutation(
+        "callbacks-without-jobs-stay",
+        "Reviews by people",
+        "A callback whose job a restore has lost is never delivered.",
+        f"{CLEANWEB}/app/resume_callbacks.py",
+        before="            for row in page:\n",
+        after="            for row in page[:0]:\n",
+        tests=(f"{_RESTORES}[jobs]",),
     ),
 )

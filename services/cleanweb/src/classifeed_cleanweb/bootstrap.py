@@ -9,6 +9,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import add_CleanwebService
 from classifeed_cleanweb.app.clean_up import cleanweb_clean_up
 from classifeed_cleanweb.app.judge_text import TextJudge
 from classifeed_cleanweb.app.measure_queues import measure_queues
+from classifeed_cleanweb.app.resume_callbacks import CallbackResumer
 from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
@@ -31,6 +32,7 @@ from classifeed_jobs.service import ServiceJobs
 
 SERVICE = "cleanweb"
 _MEASURE_S: Final = 10.0
+_RESUMED_AFTER_S: Final = 60.0
 _CALLBACKS_AT_ONCE: Final = 16
 
 
@@ -81,19 +83,23 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
         rules.close()
 
     enqueue = partial(enqueue_callback, jobs.store)
+    resend = partial(enqueue_callback, jobs.store, is_repeated=True)
+    resumed = Watch(
+        CallbackResumer(database, enqueue, age_s=_RESUMED_AFTER_S), what="callbacks without a job", period_s=_MEASURE_S
+    )
     verifying = http_keys(settings, required_by="The verdict service")
     return ServiceRunner(
         settings,
         SERVICE,
         version_of(SERVICE),
         roles=[
-            Role.together("watch", measured, rules),
+            Role.together("watch", measured, resumed, rules),
             *jobs.roles({callback.QUEUE: _CALLBACKS_AT_ONCE}, drain_grace_s=settings.drain_grace_s / 2),
         ],
         servicers=[
             Servicer.of(
                 add_CleanwebServiceServicer_to_server,
-                CleanwebService(database, judge, receivers, enqueue, terms),
+                CleanwebService(database, judge, receivers, enqueue, resend, terms),
             ),
             jobs.servicer(),
         ],

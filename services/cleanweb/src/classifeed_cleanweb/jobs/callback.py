@@ -24,8 +24,14 @@ class CallbackArgs(BaseModel):
     callback_id: int
 
 
-async def enqueue_callback(store: JobStore, tx: Tx, callback_id: int, service: str, environment: str, key: str) -> None:
-    """Enqueue a delivery; those of one key run one after another, those of one receiver leave room for the others."""
+async def enqueue_callback(
+    store: JobStore, tx: Tx, callback_id: int, service: str, environment: str, key: str, *, is_repeated: bool = False
+) -> None:
+    """Enqueue a delivery; those of one key run one after another, those of one receiver leave room for the others.
+
+    Args:
+        is_repeated: whether a callback that was given up gets another job; otherwise it has one job at most.
+    """
     receiver = f"{service}/{environment}"
     await store.enqueue(
         tx,
@@ -34,6 +40,7 @@ async def enqueue_callback(store: JobStore, tx: Tx, callback_id: int, service: s
         CallbackArgs(callback_id=callback_id),
         lock_key=bounded_key(f"callback:{receiver}/{key}"),
         partition_key=receiver,
+        idempotency_key=None if is_repeated else f"callback/{callback_id}",
         max_attempts=None,
         max_worker_deaths=None,
     )

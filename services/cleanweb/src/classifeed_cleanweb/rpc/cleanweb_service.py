@@ -46,12 +46,19 @@ class CleanwebService(CleanwebServiceServicer):
     """Judges texts, hands them to reviewers, and says which callbacks wait."""
 
     def __init__(
-        self, database: Database, judge: TextJudge, receivers: Receivers, enqueue: EnqueueCallback, terms: ReviewTerms
+        self,
+        database: Database,
+        judge: TextJudge,
+        receivers: Receivers,
+        enqueue: EnqueueCallback,
+        resend: EnqueueCallback,
+        terms: ReviewTerms,
     ) -> None:
         self._database = database
         self._judge = judge
         self._receivers = receivers
         self._enqueue = enqueue
+        self._resend = resend
         self._terms = terms
 
     async def JudgeText(self, request: JudgeTextRequest, context: Context) -> JudgeTextResponse:
@@ -146,7 +153,7 @@ class CleanwebService(CleanwebServiceServicer):
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             rows = await callbacks.take_given_up(tx, request.callback_id)
             for row in rows:
-                await self._enqueue(tx, row.callback_id, row.service, row.environment, row.key)
+                await self._resend(tx, row.callback_id, row.service, row.environment, row.key)
         return ResendCallbacksResponse(callbacks=len(rows))
 
 

@@ -53,6 +53,11 @@ async def list_callbacks(tx: Tx, *, given_up: bool, after: int, limit: int) -> l
     return await fetch_named(tx, SQL["list_callbacks"], {"given_up": given_up, "after": after, "limit": limit})
 
 
+async def list_undelivered(tx: Tx, *, age_s: float, after: int, limit: int) -> list[Any]:
+    """Return callbacks behind a number that have waited for `age_s` seconds, as rows by name."""
+    return await fetch_named(tx, SQL["list_undelivered"], {"age_s": age_s, "after": after, "limit": limit})
+
+
 async def take_given_up(tx: Tx, callback_id: int) -> list[Any]:
     """Have callbacks tried again that were given up: one, or all (0); return them as rows by name."""
     return await fetch_named(tx, SQL["take_given_up"], {"callback_id": callback_id})

@@ -30,6 +30,14 @@ WHERE callback_id > %(after)s AND (NOT %(given_up)s OR given_up_at IS NOT NULL)
 ORDER BY callback_id
 LIMIT %(limit)s
 
+-- name: list_undelivered
+-- Callbacks that have waited for a while.
+SELECT callback_id, service, environment, key
+FROM callbacks
+WHERE callback_id > %(after)s AND given_up_at IS NULL AND created_at < clock_timestamp() - %(age_s)s * interval '1 second'
+ORDER BY callback_id
+LIMIT %(limit)s
+
 -- name: take_given_up
 UPDATE callbacks SET given_up_at = NULL, sent_from = clock_timestamp()
 WHERE given_up_at IS NOT NULL AND (%(callback_id)s::bigint = 0 OR callback_id = %(callback_id)s)
