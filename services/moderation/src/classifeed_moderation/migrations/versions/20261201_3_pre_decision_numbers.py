@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "20261201_3"
-down_revision = "20261201_2"
+down_revision = "20261128_9"
 PHASE = "pre"
 
 
