@@ -69,6 +69,7 @@ class Service:
     blobs: BlobStore
     settings: PicturesSettings
     jobs: JobServiceStub
+    grpc_address: str
 
     async def request(
         self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "", client: str = OFFERS
@@ -150,7 +151,8 @@ async def service(
     pictures = PictureServiceStub(channel)
     jobs = JobServiceStub(channel)
     recipient = f"seller-{uuid4().hex}"
-    yield Service(database, pictures, producer, recipient, reader, runner.http_address or "", blobs, settings, jobs)
+    addresses = runner.http_address, runner.grpc_address
+    yield Service(database, pictures, producer, recipient, reader, addresses[0], blobs, settings, jobs, addresses[1])
     await blobs.close()
     await asyncio.to_thread(reader.close)
     await channel.close()

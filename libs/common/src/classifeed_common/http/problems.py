@@ -19,6 +19,7 @@ from classifeed_common.rpc.faults import explain
 _EXACT_STATUSES: Final[Mapping[str, HTTPStatus]] = {
     "BODY_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "CONTENT_TYPE_NOT_JSON": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+    "URLS_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
 }
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
 from classifeed_common.errors import FieldViolation, InvalidArgument
+from classifeed_common.pacing.yielding import map_yielding
 
 _FORMATS: Final = ("json", "protobuf")
 
@@ -41,11 +42,19 @@ def picked(state: PictureState, fields: list[str]) -> PictureState:
     return state
 
 
-def written(message: PictureState | PictureStateBatch, format_: str) -> Response:
-    """Return a response with a message."""
+def written(state: PictureState, format_: str) -> Response:
+    """Return a response with a state."""
     if format_ == "protobuf":
-        return Response(message.SerializeToString(), media_type="application/x-protobuf")
-    return Response(_json(message), media_type="application/json")
+        return Response(state.SerializeToString(), media_type="application/x-protobuf")
+    return Response(_json(state), media_type="application/json")
+
+
+async def written_batch(states: list[PictureState], format_: str) -> Response:
+    """Return a response with states, as a PictureStateBatch; other coroutines run between them."""
+    if format_ == "protobuf":
+        return Response(PictureStateBatch(states=states).SerializeToString(), media_type="application/x-protobuf")
+    parts = await map_yielding(_json, states)
+    return Response(f'{{"states": [{", ".join(parts)}]}}', media_type="application/json")
 
 
 def _json(message: Message) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from typing import Any, Final
 
@@ -44,7 +45,8 @@ class PutEndpoint:
     async def shop(self, request: Request) -> Response:
         """Keep a picture of a shop; its key is its content, so the same bytes are the same picture."""
         data = await _read(request)
-        key = f"shops/{request.path_params['shop_id']}/{hashlib.sha256(data).hexdigest()}"
+        content_hash = (await asyncio.to_thread(hashlib.sha256, data)).hexdigest()
+        key = f"shops/{request.path_params['shop_id']}/{content_hash}"
         return _written(await self._put(key, SHOPS, data))
 
 

@@ -8,13 +8,13 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
-from classifeed.pictures.v1.picture_pb2 import PictureState, PictureStateBatch
+from classifeed.pictures.v1.picture_pb2 import PictureState
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
 from classifeed_common.http.api.bodies import Body
-from classifeed_pictures.app.states.find_states import Rules, find_states
+from classifeed_pictures.app.states.find_states import Rules, canonical_keys, find_states
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
-from classifeed_pictures.http.fields import check_query, picked, written
+from classifeed_pictures.http.fields import check_query, picked, written, written_batch
 
 _MOST_URLS: Final = 1000
 _MAX_BODY_BYTES: Final = 5 << 20
@@ -52,12 +52,13 @@ class StateEndpoint:
         if not isinstance(urls, list):
             raise _invalid("The body must be a JSON array of URLs.")
         states = await self._find(urls)
-        return written(PictureStateBatch(states=[picked(state, fields) for state in states]), format_)
+        return await written_batch([picked(state, fields) for state in states], format_)
 
     async def _find(self, urls: list[object]) -> list[PictureState]:
+        keys = await canonical_keys(_checked(urls), self._canonical_rules())
         # Outside of a transaction: each statement would see what was committed before it all the same.
         async with self._database.connection() as connection:
-            return await find_states(connection, _checked(urls), self._canonical_rules())
+            return await find_states(connection, keys)
 
 
 def _checked(urls: list[object]) -> list[str]:

@@ -10,7 +10,7 @@ from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed_common.db import Database
 from classifeed_pictures.app.files.check_stored import check_stored
 from classifeed_pictures.app.states.find_similar import list_alike
-from classifeed_pictures.app.states.find_states import find_states
+from classifeed_pictures.app.states.find_states import canonical_keys, find_states
 from classifeed_pictures.domain.lifecycle.events import Look
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, url_hash
 from classifeed_pictures.store.similar import fill_keys
@@ -86,7 +86,7 @@ async def test_all_states_of_a_request_are_read(processor: Processor) -> None:
             hash_of(number),
         )
     async with processor.database.transaction() as tx:
-        states = await find_states(tx, urls, RULES)
+        states = await find_states(tx, await canonical_keys(urls, RULES))
     assert [(state.known, state.put) for state in states] == [(True, False)] * 2
 
 

@@ -9,10 +9,10 @@ from typing import Final
 from classifeed.pictures.v1.picture_pb2 import PictureInfo, PictureState
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition, NotFound
-from classifeed_pictures.app.states.find_states import find_states
+from classifeed_pictures.app.states.find_states import canonical_keys, find_states
 from classifeed_pictures.domain.likeness import show_the_same
 from classifeed_pictures.domain.similarity import is_plain, similarity_key
-from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
+from classifeed_pictures.domain.urls.canonical import CanonicalRules
 from classifeed_pictures.store.similar import BEGIN, Likeness, Place, SimilarRow, list_similar
 
 _SHOWN: Final = 200
@@ -63,7 +63,7 @@ async def find_similar(
         NotFound: PICTURE_UNKNOWN.
         FailedPrecondition: NO_PICTURE_TO_COMPARE or PICTURE_TOO_PLAIN.
     """
-    [state] = await find_states(tx, [url], rules)
+    [state] = await find_states(tx, await canonical_keys([url], rules))
     compared = _choose(state, namespace)
     key = similarity_key(compared.perceptual_hash)
     if is_plain(key):
@@ -71,7 +71,7 @@ async def find_similar(
             "PICTURE_TOO_PLAIN",
             f"The picture {state.url[:_SHOWN]!r} is of one colour, or nearly: it would be similar to all plain ones.",
         )
-    hashes = {url_hash(canonical_url(each, rules)) for each in among} if among else None
+    hashes = {key for _, key in await canonical_keys(among, rules)} if among else None
     sought = Likeness(key, state.url_hash, distance, namespace, hashes)
     return await list_alike(tx, compared, sought, after=after, limit=limit)
 

@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from classifeed.pictures.v1.picture_pb2 import PictureState
 from classifeed_common.db import Tx
+from classifeed_common.pacing.yielding import map_yielding
 from classifeed_pictures.domain.lifecycle.states import State
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, url_hash
+from classifeed_pictures.domain.urls.sizes import check_size
 from classifeed_pictures.store.requests import count_in_flight
 from classifeed_pictures.store.states import read_states
 
 Rules = Callable[[], CanonicalRules]
 
 
-async def find_states(tx: Tx, urls: Sequence[str], rules: CanonicalRules) -> list[PictureState]:
-    """Return a state for each URL or key, in their order; of unknown ones only URL and hash are set."""
-    canonical = [canonical_url(url, rules) for url in urls]
-    hashes = [url_hash(url) for url in canonical]
+async def canonical_keys(urls: Sequence[str], rules: CanonicalRules) -> list[tuple[str, bytes]]:
+    """Return the canonical form and the hash of each URL or key, in their order. Other coroutines run in between.
+
+    Call it before a connection is acquired: a thousand hostile URLs take seconds.
+
+    Raises:
+        InvalidArgument: URLS_TOO_LARGE.
+    """
+    check_size(urls)
+    canonical = await map_yielding(partial(canonical_url, rules=rules), urls)
+    return [(url, url_hash(url)) for url in canonical]
+
+
+async def find_states(tx: Tx, keys: Sequence[tuple[str, bytes]]) -> list[PictureState]:
+    """Return a state for each of the `canonical_keys`, in their order; of unknown ones only URL and hash are set."""
+    hashes = [key for _, key in keys]
     known = await read_states(tx, set(hashes))
     in_flight = await count_in_flight(tx, set(hashes) & set(known))
-    return [
-        _message(known[key].state, in_flight.get(key, 0)) if key in known else PictureState(url=url, url_hash=key)
-        for url, key in zip(canonical, hashes, strict=True)
-    ]
+
+    def message_of(pair: tuple[str, bytes]) -> PictureState:
+        url, key = pair
+        if key not in known:
+            return PictureState(url=url, url_hash=key)
+        return _message(known[key].state, in_flight.get(key, 0))
+
+    return await map_yielding(message_of, keys)
 
 
 def _message(state: State, in_flight: int) -> PictureState:

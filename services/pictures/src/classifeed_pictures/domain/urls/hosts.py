@@ -11,6 +11,7 @@ import idna
 
 _MAX_CHARS: Final = 253
 _MAX_ESCAPED_CHARS: Final = 4 * _MAX_CHARS  # before what UTS 46 leaves out is gone
+_MAX_LABELS: Final = (_MAX_CHARS + 1) // 2
 _PLAIN: Final = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
 # WHATWG's forbidden domain code points; whatever is not ASCII has been encoded by then.
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\"#%/:<>?@\[\\\]^`{|}\x7f]")
@@ -46,7 +47,10 @@ def _decode(text: str) -> str | None:
         return None
     if not text.isascii():
         try:
-            text = ".".join(map(_label, idna.uts46_remap(text, std3_rules=False, transitional=False).split(".")))
+            labels = idna.uts46_remap(text, std3_rules=False, transitional=False).split(".")
+            if sum(map(bool, labels)) > _MAX_LABELS:
+                return None  # before the labels are encoded, which takes most of the time
+            text = ".".join(map(_label, labels))
         except (idna.IDNAError, UnicodeError):
             return None
     return text.lower().rstrip(".")

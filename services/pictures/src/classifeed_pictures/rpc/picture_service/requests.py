@@ -19,10 +19,12 @@ from classifeed.pictures.v1.picture_service_pb2 import (
 from classifeed.pictures.v1.requests_pb2 import PictureNotice, PictureRequests
 from classifeed_common.clock import Clock
 from classifeed_common.kafka import KafkaProducer, message_of
+from classifeed_common.pacing.yielding import Yielder, map_yielding
 from classifeed_common.rpc.call import remaining_s
 from classifeed_domain.topics import PICTURES_REQUESTS
 from classifeed_pictures.app.events.compose_messages import notice_messages
 from classifeed_pictures.domain.lifecycle.events import NOBODY
+from classifeed_pictures.domain.urls.sizes import check_size
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 _A_MESSAGE: Final = 100
@@ -42,6 +44,8 @@ class Requests:
 
     async def RequestPictures(self, request: RequestPicturesRequest, context: Context) -> RequestPicturesResponse:
         """Request pictures for a namespace."""
+        check_size(request.urls)
+        yielder = Yielder()
         messages = []
         for start in range(0, len(request.urls), _A_MESSAGE):
             requests = PictureRequests(recipient=NOBODY)
@@ -49,6 +53,7 @@ class Requests:
                 added = requests.requests.add(url=url, namespace=request.namespace)
                 added.request_time.FromDatetime(self._clock.now())
             messages.append(message_of(PICTURES_REQUESTS, NOBODY.encode(), requests))
+            await yielder.yield_if_due()
         await self._producer.send(messages, limit_s=remaining_s())
         return RequestPicturesResponse()
 
@@ -64,10 +69,13 @@ class Requests:
         return DeletePicturesResponse()
 
     async def _notify(self, urls: Sequence[str], template: PictureNotice) -> None:
+        check_size(urls)
         template.notice_time.FromDatetime(self._clock.now())
-        notices = []
-        for url in urls:
+
+        def notice_of(url: str) -> PictureNotice:
             notice = PictureNotice(url=url)
             notice.MergeFrom(template)
-            notices.append(notice)
+            return notice
+
+        notices = await map_yielding(notice_of, urls)
         await self._producer.send(notice_messages(notices), limit_s=remaining_s())

@@ -11,7 +11,7 @@ from classifeed.pictures.v1.picture_service_pb2 import BatchGetStatesRequest, Ge
 from classifeed_common.db import Database
 from classifeed_common.errors import NotFound
 from classifeed_common.rpc.call import remaining_s
-from classifeed_pictures.app.states.find_states import Rules, find_states
+from classifeed_pictures.app.states.find_states import Rules, canonical_keys, find_states
 
 Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
@@ -40,5 +40,6 @@ class States:
         return PictureStateBatch(states=await self._find(request.urls))
 
     async def _find(self, urls: Any) -> list[PictureState]:
+        keys = await canonical_keys(urls, self._canonical_rules())
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
-            return await find_states(tx, urls, self._canonical_rules())
+            return await find_states(tx, keys)
