@@ -335,4 +335,15 @@ MUTATIONS: Final = (
             f"{JOBS_TESTS}/schema/test_pooler.py::test_worker_refuses_a_pooler_in_transaction_mode_with_the_reason",
         ),
     ),
+    Mutation(
+        "gauge-without-completed-jobs",
+        "Jobs",
+        "The gauge of jobs by status leaves completed jobs out.",
+        f"{JOBS}/maintenance/housekeeping.py",
+        before="        counts.update({(queue, status): jobs for queue, status, jobs in completed})\n",
+        after="",
+        tests=(
+            f"{JOBS_TESTS}/maintenance/test_jobs_by_status.py::test_gauge_counts_all_jobs_of_the_service_by_status",
+        ),
+    ),
 )

@@ -19,7 +19,7 @@ from classifeed_common.errors import DomainError, name_fault
 from classifeed_jobs.jobs import Jobs
 from classifeed_jobs.model.job import JobFilter
 from classifeed_jobs.model.storable import NotStorable
-from classifeed_jobs.schema.ddl import VERSIONS, ddl
+from classifeed_jobs.schema.ddl import VERSIONS, ddl, view_ddl
 from classifeed_jobs.schema.install import InstallError
 
 _DSN: Final = "JOBS_DSN"
@@ -37,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         if arguments.verb == "sql":
             say(f"CREATE SCHEMA IF NOT EXISTS {arguments.schema};\nSET search_path = {arguments.schema};\n")
             say("\n".join(ddl(version) for version in VERSIONS if version > arguments.after))
+            return
+        if arguments.verb == "views":
+            say(view_ddl(arguments.name, of=arguments.schema))
             return
         if arguments.verb == "retry" and arguments.job is None and arguments.queue_name is None:
             raise UsageError("retry needs a JOB, or --queue for all failed jobs of a queue")
@@ -163,6 +166,8 @@ def _parser() -> argparse.ArgumentParser:
     verbs.add_parser("upgrade", help="bring the tables to the newest version")
     sql = verbs.add_parser("sql", help="print the SQL of the tables, for a migration tool")
     sql.add_argument("--after", type=int, default=0, help="only the changes after this version")
+    views = verbs.add_parser("views", help="print the SQL of a schema whose view dl_jobs has live and completed jobs")
+    views.add_argument("name", help="of the schema to create")
     worker = verbs.add_parser("worker", help="run jobs until SIGTERM or SIGINT")
     worker.add_argument(
         "--queue", action="append", default=[], type=_queue, metavar="NAME=N", help="N jobs at once; default=10"

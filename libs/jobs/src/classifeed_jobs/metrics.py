@@ -47,6 +47,12 @@ JOBS: Final = METRICS.gauge(
     unit="jobs",
     labels={**_QUEUE, "state": ("ready", "delayed", "parked", "running")},
 )
+BY_STATUS: Final = METRICS.gauge(
+    "classifeed_jobs",
+    "Jobs of the service by status: queued and running now, the others completed within the last 5 minutes.",
+    unit="jobs",
+    labels={**_QUEUE, "status": ("queued", "running", "succeeded", "failed", "canceled")},
+)
 OLDEST: Final = METRICS.gauge(
     "classifeed_jobs_oldest_seconds", "How long the oldest ready job has been waiting.", unit="seconds", labels=_QUEUE
 )

@@ -164,6 +164,7 @@ async def test_figures_of_the_tables_and_of_the_runs(bench: Bench) -> None:
     value = REGISTRY.get_sample_value
     assert value("classifeed_jobs_live", {"queue": "waiting", "state": "ready"}) == 1
     assert value("classifeed_jobs_live", {"queue": "waiting", "state": "delayed"}) == 1
+    assert value("classifeed_jobs", {"queue": "waiting", "status": "queued"}) == 2
     assert (value("classifeed_jobs_oldest_seconds", {"queue": "waiting"}) or -1) >= 0
     assert value("classifeed_job_workers") == 1
     ages = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +15,7 @@ from classifeed_common.db import Database, load_queries
 from classifeed_common.faults.lasting import LastingFault
 from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_jobs.maintenance.retention import Archive, Retention
-from classifeed_jobs.metrics import JOBS, OLDEST, SCHEDULE_AGE, WORKERS
+from classifeed_jobs.metrics import BY_STATUS, JOBS, OLDEST, SCHEDULE_AGE, WORKERS
 from classifeed_jobs.pacing import DutyCycle
 
 _log = structlog.get_logger("classifeed_jobs.maintenance.housekeeping")
@@ -23,6 +24,7 @@ _DEAD_ROWS = _SQL["dead_rows"]
 _FORGET_WORKERS = _SQL["forget_workers"]
 _FORGET_KEYS = _SQL["forget_keys"]
 _DEPTHS = _SQL["depths"]
+_COMPLETED_LATELY = _SQL["completed_lately"]
 _COUNT_WORKERS = _SQL["count_workers"]
 _SCHEDULE_AGES = _SQL["schedule_ages"]
 
@@ -133,8 +135,16 @@ class Housekeeping:
         """Bring the gauges up to date; each process that does so shows the same."""
         async with self._db.connection() as connection:
             depths = await (await connection.execute(_DEPTHS)).fetchall()
+            completed = await (await connection.execute(_COMPLETED_LATELY)).fetchall()
             workers = await (await connection.execute(_COUNT_WORKERS)).fetchone()
             ages = await (await connection.execute(_SCHEDULE_AGES)).fetchall()
+        counts: Counter[tuple[str, str]] = Counter()
+        for queue, state, jobs, _ in depths:
+            counts[queue, "running" if state == "running" else "queued"] += jobs
+        counts.update({(queue, status): jobs for queue, status, jobs in completed})
+        BY_STATUS.clear()
+        for (queue, status), jobs in counts.items():
+            BY_STATUS.labels(queue, status).set(jobs)
         JOBS.clear()
         OLDEST.clear()
         SCHEDULE_AGE.clear()

@@ -47,6 +47,11 @@ SELECT j.queue,
        extract(epoch FROM statement_timestamp() - min(greatest(j.available_at, j.created_at)))::float8 AS oldest_s
 FROM dl_jobs j GROUP BY 1, 2
 
+-- name: completed_lately
+SELECT d.queue, d.status, count(*) AS jobs FROM dl_jobs_done d
+WHERE d.finished_at > statement_timestamp() - interval '5 minutes'
+GROUP BY d.queue, d.status
+
 -- name: count_workers
 SELECT count(*) FROM dl_workers w WHERE w.renewed_at > clock_timestamp() - interval '60 seconds'
 
