@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "20261128_8"
-down_revision = "20261128_9"
+down_revision = "20261129_2"
 PHASE = "pre"
 
 
