@@ -17,7 +17,7 @@ from classifeed_cli.platform.planning.credentials import OPERATOR, make_keys
 from classifeed_cli.platform.planning.layout import CREDENTIAL_KEYS_FILE
 from classifeed_cli.platform.planning.service_table import ServiceSpec, ServiceTable
 from classifeed_cli.terminal.output import JsonOption, Output
-from classifeed_common.auth.keys import JWKS_FILE
+from classifeed_common.auth.keys import JWKS_FILE, RECORDS_FILE
 
 _NAME_PREFIX: Final = "classifeed-keys-"
 _app = typer.Typer(help="Keys of an installation in a cluster.", no_args_is_help=True)
@@ -95,7 +95,7 @@ def _secrets(folder: Path, services: Iterable[ServiceSpec]) -> Iterator[dict[str
 
 
 def _secret(folder: Path, caller: str, further: Iterable[str]) -> dict[str, Any]:
-    files = (f"{caller}.pem", JWKS_FILE, *further)
+    files = (f"{caller}.pem", JWKS_FILE, RECORDS_FILE, *further)
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -14,7 +14,14 @@ from classifeed_cli.options import DataOption, data_folder
 from classifeed_cli.platform.planning.credentials import write_private
 from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import JsonOption, Output
-from classifeed_common.auth import TeamToken, create_team_token, list_team_tokens, revoke_team_token
+from classifeed_common.auth import (
+    TeamToken,
+    TokenRecordsError,
+    create_team_token,
+    list_team_tokens,
+    reset_token_records,
+    revoke_team_token,
+)
 from classifeed_domain.policy import POLICY
 
 _app = typer.Typer(help="Tokens with which other teams call the services.", no_args_is_help=True)
@@ -58,6 +65,8 @@ def create(
         raise _no_keys(folder) from error
     except ValueError as error:
         raise refused("TOKEN_REFUSED", f"{error}.") from error
+    except TokenRecordsError as error:
+        raise _no_records(error) from error
     if out_file is not None:
         write_private(out_file, token)
     elif not as_json:
@@ -74,7 +83,10 @@ def create(
 def list_tokens(keys: _KeysOption = None, data: DataOption = None, as_json: JsonOption = False) -> None:
     """List the tokens, the oldest first."""
     out = Output(as_json)
-    records = list_team_tokens(_folder(keys, data))
+    try:
+        records = list_team_tokens(_folder(keys, data))
+    except TokenRecordsError as error:
+        raise _no_records(error) from error
     if records:
         rows = ((each.token_id, each.team, _state(each), _moment(each.expires_at), _methods(each)) for each in records)
         out.table(("token", "team", "state", "until", "methods"), rows)
@@ -96,8 +108,20 @@ def revoke(
         record = revoke_team_token(_folder(keys, data), token_id)
     except LookupError as error:
         raise refused("TOKEN_NOT_FOUND", f"There is no token {token_id}. See `classifeed token list`.") from error
+    except TokenRecordsError as error:
+        raise _no_records(error) from error
     out.say(f"Token {token_id} of {record.team} is revoked.")
     out.document(_document(record))
+
+
+@_app.command()
+def reset(keys: _KeysOption = None, data: DataOption = None, as_json: JsonOption = False) -> None:
+    """Begin an empty list of tokens, if tokens.json is lost: the services refuse every token created before."""
+    out = Output(as_json)
+    kept = reset_token_records(_folder(keys, data))
+    where = f" The former list is in {kept}." if kept is not None else ""
+    out.say(f"The list of tokens is empty.{where} Create a new token for each team with `classifeed token create`.")
+    out.document({"former": str(kept) if kept is not None else None})
 
 
 def _folder(keys: Path | None, data: Path | None) -> Path:
@@ -110,6 +134,10 @@ def _no_keys(folder: Path) -> CommandError:
         f"{folder} has no operator.pem, which signs tokens. Start the installation once with `classifeed up`, or name "
         "the folder of its keys with --keys.",
     )
+
+
+def _no_records(error: TokenRecordsError) -> CommandError:
+    return refused("TOKENS_UNREADABLE", str(error))
 
 
 def _state(record: TeamToken) -> str:

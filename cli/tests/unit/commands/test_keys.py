@@ -68,6 +68,7 @@ def test_files_are_private_and_sign_tokens(tmp_path: Path, capsys: pytest.Captur
     assert {Path(file).name for file in files} == {f"{name}.pem" for name in (*SERVICES, "operator")} | {
         "jwks.json",
         "seal.keys",
+        "tokens.json",
     }
     assert {stat.S_IMODE(Path(file).stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700

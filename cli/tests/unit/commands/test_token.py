@@ -10,6 +10,7 @@ import pytest
 
 from classifeed_cli.main import run
 from classifeed_common.auth import KeyStore, write_keys
+from classifeed_common.errors import Unauthenticated
 
 METHOD = "/classifeed.feeds.v1.FeedService/UploadFeed"
 
@@ -74,3 +75,22 @@ def test_what_cannot_be_is_refused_in_words(
 def test_a_folder_without_keys_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["token", "create", "--for", "shop", "--may", "read", "--keys", str(tmp_path)]) == 1
     assert "operator.pem" in capsys.readouterr().err
+
+
+def test_a_lost_list_is_said_and_begun_again_on_request_only(keys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    create = ["token", "create", "--for", "shop", "--may", "read", "--keys", str(keys)]
+    assert run(create) == 0
+    token = capsys.readouterr().out.strip()
+    path = keys / "tokens.json"
+    path.write_text("{")
+    for command in (create, ["token", "list", "--keys", str(keys)], ["token", "revoke", "1", "--keys", str(keys)]):
+        assert run(command) != 0
+        said = capsys.readouterr().err.replace("\n", " ")
+        assert "tokens.json is damaged" in said
+        assert "classifeed token reset" in said
+    assert run(["token", "reset", "--keys", str(keys), "--json"]) == 0
+    assert Path(json.loads(capsys.readouterr().out)["former"]).read_text() == "{"
+    assert run(create) == 0
+    assert KeyStore(keys).verify(capsys.readouterr().out.strip(), "api")
+    with pytest.raises(Unauthenticated):
+        KeyStore(keys).verify(token, "api")

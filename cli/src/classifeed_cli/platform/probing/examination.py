@@ -8,13 +8,15 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, Final
 
 from classifeed_cli.platform.probing.part_probe import find_fault
 from classifeed_cli.platform.probing.probe import get_readiness
+from classifeed_common.auth import TokenRecordsError, list_team_tokens
 from classifeed_common.embedded.process import ProcessIdentity
 
 SUPERVISOR: Final = "supervisor"
@@ -93,7 +95,17 @@ def _examine_supervisor(document: Mapping[str, Any]) -> Health:
     identity = identity_of(document)
     if identity is not None and identity.pid != os.getpid() and identity.is_suspended():
         return Health("NOT_SERVING", (_suspended(identity.pid, "a process that exits is not restarted meanwhile"),))
-    return Health("RUNNING")
+    return Health("RUNNING", tuple(_examine_tokens(document)))
+
+
+def _examine_tokens(document: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what is wrong with the list of tokens; services report it once a team has sent a token."""
+    if not document["keys_dir"]:
+        return
+    try:
+        list_team_tokens(Path(document["keys_dir"]))
+    except TokenRecordsError as error:
+        yield Problem(f"team tokens: {error.fault}", fix=error.fix)
 
 
 async def _examine_part(name: str, part: Mapping[str, Any], address: str) -> Health:

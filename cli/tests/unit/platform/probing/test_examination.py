@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from classifeed_cli.platform.probing import health_watch, part_probe
 from classifeed_cli.platform.probing.examination import Health, Problem, examine
 from classifeed_cli.platform.probing.health_watch import HealthWatch
 from classifeed_cli.platform.supervision import description
+from classifeed_common.auth import write_keys
 from classifeed_common.embedded.process import ProcessIdentity
 from classifeed_common.testing.recovery import until
 
@@ -123,6 +125,26 @@ async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: 
     assert (status["ready"], status["healthy"]) == (False, False)
     assert status["parts"]["kafka"]["since"] == LONG_AGO
     assert status["services"]["processor"]["problems"] == ["kafka: no response within 3 s"]
+
+
+@pytest.mark.parametrize("content", [None, "{"])
+async def test_a_lost_list_of_tokens_is_named_with_what_to_do(
+    process: dict[str, Any], tmp_path: Path, content: str | None
+) -> None:
+    write_keys(tmp_path, ["operator"])
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, {"missing": {}, "blocked": {}})) as service:
+        document = document_of(process, kafka=kafka, service=service, keys_dir=str(tmp_path))
+        assert (await examine(document))["supervisor"].is_well
+        if content is None:
+            (tmp_path / "tokens.json").unlink()
+        else:
+            (tmp_path / "tokens.json").write_text(content)
+        write_keys(tmp_path, ["operator"])  # as the next start does
+        [problem] = (await examine(document))["supervisor"].problems
+        status = await description.describe_status(document)
+    assert str(tmp_path / "tokens.json") in problem.text
+    assert "classifeed token reset" in problem.fix
+    assert (status["ready"], status["healthy"]) == (True, False)
 
 
 def free_port() -> int:

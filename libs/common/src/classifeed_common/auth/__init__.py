@@ -3,15 +3,24 @@
 from classifeed_common.auth.keys import rotate_key, write_keys
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
-from classifeed_common.auth.team_tokens import TeamToken, create_team_token, list_team_tokens, revoke_team_token
+from classifeed_common.auth.team_tokens import (
+    TeamToken,
+    TokenRecordsError,
+    create_team_token,
+    list_team_tokens,
+    reset_token_records,
+    revoke_team_token,
+)
 
 __all__ = [
     "KeyStore",
     "Policy",
     "ServiceToken",
     "TeamToken",
+    "TokenRecordsError",
     "create_team_token",
     "list_team_tokens",
+    "reset_token_records",
     "revoke_team_token",
     "rotate_key",
     "write_keys",

@@ -11,19 +11,26 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from classifeed_common.auth.policy import OPERATOR
+
 JWKS_FILE = "jwks.json"
+# Records of the tokens of teams (`team_tokens`).
+RECORDS_FILE = "tokens.json"
 _CALLER = re.compile(r"^[a-z][a-z0-9_-]{0,63}$")
 
 
 def write_keys(directory: Path, callers: Iterable[str]) -> None:
     """Make a key for each caller that has none; folder 0700, files 0600. Idempotent: keys that exist stay.
+
+    A JWKS file that is missing is made from the private keys. With the operator's first key an empty list of tokens of
+    teams is made.
 
     Raises:
         ValueError: a caller's name could not be a file name.
@@ -32,10 +39,16 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
     directory.chmod(0o700)
     missing = [caller for caller in callers if not _private_file(directory, caller).exists()]
     made = {caller: _new_key(caller) for caller in missing}
+    published = read_public_keys(directory)
+    if OPERATOR in made and not any(key["owner"] == OPERATOR for key in published):
+        # The operator has not signed anything yet. Later, a missing list of tokens is never made again: ADR 0098.
+        write_token_records(directory, [])
     # A verifier must know a key before anybody signs with it, and a crash in between must not leave a signer unknown:
     # private halves are written last.
+    if not (directory / JWKS_FILE).exists():
+        published = [_public_entry(path.stem, _load(path)) for path in sorted(directory.glob("*.pem"))]
     if made or not (directory / JWKS_FILE).exists():
-        _write_public_keys(directory, [*read_public_keys(directory), *(key for key, _ in made.values())])
+        _write_public_keys(directory, [*published, *(key for key, _ in made.values())])
     for caller, (_, private) in made.items():
         write_secret(_private_file(directory, caller), private)
 
@@ -70,11 +83,7 @@ def read_private_key(directory: Path, caller: str) -> tuple[str, Ed25519PrivateK
         FileNotFoundError: the folder has none.
         ValueError: the file holds something else.
     """
-    key = serialization.load_pem_private_key(_private_file(directory, caller).read_bytes(), password=None)
-    if not isinstance(key, Ed25519PrivateKey):
-        raise ValueError(  # noqa: TRY004 - what is wrong is the file
-            f"{caller}.pem is not an Ed25519 key. Create it again with write_keys."
-        )
+    key = _load(_private_file(directory, caller))
     return key_id(public_x(key)), key
 
 
@@ -93,6 +102,19 @@ def public_x(key: Ed25519PrivateKey) -> str:
 def _new_key(caller: str) -> tuple[dict[str, Any], bytes]:
     key = Ed25519PrivateKey.generate()
     pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return _public_entry(caller, key), pem
+
+
+def _load(path: Path) -> Ed25519PrivateKey:
+    key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ValueError(  # noqa: TRY004 - what is wrong is the file
+            f"{path.name} is not an Ed25519 key. Create it again with write_keys."
+        )
+    return key
+
+
+def _public_entry(caller: str, key: Ed25519PrivateKey) -> dict[str, Any]:
     x = public_x(key)
     return {
         "kty": "OKP",
@@ -102,7 +124,7 @@ def _new_key(caller: str) -> tuple[dict[str, Any], bytes]:
         "kid": key_id(x),
         "x": x,
         "owner": caller,
-    }, pem
+    }
 
 
 def _private_file(directory: Path, caller: str) -> Path:
@@ -113,6 +135,11 @@ def _private_file(directory: Path, caller: str) -> Path:
 
 def _write_public_keys(directory: Path, keys: Sequence[dict[str, Any]]) -> None:
     write_secret(directory / JWKS_FILE, json.dumps({"keys": list(keys)}, indent=1).encode())
+
+
+def write_token_records(directory: Path, records: Sequence[Mapping[str, Any]]) -> None:
+    """Replace the list of the tokens of teams."""
+    write_secret(directory / RECORDS_FILE, json.dumps({"tokens": list(records)}, indent=1).encode())
 
 
 def write_secret(path: Path, content: bytes) -> None:

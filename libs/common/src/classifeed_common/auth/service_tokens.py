@@ -17,7 +17,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from classifeed_common.auth.keys import JWKS_FILE, read_private_key, read_public_keys
 from classifeed_common.auth.policy import OPERATOR
-from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, RECORDS_FILE, TEAM_PREFIX, list_team_tokens, methods_of
+from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, TEAM_PREFIX, methods_of
+from classifeed_common.auth.token_records import ABSENT, TokenRecords, stamp_of
 from classifeed_common.errors import Unauthenticated
 
 DEFAULT_TTL_S: Final = 120.0
@@ -58,20 +59,33 @@ class KeyStore:
     def __init__(self, directory: Path, *, now: Callable[[], float] = time.time) -> None:
         self._directory = directory
         self._jwks_path = directory / JWKS_FILE
-        self._records_path = directory / RECORDS_FILE
         self._now = now
         self._signers: dict[str, _Signer] = {}
         self._issued: dict[tuple[str, str | tuple[str, ...], float], tuple[str, float, str]] = {}
         self._jwks_stamp: tuple[int, int] | None = None
         self._public: dict[str, tuple[str, jwt.PyJWK]] = {}
         self._verified: dict[str, ServiceToken] = {}
-        self._records_stamp: tuple[int, int] | None = None
-        self._revoked: frozenset[str] = frozenset()
+        self._jwks_fault: str | None = None
+        self._records = TokenRecords(directory)
 
     @property
     def directory(self) -> Path:
         """The folder of the keys."""
         return self._directory
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """What keeps valid tokens from being accepted, in words, by what is refused; empty: nothing does."""
+        self._reload_public_keys()
+        found = {}
+        if self._jwks_fault is not None:
+            found["tokens"] = (
+                f"{self._jwks_fault}, so every call is refused. Restore the file from a backup, or remove it and start "
+                "`classifeed up`, which makes it from the private keys"
+            )
+        if (fault := self._records.fault) is not None:
+            found["team tokens"] = fault
+        return found
 
     def issue(self, caller: str, audience: str | tuple[str, ...], ttl_s: float = DEFAULT_TTL_S) -> str:
         """Return a token that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
@@ -127,9 +141,7 @@ class KeyStore:
                 "TICKET_TOO_LONG", f"Tokens are valid for {longest_s:.0f} s at most. Send a shorter one."
             )
         if verified.may is not None:
-            self._reload_records()
-            if verified.token_id in self._revoked:
-                raise Unauthenticated("TOKEN_REVOKED", "The token was revoked. Request a new one from the operator.")
+            self._records.check(verified.token_id)
         return verified
 
     def _decode(self, token: str) -> ServiceToken:
@@ -174,7 +186,7 @@ class KeyStore:
     def _signer(self, caller: str) -> _Signer:
         path = self._directory / f"{caller}.pem"
         try:
-            stamp = _stamp(path)
+            stamp = stamp_of(path)
             signer = self._signers.get(caller)
             if signer is not None and signer.stamp == stamp:
                 return signer
@@ -190,31 +202,17 @@ class KeyStore:
         self._signers[caller] = signer
         return signer
 
-    def _reload_records(self) -> None:
-        stamp = _stamp_or_none(self._records_path)
-        if stamp != self._records_stamp:
-            records = list_team_tokens(self._directory)
-            self._revoked = frozenset(record.token_id for record in records if record.revoked_at is not None)
-            self._records_stamp = stamp
-
     def _reload_public_keys(self) -> None:
-        stamp = _stamp_or_none(self._jwks_path)
-        if stamp == self._jwks_stamp:
+        stamp = stamp_of(self._jwks_path, missing=ABSENT)
+        if stamp == self._jwks_stamp and self._jwks_fault is None:
             return
-        keys = read_public_keys(self._directory)
-        self._public = {key["kid"]: (key["owner"], jwt.PyJWK(key, algorithm="EdDSA")) for key in keys}
+        self._public, self._jwks_fault = {}, None
+        try:
+            keys = read_public_keys(self._directory)
+            self._public = {key["kid"]: (key["owner"], jwt.PyJWK(key, algorithm="EdDSA")) for key in keys}
+        except (OSError, ValueError, TypeError, KeyError, jwt.PyJWTError) as error:
+            self._jwks_fault = f"{self._jwks_path} cannot be read ({type(error).__name__})"
+        if stamp == ABSENT:
+            self._jwks_fault = f"{self._jwks_path} is missing"
         self._verified.clear()
         self._jwks_stamp = stamp
-
-
-def _stamp_or_none(path: Path) -> tuple[int, int]:
-    try:
-        return _stamp(path)
-    except FileNotFoundError:
-        return (0, 0)
-
-
-def _stamp(path: Path) -> tuple[int, int]:
-    """Distinguishes two states of a file; files are replaced whole, so a change has another inode or another time."""
-    status = path.stat()
-    return status.st_mtime_ns, status.st_ino

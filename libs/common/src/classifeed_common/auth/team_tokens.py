@@ -2,7 +2,8 @@
 
 A JWT as the services' own ones, but `iss` is the operator, `sub` is `team:<name>`, and `may` lists methods by service.
 The folder of keys keeps a record of each (never the token itself) in `tokens.json`, which the services read again when
-it changes: a token that is withdrawn there is refused from then on.
+it changes. A token is accepted only while this file lists it as good: without the file, or with a damaged one, every
+team token is refused (ADR 0098).
 """
 
 from __future__ import annotations
@@ -20,15 +21,28 @@ import jwt
 from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
-from classifeed_common.auth.keys import read_private_key, write_secret
+from classifeed_common.auth.keys import RECORDS_FILE, read_private_key, write_token_records
 from classifeed_common.auth.policy import OPERATOR, Policy
 from classifeed_common.contracts import list_methods
 
 TEAM_PREFIX: Final = "team:"
 MAX_TEAM_TTL_S: Final = 366 * 86_400.0
-RECORDS_FILE: Final = "tokens.json"
 READ: Final = "read"
 _TEAM = re.compile(r"[a-z][a-z0-9_-]{0,62}")
+
+
+class TokenRecordsError(Exception):
+    """The file of token records is missing or damaged.
+
+    Args:
+        fault: what happened, and where.
+        fix: what to do.
+    """
+
+    def __init__(self, fault: str, fix: str) -> None:
+        super().__init__(f"{fault}. {fix}")
+        self.fault = fault
+        self.fix = fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +81,7 @@ def create_team_token(
     Raises:
         ValueError: the name, a method or the time cannot be; in words.
         FileNotFoundError: the folder has no key of the operator.
+        TokenRecordsError: the file of records is missing or damaged.
     """
     if not _TEAM.fullmatch(team):
         raise ValueError(
@@ -93,12 +108,38 @@ def create_team_token(
 
 
 def list_team_tokens(directory: Path) -> list[TeamToken]:
-    """Return the records of all tokens that were made in a folder, the oldest first."""
+    """Return the records of all tokens that were made in a folder, the oldest first.
+
+    Raises:
+        TokenRecordsError: the file of records is missing, cannot be read, or is damaged.
+    """
+    path = directory / RECORDS_FILE
     try:
-        document = json.loads((directory / RECORDS_FILE).read_text())
+        document = json.loads(path.read_text())
+        return [TeamToken(**{**entry, "may": tuple(entry["may"])}) for entry in document["tokens"]]
+    except FileNotFoundError as error:
+        raise _unreadable(path, "is missing") from error
+    except OSError as error:
+        raise _unreadable(path, f"cannot be read ({error.strerror})") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise _unreadable(path, "is damaged") from error
+
+
+def reset_token_records(directory: Path) -> Path | None:
+    """Begin an empty list of tokens: every token that was made before is refused from then on.
+
+    Returns:
+        Where the former file is now; None: there was none.
+    """
+    path = directory / RECORDS_FILE
+    kept = directory / f"{RECORDS_FILE}.{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
+    try:
+        path.rename(kept)
     except FileNotFoundError:
-        return []
-    return [TeamToken(**{**entry, "may": tuple(entry["may"])}) for entry in document["tokens"]]
+        _write(directory, [])
+        return None
+    _write(directory, [])
+    return kept
 
 
 def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = None) -> TeamToken:
@@ -106,6 +147,7 @@ def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = N
 
     Raises:
         LookupError: there is no such token.
+        TokenRecordsError: the file of records is missing or damaged.
     """
     records = list_team_tokens(directory)
     for number, record in enumerate(records):
@@ -176,6 +218,13 @@ def _service_of(method: str) -> str:
     return method.split("/")[1]
 
 
+def _unreadable(path: Path, what: str) -> TokenRecordsError:
+    return TokenRecordsError(
+        f"{path} {what}, so every token of a team is refused",
+        "Restore the file from a backup. Without a backup, `classifeed token reset` begins an empty list, and each "
+        "team needs a new token.",
+    )
+
+
 def _write(directory: Path, records: Sequence[TeamToken]) -> None:
-    content = json.dumps({"tokens": [asdict(record) for record in records]}, indent=1)
-    write_secret(directory / RECORDS_FILE, content.encode())
+    write_token_records(directory, [asdict(record) for record in records])

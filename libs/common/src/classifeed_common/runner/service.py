@@ -107,6 +107,8 @@ class ServiceRunner:
         if schema is not None:
             self._opens = {_DATABASE: schema.check_alone, **self._opens}
         self._on_start, self._on_stop = on_start, on_stop
+        if keys is None and settings.keys_dir is not None:
+            keys = KeyStore(settings.keys_dir)
         self._routes, self._policy, self._keys = routes, policy, keys
         self._health = Health(servicer.name for servicer in self._servicers)
         checks: dict[str, Check] = {} if schema is None else {_DATABASE: schema}
@@ -141,9 +143,11 @@ class ServiceRunner:
 
     @property
     def blocked(self) -> dict[str, dict[str, str]]:
-        """What roles of this process cannot go on with, and why, by role; roles without such a thing are left out."""
+        """What roles of this process cannot continue with, and why, by role; roles that can are left out."""
         sources = {name: role.blocked for name, role in self._roles.items() if name in self._selected}
         found = {name: dict(blocked()) for name, blocked in sources.items() if blocked is not None}
+        if SERVE in self._selected and self._keys is not None:
+            found[SERVE] = self._keys.faults
         return {name: items for name, items in found.items() if items}
 
     def describe(self) -> dict[str, object]:

@@ -240,6 +240,16 @@ async def test_what_a_role_cannot_go_on_with_is_named_while_it_serves() -> None:
         )
 
 
+async def test_a_damaged_list_of_tokens_is_named_while_it_serves(keys: KeyStore) -> None:
+    runner = build(keys=keys)
+    async with running(runner):
+        assert (await get(runner, "/health/ready")).json()["status"] == "ready"
+        (keys.directory / "tokens.json").write_text("{")
+        response = await get(runner, "/health/ready")
+        assert (response.status_code, response.json()["status"]) == (200, "degraded")
+        assert "tokens.json is damaged" in response.json()["blocked"]["serve"]["team tokens"]
+
+
 async def test_a_drain_says_not_serving_while_calls_are_still_taken(rpc_channel: OpenChannel) -> None:
     runner = build(changes={"drain_notice_s": 60.0})
     async with running(runner) as (stop, task):

@@ -11,8 +11,10 @@ import pytest
 
 from classifeed_common.auth import (
     KeyStore,
+    TokenRecordsError,
     create_team_token,
     list_team_tokens,
+    reset_token_records,
     revoke_team_token,
     rotate_key,
     write_keys,
@@ -45,6 +47,9 @@ def reason_of(store: KeyStore, token: str, audience: str = "api") -> str:
 
 
 def forge(folder: Path, signer: str, **changed: object) -> str:
+    """Return a token that the list has as good, whatever it says."""
+    listed = {"token_id": "1", "team": "shop", "may": [], "created_at": int(NOW), "expires_at": int(NOW + 60)}
+    (folder / "tokens.json").write_text(json.dumps({"tokens": [listed]}))
     claims = {
         "iss": signer,
         "sub": "team:shop",
@@ -158,3 +163,120 @@ def test_names_of_teams(folder: Path, team: str) -> None:
 
 def test_the_services_behind_each_grpc_service_are_known() -> None:
     assert set(SERVED_BY) == {service.full_name for service in list_services()}
+
+
+def test_a_token_is_good_only_while_the_file_lists_it(folder: Path) -> None:
+    """A list that is put back, made anew or shortened revives no token."""
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    revoke_team_token(folder, record.token_id, now_s=NOW)
+    store = store_at(folder)
+    assert reason_of(store, token) == "TOKEN_REVOKED"
+    former = reset_token_records(folder)
+    assert former is not None
+    assert reason_of(store, token) == "TOKEN_UNKNOWN"
+    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    assert store.verify(other, "api")
+    assert reason_of(store, token) == "TOKEN_UNKNOWN"
+    former.replace(folder / "tokens.json")
+    assert reason_of(store, token) == "TOKEN_REVOKED"
+    assert reason_of(store, other) == "TOKEN_UNKNOWN"
+
+
+DAMAGED = ["", "{", "[]", "null", '{"tokens": null}', '{"tokens": [1]}', '{"tokens": [{"may": []}]}', "\x00", "{}"]
+
+
+@pytest.mark.parametrize("content", [None, *DAMAGED])
+def test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_are_not(
+    folder: Path, content: str | None
+) -> None:
+    revoked, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    good, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    revoke_team_token(folder, record.token_id, now_s=NOW)
+    running = store_at(folder)
+    assert running.verify(good, "api")
+    path = folder / "tokens.json"
+    before = path.read_text()
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+    for store in (running, store_at(folder)):
+        for token in (good, revoked):
+            assert reason_of(store, token) == "TOKENS_UNREADABLE"
+        assert store.verify(store.issue("offers", "api"), "api")
+        fault = store.faults["team tokens"]
+        assert str(path) in fault
+        assert "classifeed token reset" in fault
+    for act in (
+        lambda: create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY),
+        lambda: revoke_team_token(folder, record.token_id),
+        lambda: list_team_tokens(folder),
+    ):
+        with pytest.raises(TokenRecordsError):
+            act()
+    write_keys(folder, ["api", "offers", OPERATOR, "searcher"])  # as each start does
+    assert reason_of(running, good) == "TOKENS_UNREADABLE"
+    path.write_text(before)
+    assert running.verify(good, "api")
+    assert reason_of(running, revoked) == "TOKEN_REVOKED"
+    assert running.faults == {}
+
+
+def test_a_file_that_cannot_be_read_is_read_once_it_can(folder: Path) -> None:
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    path = folder / "tokens.json"
+    kept = path.rename(folder / "kept")
+    path.mkdir()  # root reads any file
+    store = store_at(folder)
+    assert reason_of(store, token) == "TOKENS_UNREADABLE"
+    path.rmdir()
+    kept.rename(path)
+    assert store.verify(token, "api")
+
+
+def test_keys_of_a_service_without_any_token_lack_nothing(folder: Path) -> None:
+    """Until a team sends a token: then the operator has made one, and the list of it is missing here."""
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    (folder / "tokens.json").unlink()
+    store = store_at(folder)
+    assert store.faults == {}
+    assert reason_of(store, token) == "TOKENS_UNREADABLE"
+    assert "team tokens" in store.faults
+
+
+@pytest.mark.parametrize("content", [None, "", "{", '{"keys": [{}]}', "[]"])
+def test_without_public_keys_every_call_is_refused_and_it_is_named(folder: Path, content: str | None) -> None:
+    store = store_at(folder)
+    token = store.issue("offers", "api")
+    assert store.verify(token, "api")
+    path = folder / "jwks.json"
+    before = path.read_text()
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+    assert reason_of(store, token) == "TICKET_KEY_UNKNOWN"
+    assert str(path) in store.faults["tokens"]
+    path.write_text(before)
+    assert store.verify(token, "api")
+    assert store.faults == {}
+
+
+def test_public_keys_that_are_missing_are_made_from_the_private_ones(folder: Path) -> None:
+    store = store_at(folder)
+    token = store.issue("offers", "api")
+    (folder / "jwks.json").unlink()
+    write_keys(folder, ["api", "offers", OPERATOR])
+    assert store.verify(token, "api")
+    assert store.verify(store.issue("api", "offers"), "offers")
+
+
+def test_a_list_of_tokens_is_made_with_the_operators_first_key_only(tmp_path: Path) -> None:
+    write_keys(tmp_path, ["api"])
+    assert not (tmp_path / "tokens.json").exists()
+    write_keys(tmp_path, ["api", OPERATOR])
+    assert list_team_tokens(tmp_path) == []
+    (tmp_path / "tokens.json").unlink()
+    (tmp_path / f"{OPERATOR}.pem").unlink()
+    write_keys(tmp_path, ["api", OPERATOR])
+    assert not (tmp_path / "tokens.json").exists()

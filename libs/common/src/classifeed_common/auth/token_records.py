@@ -1,0 +1,94 @@
+"""What a service knows of the tokens of teams: which ones are good, as the file of records says now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from classifeed_common.auth.keys import RECORDS_FILE
+from classifeed_common.auth.team_tokens import TokenRecordsError, list_team_tokens
+from classifeed_common.errors import Unauthenticated
+
+ABSENT: Final = (0, 0)
+
+
+class TokenRecords:
+    """The records of a folder of keys; a changed file is read again.
+
+    Args:
+        directory: the folder.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._path = directory / RECORDS_FILE
+        self._stamp: tuple[int, int] | None = None
+        self._good: frozenset[str] = frozenset()
+        self._revoked: frozenset[str] = frozenset()
+        self._fault: str | None = None
+        # A folder without the file may be one whose operator has never made a token.
+        self._is_expected = False
+
+    @property
+    def fault(self) -> str | None:
+        """Why every token of a team is refused, in words.
+
+        None: the file is good, or it is missing and nothing shows that it ever existed: neither has this object read
+        it, nor has a token been checked.
+        """
+        self._reload()
+        return self._fault if self._is_expected else None
+
+    def check(self, token_id: str) -> None:
+        """Pass while the records list a token as good.
+
+        Raises:
+            Unauthenticated: TOKEN_REVOKED; TOKEN_UNKNOWN, it is not listed; TOKENS_UNREADABLE, there is no list.
+        """
+        self._is_expected = True
+        self._reload()
+        if token_id in self._good:
+            return
+        if self._fault is not None:
+            raise Unauthenticated(
+                "TOKENS_UNREADABLE",
+                f"This service cannot read {RECORDS_FILE} of its keys, so it refuses every token of a team. The "
+                "operator restores the file from a backup, or runs `classifeed token reset` and creates new tokens.",
+            )
+        if token_id in self._revoked:
+            raise Unauthenticated("TOKEN_REVOKED", "The token was revoked. Request a new one from the operator.")
+        raise Unauthenticated(
+            "TOKEN_UNKNOWN",
+            f"{RECORDS_FILE} of this service's keys does not list the token. Request a new one from the operator, who "
+            "copies the file to each service that reads a copy of the keys.",
+        )
+
+    def _reload(self) -> None:
+        stamp = stamp_of(self._path, missing=ABSENT)
+        if stamp == self._stamp and self._fault is None:
+            return
+        self._good, self._revoked, self._fault = frozenset(), frozenset(), None
+        self._is_expected = self._is_expected or stamp != ABSENT
+        self._stamp = stamp
+        try:
+            records = list_team_tokens(self._directory)
+        except TokenRecordsError as error:
+            self._fault = str(error)
+            return
+        self._good = frozenset(record.token_id for record in records if record.revoked_at is None)
+        self._revoked = frozenset(record.token_id for record in records if record.revoked_at is not None)
+
+
+def stamp_of(path: Path, *, missing: tuple[int, int] | None = None) -> tuple[int, int]:
+    """Return what distinguishes two states of a file; files are replaced whole, so a change shows in inode or time.
+
+    Args:
+        missing: returned for a file that does not exist or cannot be examined; None: that is raised.
+    """
+    try:
+        status = path.stat()
+    except OSError:
+        if missing is None:
+            raise
+        return missing
+    return status.st_mtime_ns, status.st_ino
