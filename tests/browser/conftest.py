@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from classifeed_cleanweb.bootstrap import build
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
-from classifeed_common.auth import KeyStore, create_team_token
+from classifeed_common.auth import ALL_OWNERS, KeyStore, create_team_token
 from classifeed_common.http.server import HttpServer, address_of, bind
 from classifeed_common.testing.recovery import until
 from classifeed_domain.policy import POLICY
@@ -63,7 +63,7 @@ class Reviews:
     def token_of(self, name: str) -> str:
         """Return a token with which somebody may review."""
         methods = ("CleanwebService/ClaimReview", "CleanwebService/SubmitOpinion")
-        return create_team_token(self.keys.directory, name, methods, 3600, policy=POLICY)[0]
+        return create_team_token(self.keys.directory, name, methods, 3600, owners=[ALL_OWNERS], policy=POLICY)[0]
 
 
 StartReviews = Callable[..., Awaitable[Reviews]]

@@ -9,6 +9,7 @@ from tools.mutation_list.paths import COMMON
 
 _STREAM_TESTS: Final = "tests/contract/protos/test_refused_streams.py"
 _TEAM_TESTS: Final = "libs/common/tests/unit/auth/test_team_tokens.py"
+_OWNER_TESTS: Final = "tests/contract/protos/test_owner_rules.py"
 
 MUTATIONS: Final = (
     Mutation(
@@ -43,8 +44,8 @@ MUTATIONS: Final = (
         "Access",
         "A list of tokens that was lost, made anew or put back revives revoked tokens.",
         f"{COMMON}/auth/token_records.py",
-        before="if token_id in self._good:",
-        after="if token_id in self._good or not (self._fault or token_id in self._revoked):",
+        before="(owners := self._good.get(token_id))",
+        after="(owners := self._good.get(token_id, None if self._fault or token_id in self._revoked else frozenset()))",
         tests=(f"{_TEAM_TESTS}::test_a_token_is_good_only_while_the_file_lists_it",),
     ),
     Mutation(
@@ -52,8 +53,8 @@ MUTATIONS: Final = (
         "Access",
         "Without the file of tokens, or with a damaged one, revoked tokens work again.",
         f"{COMMON}/auth/token_records.py",
-        before="if token_id in self._good:",
-        after="if token_id in self._good or self._fault:",
+        before="(owners := self._good.get(token_id))",
+        after="(owners := self._good.get(token_id, frozenset() if self._fault else None))",
         tests=(f"{_TEAM_TESTS}::test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_are_not",),
     ),
     Mutation(
@@ -84,5 +85,86 @@ MUTATIONS: Final = (
         before='for path in sorted(directory.glob("*.pem"))]',
         after="for path in ()]",
         tests=(f"{_TEAM_TESTS}::test_public_keys_that_are_missing_are_made_from_the_private_ones",),
+    ),
+    Mutation(
+        "token-of-any-seller",
+        "Access",
+        "A token for one seller reads and writes the data of every seller.",
+        f"{COMMON}/auth/owners.py",
+        before="if not self._owners >= found:",
+        after="if False:",
+        tests=(f"{_OWNER_TESTS}::test_a_token_reaches_its_own_sellers_only",),
+    ),
+    Mutation(
+        "request-of-no-seller-is-of-all",
+        "Access",
+        "A token for one seller leaves the seller out of a request and reaches all of them.",
+        f"{COMMON}/auth/owners.py",
+        before="found and _is_named(request, self._rule.field)",
+        after="True",
+        tests=(f"{_OWNER_TESTS}::test_what_does_not_name_an_own_seller_is_refused",),
+    ),
+    Mutation(
+        "method-without-a-rule-is-open",
+        "Access",
+        "A new method without a rule is open to tokens for some sellers.",
+        f"{COMMON}/auth/owners.py",
+        before="self._rules.get(method, Closed())",
+        after="self._rules.get(method, Public())",
+        tests=(f"{_OWNER_TESTS}::test_a_method_without_a_rule_is_refused",),
+    ),
+    Mutation(
+        "stream-checked-at-its-first-request-only",
+        "Access",
+        "A later request of a stream names another seller.",
+        f"{COMMON}/rpc/validation.py",
+        before="            guard.check_request(request)",
+        after="            guard.check_request(request)\n            guard = None",
+        tests=(f"{_OWNER_TESTS}::test_each_request_of_a_stream_is_checked",),
+    ),
+    Mutation(
+        "response-of-another-seller",
+        "Access",
+        "An upload is read by its id with a token for another seller.",
+        f"{COMMON}/auth/owners.py",
+        before="if isinstance(self._rule, InResponse):",
+        after="if False:",
+        tests=(f"{_OWNER_TESTS}::test_a_response_about_another_seller_is_not_sent",),
+    ),
+    Mutation(
+        "search-of-every-seller",
+        "Access",
+        "A search with a token for one seller finds the offers of all.",
+        "libs/domain/src/classifeed_domain/owner_rules.py",
+        before='"Search": Narrowed(_narrow_search),',
+        after='"Search": _PUBLIC,',
+        tests=(f"{_OWNER_TESTS}::test_a_search_finds_own_offers_only",),
+    ),
+    Mutation(
+        "nested-sellers-not-found",
+        "Access",
+        "A seller in a nested message of a request is not compared.",
+        "libs/domain/src/classifeed_domain/owner_rules.py",
+        before="                    yield from find_sellers(each)",
+        after="                    yield from ()",
+        tests=(f"{_OWNER_TESTS}::test_a_foreign_seller_is_found_in_every_text_of_a_request",),
+    ),
+    Mutation(
+        "http-of-every-seller",
+        "Access",
+        "The HTTP APIs of jobs and pictures take tokens that are for some sellers.",
+        f"{COMMON}/http/api/callers.py",
+        before="self._policy.owner_rules.check_without_messages(method, verified.caller)",
+        after="pass",
+        tests=(f"{_OWNER_TESTS}::test_http_has_no_request_to_compare_so_it_refuses",),
+    ),
+    Mutation(
+        "old-token-of-all-sellers",
+        "Access",
+        "A token that was created before tokens had sellers reaches all of them.",
+        f"{COMMON}/auth/policy.py",
+        before="if owners is None or ALL_OWNERS in owners:",
+        after="if not owners or ALL_OWNERS in owners:",
+        tests=(f"{_TEAM_TESTS}::test_a_token_of_before_is_refused_until_it_is_bound",),
     ),
 )

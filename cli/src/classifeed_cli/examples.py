@@ -119,10 +119,12 @@ EXAMPLES: Final = {
     "task rerun": ("classifeed task rerun my-shop default 1763956803123456",),
     "task show": ("classifeed task show my-shop default latest",),
     "token create": (
-        "classifeed token create --for shop --may read --ttl 30d",
-        "classifeed token create --for shop --may FeedService/UploadFeed --ttl 12h",
+        "classifeed token create --for shop --may seller --seller my-shop --ttl 30d",
+        "classifeed token create --for ops --may read --all-sellers --ttl 12h",
     ),
+    "token bind": ("classifeed token bind 0f3c9a1be2d84c7795d6a2f41b0c8e37 --seller my-shop",),
     "token list": ("classifeed token list",),
+    "token reset": ("classifeed token reset",),
     "token revoke": ("classifeed token revoke 0f3c9a1be2d84c7795d6a2f41b0c8e37",),
     "up": ("classifeed up --detach",),
 }

@@ -22,7 +22,7 @@ from grpc_reflection.v1alpha import reflection
 from grpc_reflection.v1alpha.reflection_pb2 import ServerReflectionRequest
 from grpc_reflection.v1alpha.reflection_pb2_grpc import ServerReflectionStub
 
-from classifeed_common.auth import KeyStore, create_team_token
+from classifeed_common.auth import ALL_OWNERS, KeyStore, create_team_token
 from classifeed_common.contracts import list_methods, list_services
 from classifeed_common.rpc.health import Health
 from classifeed_common.rpc.reflection import add_reflection
@@ -191,7 +191,9 @@ async def test_a_token_of_a_team_opens_its_methods_and_no_others(keys: KeyStore,
     server.add_insecure_port(address)
     await server.start()
     try:
-        token, _ = create_team_token(keys.directory, "shop", ["FeedService/GetTask"], 3600, policy=POLICY)
+        token, _ = create_team_token(
+            keys.directory, "shop", ["FeedService/GetTask"], 3600, owners=[ALL_OWNERS], policy=POLICY
+        )
         async with grpc.aio.insecure_channel(address) as channel:
             codes = {}
             for name in ("GetTask", "PauseFeed"):

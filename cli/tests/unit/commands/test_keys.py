@@ -72,7 +72,7 @@ def test_files_are_private_and_sign_tokens(tmp_path: Path, capsys: pytest.Captur
     }
     assert {stat.S_IMODE(Path(file).stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-    assert run(["token", "create", "--for", "shop", "--may", "read", "--keys", str(folder)]) == 0
+    assert run(["token", "create", "--for", "shop", "--all-sellers", "--may", "read", "--keys", str(folder)]) == 0
 
 
 @pytest.mark.parametrize("kind", ["files", "k8s-secret"])

@@ -6,7 +6,14 @@ import re
 from typing import Final
 
 _NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
+# As the patterns of the protos have it.
+_SELLER_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PARENT: Final = re.compile(_NAMESPACE)
+
+
+def is_seller_id(text: str) -> bool:
+    """Return whether a text can be the id of a seller."""
+    return _SELLER_ID.fullmatch(text) is not None
 
 
 def parse_namespace(name: str) -> tuple[str, str]:

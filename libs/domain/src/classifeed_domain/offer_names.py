@@ -9,6 +9,8 @@ from classifeed_domain.namespace_names import namespace_name
 
 # The client of the registry and the index under which offers are documents.
 DOCUMENT_CLIENT: Final = "offers"
+# The field of such a document that says whose offer it is.
+SELLER_FIELD: Final = "seller"
 # The field of such a document that says when the offer changed.
 CHANGE_TIME_FIELD: Final = "updated"
 _NAME: Final = re.compile(r"sellers/([^/]+)/feeds/([^/]+)/offers/(.+)", re.DOTALL)

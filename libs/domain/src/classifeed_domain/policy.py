@@ -1,8 +1,8 @@
 """Who may call what: full method and its callers. What is not listed is refused, whoever calls.
 
 A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`:
-the key by which a person tests or repairs as if a service called; it may do whatever any service may. Sellers do not
-appear here: they come with API tokens of their own.
+the key by which a person tests or repairs as if a service called; it may call what any service may. Tokens of teams
+may call some of the operator's methods; `owner_rules` says for which sellers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from classifeed_common.auth.policy import OPERATOR, SERVICE, Policy
+from classifeed_domain.owner_rules import OWNER_RULES
 
 # The services that implement a gRPC service; a token for its methods is made for them.
 SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
@@ -230,5 +231,5 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
     ),
 }
 
-POLICY: Final = Policy(CALLERS, SERVED_BY)
+POLICY: Final = Policy(CALLERS, SERVED_BY, OWNER_RULES)
 """The policy of the suite."""

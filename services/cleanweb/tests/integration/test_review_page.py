@@ -15,7 +15,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
 from classifeed_cleanweb.domain.choices import CHOICES
 from classifeed_cleanweb.domain.projects import PROJECTS
 from classifeed_cleanweb.http.reviews.fragments import duration
-from classifeed_common.auth import create_team_token, revoke_team_token
+from classifeed_common.auth import ALL_OWNERS, create_team_token, revoke_team_token
 from classifeed_domain.policy import POLICY
 
 from ..conftest import Cleanweb, Start
@@ -26,7 +26,9 @@ METHODS = ("CleanwebService/ClaimReview", "CleanwebService/SubmitOpinion")
 
 
 def token_of(cleanweb: Cleanweb, name: str, *methods: str) -> str:
-    return create_team_token(cleanweb.keys.directory, name, methods or METHODS, 3600, policy=POLICY)[0]
+    return create_team_token(
+        cleanweb.keys.directory, name, methods or METHODS, 3600, owners=[ALL_OWNERS], policy=POLICY
+    )[0]
 
 
 async def sign_in(cleanweb: Cleanweb, token: str) -> httpx.Response:
@@ -100,7 +102,9 @@ async def test_wrong_tokens_are_refused_and_withdrawn_ones_at_once(start: Start)
         if status == 400:
             assert "three parts with a dot between them" in response.json()["detail"]
             assert "a-z" not in response.text.lower(), "no regular expression"
-    token, record = create_team_token(cleanweb.keys.directory, "anna", METHODS, 3600, policy=POLICY)
+    token, record = create_team_token(
+        cleanweb.keys.directory, "anna", METHODS, 3600, owners=[ALL_OWNERS], policy=POLICY
+    )
     assert (await sign_in(cleanweb, token)).status_code == 204
     revoke_team_token(cleanweb.keys.directory, record.token_id)
     response = await cleanweb.http.get("/reviews")

@@ -103,9 +103,19 @@ def _examine_tokens(document: Mapping[str, Any]) -> Iterator[Problem]:
     if not document["keys_dir"]:
         return
     try:
-        list_team_tokens(Path(document["keys_dir"]))
+        records = list_team_tokens(Path(document["keys_dir"]))
     except TokenRecordsError as error:
         yield Problem(f"team tokens: {error.fault}", fix=error.fix)
+        return
+    now_s = datetime.now(UTC).timestamp()
+    unbound = [each for each in records if not each.owners and each.revoked_at is None and each.expires_at > now_s]
+    if unbound:
+        teams = ", ".join(sorted({each.team for each in unbound}))
+        yield Problem(
+            f"team tokens: {len(unbound)} name no seller, so they are refused: those of {teams}",
+            fix=f"`classifeed token bind {unbound[0].token_id} --seller SELLER` (or --all-sellers) for each; "
+            "`classifeed token list` shows them.",
+        )
 
 
 async def _examine_part(name: str, part: Mapping[str, Any], address: str) -> Health:

@@ -25,7 +25,7 @@ from classifeed_cli.platform.probing import health_watch, part_probe
 from classifeed_cli.platform.probing.examination import Health, Problem, examine
 from classifeed_cli.platform.probing.health_watch import HealthWatch
 from classifeed_cli.platform.supervision import description
-from classifeed_common.auth import write_keys
+from classifeed_common.auth import bind_team_token, write_keys
 from classifeed_common.embedded.process import ProcessIdentity
 from classifeed_common.testing.recovery import until
 
@@ -145,6 +145,20 @@ async def test_a_lost_list_of_tokens_is_named_with_what_to_do(
     assert str(tmp_path / "tokens.json") in problem.text
     assert "classifeed token reset" in problem.fix
     assert (status["ready"], status["healthy"]) == (True, False)
+
+
+async def test_tokens_without_sellers_are_named_with_what_to_do(process: dict[str, Any], tmp_path: Path) -> None:
+    write_keys(tmp_path, ["operator"])
+    entry = {"token_id": "1", "team": "shop", "may": [], "created_at": 1, "expires_at": 2**40, "revoked_at": None}
+    past = [{**entry, "token_id": "2", "expires_at": 2}, {**entry, "token_id": "3", "revoked_at": 1}]
+    (tmp_path / "tokens.json").write_text(json.dumps({"tokens": [entry, *past]}))
+    async with server(GREETINGS["kafka"]) as kafka, server(ready(200, {"missing": {}, "blocked": {}})) as service:
+        document = document_of(process, kafka=kafka, service=service, keys_dir=str(tmp_path))
+        [problem] = (await examine(document))["supervisor"].problems
+        assert problem.text == "team tokens: 1 name no seller, so they are refused: those of shop"
+        assert "classifeed token bind 1 --seller" in problem.fix
+        bind_team_token(tmp_path, "1", ["shop"])
+        assert (await examine(document))["supervisor"].is_well
 
 
 def free_port() -> int:

@@ -1,11 +1,13 @@
 """Who calls, and what it may call: short-lived signed tokens between services, and the table method → callers."""
 
 from classifeed_common.auth.keys import rotate_key, write_keys
+from classifeed_common.auth.owners import ALL_OWNERS
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.auth.team_tokens import (
     TeamToken,
     TokenRecordsError,
+    bind_team_token,
     create_team_token,
     list_team_tokens,
     reset_token_records,
@@ -13,11 +15,13 @@ from classifeed_common.auth.team_tokens import (
 )
 
 __all__ = [
+    "ALL_OWNERS",
     "KeyStore",
     "Policy",
     "ServiceToken",
     "TeamToken",
     "TokenRecordsError",
+    "bind_team_token",
     "create_team_token",
     "list_team_tokens",
     "reset_token_records",

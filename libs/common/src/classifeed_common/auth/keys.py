@@ -42,7 +42,7 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
     published = read_public_keys(directory)
     if OPERATOR in made and not any(key["owner"] == OPERATOR for key in published):
         # The operator has not signed anything yet. Later, a missing list of tokens is never made again: ADR 0098.
-        write_token_records(directory, [])
+        write_token_records(directory, [], {})
     # A verifier must know a key before anybody signs with it, and a crash in between must not leave a signer unknown:
     # private halves are written last.
     if not (directory / JWKS_FILE).exists():
@@ -137,9 +137,12 @@ def _write_public_keys(directory: Path, keys: Sequence[dict[str, Any]]) -> None:
     write_secret(directory / JWKS_FILE, json.dumps({"keys": list(keys)}, indent=1).encode())
 
 
-def write_token_records(directory: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Replace the list of the tokens of teams."""
-    write_secret(directory / RECORDS_FILE, json.dumps({"tokens": list(records)}, indent=1).encode())
+def write_token_records(
+    directory: Path, records: Sequence[Mapping[str, Any]], owners: Mapping[str, Sequence[str]]
+) -> None:
+    """Replace the list of the tokens of teams, and the owners of each by its id."""
+    document = {"tokens": list(records), "owners": dict(owners)}
+    write_secret(directory / RECORDS_FILE, json.dumps(document, indent=1).encode())
 
 
 def write_secret(path: Path, content: bytes) -> None:

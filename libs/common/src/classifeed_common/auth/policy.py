@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Final
 
+from classifeed_common.auth.owners import ALL_OWNERS, OwnerGuard, OwnerRules
 from classifeed_common.errors import PermissionDenied
 
 OPERATOR: Final = "operator"
@@ -24,13 +25,18 @@ class Policy:
     Args:
         callers: full method, as in `/package.Service/Method`, and its callers; what is missing is refused.
         served_by: full name of a gRPC service, and the services that implement it.
+        owner_rules: what a token that is for some owners only may reach; None: nothing.
     """
 
     def __init__(
-        self, callers: Mapping[str, frozenset[str]], served_by: Mapping[str, tuple[str, ...]] | None = None
+        self,
+        callers: Mapping[str, frozenset[str]],
+        served_by: Mapping[str, tuple[str, ...]] | None = None,
+        owner_rules: OwnerRules | None = None,
     ) -> None:
         self._table = callers
         self._served_by = served_by or {}
+        self.owner_rules = owner_rules or OwnerRules({}, lambda _: ())
 
     def callers_of(self, method: str) -> frozenset[str]:
         """Return who may call a method; empty: nobody."""
@@ -48,6 +54,28 @@ class Policy:
     def is_open(method: str) -> bool:
         """Whether a method needs no token."""
         return method.startswith(OPEN)
+
+    def guard(self, method: str, caller: str, owners: Set[str] | None) -> OwnerGuard | None:
+        """Return what checks the messages of a call; None: they may be about any owner.
+
+        Args:
+            method: full method.
+            caller: whose token it is.
+            owners: owners of the token, or ALL_OWNERS; None: a service or the operator.
+
+        Raises:
+            PermissionDenied: no request of this method can be allowed.
+        """
+        if owners is None or ALL_OWNERS in owners:
+            return None
+        if not owners:
+            raise PermissionDenied(
+                "TOKEN_WITHOUT_SELLERS",
+                f"The token of {caller} does not say for which sellers it is. The operator adds them to this token "
+                "(`classifeed token bind`), or creates a new one.",
+                metadata={"caller": caller},
+            )
+        return self.owner_rules.guard(method, caller, frozenset(owners))
 
     def check(self, method: str, caller: str, may: Set[str] | None = None) -> None:
         """Pass when the table lists the caller.

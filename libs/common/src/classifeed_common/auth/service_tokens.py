@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from uuid import uuid4
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from classifeed_common.auth.keys import JWKS_FILE, read_private_key, read_public_keys
 from classifeed_common.auth.policy import OPERATOR
-from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, TEAM_PREFIX, methods_of
+from classifeed_common.auth.team_tokens import MAX_TEAM_TTL_S, TEAM_PREFIX, methods_of, owners_of
 from classifeed_common.auth.token_records import ABSENT, TokenRecords, stamp_of
 from classifeed_common.errors import Unauthenticated
 
@@ -29,13 +29,23 @@ _CACHED_TOKENS: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class ServiceToken:
-    """A token that was verified; `may`: the methods that it is for, None: what the table says of the caller."""
+    """A token that was verified.
+
+    Attributes:
+        caller: who signs in with it.
+        audiences: services that it is for.
+        expires_at: seconds since 1970.
+        token_id: names it in the records.
+        may: the methods that it is for; None: those that the table lists for the caller.
+        owners: whose data it may reach, or ALL_OWNERS; None: it is no token of a team.
+    """
 
     caller: str
     audiences: frozenset[str]
     expires_at: float
     token_id: str
     may: frozenset[str] | None = None
+    owners: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +151,9 @@ class KeyStore:
                 "TICKET_TOO_LONG", f"Tokens are valid for {longest_s:.0f} s at most. Send a shorter one."
             )
         if verified.may is not None:
-            self._records.check(verified.token_id)
+            listed = self._records.check(verified.token_id)
+            if not verified.owners:  # it was created before tokens had owners
+                return replace(verified, owners=listed)
         return verified
 
     def _decode(self, token: str) -> ServiceToken:
@@ -168,9 +180,10 @@ class KeyStore:
         except jwt.InvalidTokenError as error:
             raise Unauthenticated("TICKET_INVALID", f"The token cannot be verified: {error}.") from error
         may: frozenset[str] | None = None
+        owners: frozenset[str] | None = None
         is_of_team = owner == OPERATOR and str(claims["sub"]).startswith(TEAM_PREFIX)
         if is_of_team:
-            may = methods_of(claims.get("may"))
+            may, owners = methods_of(claims.get("may")), owners_of(claims.get("owners"))
         if owner != claims["iss"] or not (is_of_team or owner == claims["sub"]):
             raise Unauthenticated(
                 "TICKET_KEY_OF_ANOTHER", f"The token says {claims['sub']!r}, its key belongs to another caller."
@@ -181,7 +194,9 @@ class KeyStore:
             raise Unauthenticated("TICKET_INVALID", "The token's audience is neither a name nor a list of names.")
         if not isinstance(claims["exp"], int):
             raise Unauthenticated("TICKET_INVALID", "The token's time is not in whole seconds.")
-        return ServiceToken(str(claims["sub"]), frozenset(audiences), float(claims["exp"]), str(claims["jti"]), may)
+        return ServiceToken(
+            str(claims["sub"]), frozenset(audiences), float(claims["exp"]), str(claims["jti"]), may, owners
+        )
 
     def _signer(self, caller: str) -> _Signer:
         path = self._directory / f"{caller}.pem"

@@ -22,12 +22,14 @@ from google.protobuf.descriptor import MethodDescriptor
 from google.protobuf.descriptor_pb2 import MethodOptions
 
 from classifeed_common.auth.keys import RECORDS_FILE, read_private_key, write_token_records
+from classifeed_common.auth.owners import ALL_OWNERS
 from classifeed_common.auth.policy import OPERATOR, Policy
 from classifeed_common.contracts import list_methods
 
 TEAM_PREFIX: Final = "team:"
 MAX_TEAM_TTL_S: Final = 366 * 86_400.0
 READ: Final = "read"
+_MAX_OWNERS: Final = 100
 _TEAM = re.compile(r"[a-z][a-z0-9_-]{0,62}")
 
 
@@ -56,6 +58,8 @@ class TeamToken:
         created_at: seconds since 1970.
         expires_at: seconds since 1970.
         revoked_at: seconds since 1970; None while it is good.
+        owners: whose data it may reach, sorted; ALL_OWNERS: any; empty: it was created before tokens had owners, and is
+            refused until `bind_team_token` names them.
     """
 
     token_id: str
@@ -64,10 +68,18 @@ class TeamToken:
     created_at: int
     expires_at: int
     revoked_at: int | None = None
+    owners: tuple[str, ...] = ()
 
 
 def create_team_token(
-    directory: Path, team: str, may: Sequence[str], ttl_s: float, *, policy: Policy, now_s: float | None = None
+    directory: Path,
+    team: str,
+    may: Sequence[str],
+    ttl_s: float,
+    *,
+    owners: Iterable[str],
+    policy: Policy,
+    now_s: float | None = None,
 ) -> tuple[str, TeamToken]:
     """Return a new token and its record; only the record is kept.
 
@@ -76,6 +88,7 @@ def create_team_token(
         team: small letters, digits, `_` and `-`, at most 63.
         may: methods as `expand_methods` takes them.
         ttl_s: how long it is good, at most 366 days.
+        owners: whose data it may reach, at most 100; ALL_OWNERS alone: any.
         policy: what the operator may call, and which services implement it.
 
     Raises:
@@ -90,15 +103,17 @@ def create_team_token(
         )
     if not 1 <= ttl_s <= MAX_TEAM_TTL_S:
         raise ValueError(f"a token is valid for 1 second to {MAX_TEAM_TTL_S / 86_400:.0f} days")
-    methods = expand_methods(may, policy)
+    reached = _checked_owners(owners)
+    methods = expand_methods(may, policy, for_all=reached == (ALL_OWNERS,))
     now = int(time.time() if now_s is None else now_s)
-    record = TeamToken(uuid4().hex, team, methods, now, now + int(ttl_s))
+    record = TeamToken(uuid4().hex, team, methods, now, now + int(ttl_s), owners=reached)
     kid, key = read_private_key(directory, OPERATOR)
     claims = {
         "iss": OPERATOR,
         "sub": TEAM_PREFIX + team,
         "aud": sorted({host for method in methods for host in policy.services_of(_service_of(method))}),
         "may": _by_service(methods),
+        "owners": list(reached),
         "iat": record.created_at,
         "exp": record.expires_at,
         "jti": record.token_id,
@@ -116,7 +131,12 @@ def list_team_tokens(directory: Path) -> list[TeamToken]:
     path = directory / RECORDS_FILE
     try:
         document = json.loads(path.read_text())
-        return [TeamToken(**{**entry, "may": tuple(entry["may"])}) for entry in document["tokens"]]
+        # Apart from the entries: the version before takes no further member of an entry.
+        owners = document.get("owners", {})
+        return [
+            TeamToken(**{**entry, "may": tuple(entry["may"])}, owners=tuple(owners.get(entry["token_id"], ())))
+            for entry in document["tokens"]
+        ]
     except FileNotFoundError as error:
         raise _unreadable(path, "is missing") from error
     except OSError as error:
@@ -159,17 +179,46 @@ def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = N
     raise LookupError(f"there is no token {token_id}")
 
 
-def expand_methods(patterns: Iterable[str], policy: Policy) -> tuple[str, ...]:
+def bind_team_token(directory: Path, token_id: str, owners: Iterable[str]) -> TeamToken:
+    """Say for which owners a token is that was created before tokens had owners, and return its record.
+
+    Raises:
+        LookupError: there is no such token.
+        ValueError: the token has owners, or these cannot be; in words.
+        TokenRecordsError: the file of records is missing or damaged.
+    """
+    reached = _checked_owners(owners)
+    records = list_team_tokens(directory)
+    for number, record in enumerate(records):
+        if record.token_id == token_id:
+            if record.owners:
+                raise ValueError(f"token {token_id} is for {', '.join(record.owners)}: create a new one for others")
+            records[number] = replace(record, owners=reached)
+            _write(directory, records)
+            return records[number]
+    raise LookupError(f"there is no token {token_id}")
+
+
+def expand_methods(patterns: Iterable[str], policy: Policy, *, for_all: bool = True) -> tuple[str, ...]:
     """Return the full methods that patterns name, sorted.
 
     A pattern is `FeedService/GetTask`, `FeedService/*`, either with the package before it, or `read`: all methods
     without side effects. Only what the operator may call can be given. What is added to a service later is not in a
     token of today.
 
+    Args:
+        patterns: as above.
+        policy: what the operator may call.
+        for_all: whether the token is for all owners; if not, methods that need such a token are left out.
+
     Raises:
         ValueError: a pattern names nothing that can be given, or there is none.
     """
-    known = {method: descriptor for method, descriptor in list_methods() if OPERATOR in policy.callers_of(method)}
+    known = {
+        method: descriptor
+        for method, descriptor in list_methods()
+        if OPERATOR in policy.callers_of(method) and (for_all or not policy.owner_rules.is_for_all_only(method))
+    }
     found: set[str] = set()
     for pattern in patterns:
         if pattern == READ:
@@ -178,9 +227,10 @@ def expand_methods(patterns: Iterable[str], policy: Policy) -> tuple[str, ...]:
             named = {method for method in known if _fits(method, pattern)}
         if not named:
             services = ", ".join(sorted({_service_of(method).rpartition(".")[2] for method in known}))
+            whose = "" if for_all else ", unless its token is for all sellers"
             raise ValueError(
-                f"{pattern!r} names no method that a team may call. Write read, SERVICE/METHOD or SERVICE/*, with "
-                f"a service of {services}"
+                f"{pattern!r} names no method that a team may call{whose}. Write read, SERVICE/METHOD or SERVICE/*, "
+                f"with a service of {services}"
             )
         found |= named
     if not found:
@@ -199,6 +249,20 @@ def methods_of(claim: object) -> frozenset[str]:
     if not isinstance(claim, dict):
         return frozenset()
     return frozenset(f"/{service}/{name}" for service, names in claim.items() for name in names)
+
+
+def owners_of(claim: object) -> frozenset[str]:
+    """Return the owners that the claim `owners` of a token lists; none where it has another form."""
+    if not isinstance(claim, list):
+        return frozenset()
+    return frozenset(each for each in claim if isinstance(each, str) and each)
+
+
+def _checked_owners(owners: Iterable[str]) -> tuple[str, ...]:
+    reached = tuple(sorted(set(owners)))
+    if not 1 <= len(reached) <= _MAX_OWNERS or "" in reached or (ALL_OWNERS in reached and len(reached) > 1):
+        raise ValueError(f"a token is for 1 to {_MAX_OWNERS} sellers, or for all")
+    return reached
 
 
 def _by_service(methods: Sequence[str]) -> dict[str, list[str]]:
@@ -227,4 +291,6 @@ def _unreadable(path: Path, what: str) -> TokenRecordsError:
 
 
 def _write(directory: Path, records: Sequence[TeamToken]) -> None:
-    write_token_records(directory, [asdict(record) for record in records])
+    entries = [asdict(record) for record in records]
+    owners = {entry["token_id"]: entry.pop("owners") for entry in entries}
+    write_token_records(directory, entries, {token_id: each for token_id, each in owners.items() if each})

@@ -23,7 +23,7 @@ class TokenRecords:
         self._directory = directory
         self._path = directory / RECORDS_FILE
         self._stamp: tuple[int, int] | None = None
-        self._good: frozenset[str] = frozenset()
+        self._good: dict[str, frozenset[str]] = {}
         self._revoked: frozenset[str] = frozenset()
         self._fault: str | None = None
         # A folder without the file may be one whose operator has never made a token.
@@ -39,16 +39,16 @@ class TokenRecords:
         self._reload()
         return self._fault if self._is_expected else None
 
-    def check(self, token_id: str) -> None:
-        """Pass while the records list a token as good.
+    def check(self, token_id: str) -> frozenset[str]:
+        """Return the owners of a token, while the records list it as good.
 
         Raises:
             Unauthenticated: TOKEN_REVOKED; TOKEN_UNKNOWN, it is not listed; TOKENS_UNREADABLE, there is no list.
         """
         self._is_expected = True
         self._reload()
-        if token_id in self._good:
-            return
+        if (owners := self._good.get(token_id)) is not None:
+            return owners
         if self._fault is not None:
             raise Unauthenticated(
                 "TOKENS_UNREADABLE",
@@ -67,7 +67,7 @@ class TokenRecords:
         stamp = stamp_of(self._path, missing=ABSENT)
         if stamp == self._stamp and self._fault is None:
             return
-        self._good, self._revoked, self._fault = frozenset(), frozenset(), None
+        self._good, self._revoked, self._fault = {}, frozenset(), None
         self._is_expected = self._is_expected or stamp != ABSENT
         self._stamp = stamp
         try:
@@ -75,7 +75,7 @@ class TokenRecords:
         except TokenRecordsError as error:
             self._fault = str(error)
             return
-        self._good = frozenset(record.token_id for record in records if record.revoked_at is None)
+        self._good = {record.token_id: frozenset(record.owners) for record in records if record.revoked_at is None}
         self._revoked = frozenset(record.token_id for record in records if record.revoked_at is not None)
 
 

@@ -19,6 +19,7 @@ import grpc
 import grpc.aio
 import structlog
 
+from classifeed_common.auth.owners import OwnerGuard
 from classifeed_common.auth.policy import Policy
 from classifeed_common.auth.service_tokens import KeyStore, ServiceToken
 from classifeed_common.errors import Unauthenticated, Unavailable
@@ -167,41 +168,50 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     def _handle_unary(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> Any:
             async with _HandledCall(method, context, streaming=streaming) as call:
-                self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
-                result = behavior(_checked(request, context, streaming=streaming), context)
-                return await result if inspect.isawaitable(result) else result
+                guard = self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
+                result = behavior(_checked(request, context, guard, streaming=streaming), context)
+                response = await result if inspect.isawaitable(result) else result
+                if guard is not None:
+                    guard.check_response(response)
+                return response
 
         return handle
 
     def _handle_stream(self, method: _Method, behavior: Callable[..., Any], *, streaming: bool) -> Callable[..., Any]:
         async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
             async with _HandledCall(method, context, streaming=streaming) as call:
-                self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
-                result = behavior(_checked(request, context, streaming=streaming), context)
+                guard = self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
+                result = behavior(_checked(request, context, guard, streaming=streaming), context)
                 if inspect.isawaitable(result):
                     await result  # a servicer that writes to the context by itself
                     return
                 async with aclosing(result) as messages:
                     async for message in messages:
+                        if guard is not None:
+                            guard.check_response(message)
                         yield message
 
         return handle
 
-    def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> None:
-        caller, may = UNSIGNED, None
+    def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> OwnerGuard | None:
+        """Return what checks the messages of a call that is allowed; None: nothing has to."""
+        caller, token = UNSIGNED, None
         try:
             if (token := self._authenticate(metadata)) is not None:
-                caller, may = token.caller, token.may
+                caller = token.caller
         finally:
             request_id = str(metadata.get(REQUEST_ID_KEY) or uuid4().hex)[:64]
             call = enter_call(method, caller=caller, request_id=request_id, time_left_s=context.time_remaining())
             structlog.contextvars.bind_contextvars(rpc_method=method, caller=caller, request_id=call.request_id)
             if is_audited:
                 _audit.info("rpc.request.started", client=context.peer())
-        if self._keys is not None:
-            self._policy.check(method, caller, may)
+        guard = None
+        if token is not None:
+            self._policy.check(method, caller, token.may)
+            guard = self._policy.guard(method, caller, token.owners)
         if not self._is_started():
             raise Unavailable("STARTING", f"{self._audience} is still starting. Try again.", retry_after_s=1)
+        return guard
 
     def _authenticate(self, metadata: dict[str, Any]) -> ServiceToken | None:
         if self._keys is None:
@@ -224,8 +234,13 @@ def _send_with(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
     return send
 
 
-def _checked(received: Any, context: Context, *, streaming: bool) -> Any:
-    return check_requests(context.read) if streaming else check_received(received)
+def _checked(received: Any, context: Context, guard: OwnerGuard | None, *, streaming: bool) -> Any:
+    if streaming:
+        return check_requests(context.read, guard)
+    request = check_received(received)
+    if guard is not None:
+        guard.check_request(request)
+    return request
 
 
 def _set_code(context: Context) -> grpc.StatusCode | None:

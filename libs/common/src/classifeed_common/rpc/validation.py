@@ -10,6 +10,7 @@ import grpc.aio
 import protovalidate
 from google.protobuf.message import Message
 
+from classifeed_common.auth.owners import OwnerGuard
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.texts import Received, check_texts
 
@@ -48,7 +49,7 @@ def check_request(request: Message) -> None:
     )
 
 
-async def check_requests(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[Any]:
+async def check_requests(read: Callable[[], Awaitable[Any]], guard: OwnerGuard | None = None) -> AsyncIterator[Any]:
     """Yield the messages of a stream, each checked before anybody sees it, and end only where the caller ended it.
 
     grpc.aio ends a *broken* stream (caller cancelled, killed, out of time) just like a finished one, and cancels the
@@ -57,10 +58,13 @@ async def check_requests(read: Callable[[], Awaitable[Any]]) -> AsyncIterator[An
     Args:
         read: returns the next message or grpc.aio.EOF. Unlike the iterator of grpc.aio, nothing here refers to the last
             message while the next one is awaited: an open stream that is silent holds no message of up to 16 MiB.
+        guard: checks whose data each message is about; None: any.
     """
     while (received := await read()) is not grpc.aio.EOF:
         request = check_received(received)
         del received
+        if guard is not None:
+            guard.check_request(request)
         yield request
         del request
     await asyncio.sleep(END_IS_BELIEVED_AFTER_S)

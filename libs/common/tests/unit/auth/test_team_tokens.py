@@ -12,6 +12,7 @@ import pytest
 from classifeed_common.auth import (
     KeyStore,
     TokenRecordsError,
+    bind_team_token,
     create_team_token,
     list_team_tokens,
     reset_token_records,
@@ -66,7 +67,7 @@ def forge(folder: Path, signer: str, **changed: object) -> str:
 
 def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: Path) -> None:
     token, record = create_team_token(
-        folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW, policy=POLICY
+        folder, "shop", ["FeedService/GetTask", "SearchService/*"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY
     )
     store = store_at(folder)
     verified = store.verify(token, "searcher")
@@ -111,18 +112,18 @@ def test_a_token_without_methods_may_do_nothing(folder: Path, may: object) -> No
 
 
 def test_a_token_expires_and_none_is_for_ever(folder: Path) -> None:
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     assert store_at(folder, NOW + DAY_S - 1).verify(token, "api")
     assert reason_of(store_at(folder, NOW + DAY_S + 10), token) == "TICKET_EXPIRED"
     assert reason_of(store_at(folder), forge(folder, OPERATOR, exp=int(NOW + 2 * MAX_TEAM_TTL_S))) == "TICKET_TOO_LONG"
     with pytest.raises(ValueError, match="366 days"):
-        create_team_token(folder, "shop", ["read"], MAX_TEAM_TTL_S + 1, policy=POLICY)
+        create_team_token(folder, "shop", ["read"], MAX_TEAM_TTL_S + 1, owners=["*"], policy=POLICY)
 
 
 def test_a_withdrawn_token_is_refused_by_services_that_have_seen_it(folder: Path) -> None:
     store = store_at(folder)
-    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
-    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
+    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     assert store.verify(token, "api")
     revoked = revoke_team_token(folder, record.token_id, now_s=NOW + 5)
     assert revoke_team_token(folder, record.token_id, now_s=NOW + 9) == revoked
@@ -133,7 +134,7 @@ def test_a_withdrawn_token_is_refused_by_services_that_have_seen_it(folder: Path
 
 
 def test_withdrawing_the_operators_key_withdraws_the_tokens_signed_with_it(folder: Path) -> None:
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     rotate_key(folder, OPERATOR)
     assert store_at(folder).verify(token, "api")
     rotate_key(folder, OPERATOR, keep=0)
@@ -141,7 +142,7 @@ def test_withdrawing_the_operators_key_withdraws_the_tokens_signed_with_it(folde
 
 
 def test_the_record_is_kept_and_the_token_is_not(folder: Path) -> None:
-    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     path = folder / "tokens.json"
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert token.rpartition(".")[2] not in path.read_text()
@@ -158,7 +159,7 @@ def test_read_is_what_changes_nothing() -> None:
 @pytest.mark.parametrize("team", ["", "Shop", "a b", "operator/x", "x" * 64])
 def test_names_of_teams(folder: Path, team: str) -> None:
     with pytest.raises(ValueError, match="cannot be the name of a team"):
-        create_team_token(folder, team, ["read"], DAY_S, policy=POLICY)
+        create_team_token(folder, team, ["read"], DAY_S, owners=["*"], policy=POLICY)
 
 
 def test_the_services_behind_each_grpc_service_are_known() -> None:
@@ -167,14 +168,14 @@ def test_the_services_behind_each_grpc_service_are_known() -> None:
 
 def test_a_token_is_good_only_while_the_file_lists_it(folder: Path) -> None:
     """A list that is put back, made anew or shortened revives no token."""
-    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     revoke_team_token(folder, record.token_id, now_s=NOW)
     store = store_at(folder)
     assert reason_of(store, token) == "TOKEN_REVOKED"
     former = reset_token_records(folder)
     assert former is not None
     assert reason_of(store, token) == "TOKEN_UNKNOWN"
-    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    other, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     assert store.verify(other, "api")
     assert reason_of(store, token) == "TOKEN_UNKNOWN"
     former.replace(folder / "tokens.json")
@@ -189,8 +190,8 @@ DAMAGED = ["", "{", "[]", "null", '{"tokens": null}', '{"tokens": [1]}', '{"toke
 def test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_are_not(
     folder: Path, content: str | None
 ) -> None:
-    revoked, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
-    good, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    revoked, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
+    good, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     revoke_team_token(folder, record.token_id, now_s=NOW)
     running = store_at(folder)
     assert running.verify(good, "api")
@@ -208,7 +209,7 @@ def test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_a
         assert str(path) in fault
         assert "classifeed token reset" in fault
     for act in (
-        lambda: create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY),
+        lambda: create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY),
         lambda: revoke_team_token(folder, record.token_id),
         lambda: list_team_tokens(folder),
     ):
@@ -223,7 +224,7 @@ def test_without_a_list_every_token_of_a_team_is_refused_and_those_of_services_a
 
 
 def test_a_file_that_cannot_be_read_is_read_once_it_can(folder: Path) -> None:
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     path = folder / "tokens.json"
     kept = path.rename(folder / "kept")
     path.mkdir()  # root reads any file
@@ -236,7 +237,7 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(folder: Path) -> None:
 
 def test_keys_of_a_service_without_any_token_lack_nothing(folder: Path) -> None:
     """Until a team sends a token: then the operator has made one, and the list of it is missing here."""
-    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, policy=POLICY)
+    token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     (folder / "tokens.json").unlink()
     store = store_at(folder)
     assert store.faults == {}
@@ -280,3 +281,46 @@ def test_a_list_of_tokens_is_made_with_the_operators_first_key_only(tmp_path: Pa
     (tmp_path / f"{OPERATOR}.pem").unlink()
     write_keys(tmp_path, ["api", OPERATOR])
     assert not (tmp_path / "tokens.json").exists()
+
+
+def test_a_token_says_whose_data_it_reaches(folder: Path) -> None:
+    token, record = create_team_token(
+        folder, "shop", ["FeedService/GetTask"], DAY_S, owners=["b", "a", "b"], now_s=NOW, policy=POLICY
+    )
+    assert record.owners == ("a", "b")
+    assert list_team_tokens(folder) == [record]
+    assert store_at(folder).verify(token, "api").owners == frozenset({"a", "b"})
+    with pytest.raises(ValueError, match="create a new one"):
+        bind_team_token(folder, record.token_id, ["c"])
+
+
+@pytest.mark.parametrize("owners", [[], [""], ["a", ""], ["*", "a"], [str(number) for number in range(101)]])
+def test_a_token_is_for_some_owners_or_for_all(folder: Path, owners: list[str]) -> None:
+    with pytest.raises(ValueError, match="1 to 100 sellers, or for all"):
+        create_team_token(folder, "shop", ["read"], DAY_S, owners=owners, policy=POLICY)
+
+
+def test_a_token_of_before_is_refused_until_it_is_bound(folder: Path) -> None:
+    token = forge(folder, OPERATOR)
+    store, method = store_at(folder), FEEDS + "GetTask"
+    verified = store.verify(token, "api")
+    assert verified.owners == frozenset()
+    with pytest.raises(PermissionDenied) as refused:
+        POLICY.guard(method, verified.caller, verified.owners)
+    assert refused.value.reason == "TOKEN_WITHOUT_SELLERS"
+    assert bind_team_token(folder, "1", ["a"]).owners == ("a",)
+    assert store.verify(token, "api").owners == frozenset({"a"})
+    with pytest.raises(LookupError):
+        bind_team_token(folder, "nobody's", ["a"])
+
+
+@pytest.mark.parametrize("claim", ["*", "a", {"a": 1}, [1], [None], 1, None, [""]])
+def test_a_claim_of_another_form_names_nobody(folder: Path, claim: object) -> None:
+    assert store_at(folder).verify(forge(folder, OPERATOR, owners=claim), "api").owners == frozenset()
+
+
+def test_the_version_before_reads_the_list(folder: Path) -> None:
+    """It builds records from the members of the entries, and knows no further ones."""
+    create_team_token(folder, "shop", ["read"], DAY_S, owners=["a"], now_s=NOW, policy=POLICY)
+    [entry] = json.loads((folder / "tokens.json").read_text())["tokens"]
+    assert set(entry) == {"token_id", "team", "may", "created_at", "expires_at", "revoked_at"}

@@ -28,7 +28,7 @@ from classifeed.documents.v1.schema_pb2 import (
 from classifeed.offers.v1.offer_pb2 import OFFER_PICTURE_STATE_FAILED, OFFER_PICTURE_STATE_STORED, OfferContent
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
 from classifeed_domain.document_bodies import GeoPoint, encode_body
-from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, OfferName
+from classifeed_domain.offer_names import CHANGE_TIME_FIELD, DOCUMENT_CLIENT, SELLER_FIELD, OfferName
 from classifeed_offers.domain.offers import Status
 from classifeed_offers.domain.picture_issues import NEVER_SHOWN
 from classifeed_offers.domain.pictures import MAX_PICTURES, read_pictures
@@ -91,7 +91,7 @@ def schema() -> Schema:
         client=CLIENT,
         epoch=EPOCH,
         fields=[
-            word("seller", required=True, facet=True),
+            word(SELLER_FIELD, required=True, facet=True),
             word("namespace", required=True),
             word("external_id", required=True),
             text("title", 3.0),
@@ -134,7 +134,7 @@ def compose(due: DueOffer, rules: PictureRules = _RULES) -> RawDocument:
 
 def _values(due: DueOffer, content: OfferContent, rules: PictureRules) -> dict[str, Any]:
     values: dict[str, Any] = {
-        "seller": due.seller_id,
+        SELLER_FIELD: due.seller_id,
         "namespace": due.namespace,
         "external_id": due.external_id,
         "title": content.title,

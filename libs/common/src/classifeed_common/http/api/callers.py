@@ -100,6 +100,9 @@ class CallerCheck:
                 "TICKET_MISSING", f"This needs a service token: send it in the header `{self.header}`."
             )
         verified = self._keys.verify(token, self._audience)
-        self._policy.check(f"/{self._grpc_service}/{rpc}", verified.caller, verified.may)
+        method = f"/{self._grpc_service}/{rpc}"
+        self._policy.check(method, verified.caller, verified.may)
+        if self._policy.guard(method, verified.caller, verified.owners) is not None:
+            self._policy.owner_rules.check_without_messages(method, verified.caller)
         self.limits.take(verified.caller)
         return verified.caller
