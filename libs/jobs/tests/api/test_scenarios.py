@@ -81,7 +81,7 @@ async def test_all_three_kinds_of_pipelines_run(host: Host, bench: Bench) -> Non
         for task in ("coroutine", "generator", "function"):
             message = await services.trigger(task=task, lock_key=task)
             assert (await services.ended(message["job_id"]))["status"] == "succeeded"
-        unknown = await services.ended((await services.trigger(task="nothing"))["job_id"])
+        unknown = await services.ended((await services.trigger(task="nothing", max_attempts=1))["job_id"])
         assert (unknown["status"], unknown["attempt"]) == ("failed", 1)
         assert "'nothing'" in unknown["error"]
     assert threads == {"coroutine": True, "generator": True, "function": False}
