@@ -9,6 +9,60 @@ from tools.mutation_list.paths import OFFERS, OFFERS_TESTS
 
 MUTATIONS: Final = (
     Mutation(
+        "single-change-of-a-feed",
+        "Offers",
+        "An offer of a feed is changed by hand, and its next load undoes the change without a word.",
+        f"{OFFERS}/domain/manual.py",
+        before="if state.origin is not Origin.MANUAL:",
+        after="if False:",
+        tests=(f"{OFFERS_TESTS}/rpc/test_manual_offers.py::test_offers_of_a_feed_are_refused",),
+    ),
+    Mutation(
+        "single-change-beside-a-load",
+        "Offers",
+        "A change of one offer does not wait for the batch that writes it: one of both is lost.",
+        f"{OFFERS}/store/manual.py",
+        before="    if not await applying.lock_heads(tx, {namespace}, create=False):\n        return None\n",
+        after="",
+        tests=(
+            f"{OFFERS_TESTS}/rpc/test_manual_offers.py"
+            "::test_a_change_waits_for_the_batch_of_a_load_and_comes_wholly_after_it",
+        ),
+    ),
+    Mutation(
+        "single-change-of-any-version",
+        "Offers",
+        "A change of one offer overwrites what another person has changed since.",
+        f"{OFFERS}/app/manual/update_offer.py",
+        before="            check_version(name, stored.row.version, version)\n",
+        after="",
+        tests=(
+            f"{OFFERS_TESTS}/rpc/test_manual_offers.py"
+            "::test_a_repeated_change_changes_nothing_and_another_version_is_refused",
+        ),
+    ),
+    Mutation(
+        "offers-kept-by-hand-for-ever",
+        "Offers",
+        "A removal of all offers leaves those that are kept by hand.",
+        f"{OFFERS}/app/loads/sweep_run.py",
+        before='slice_offers, with_manual=end.disposition == "DELETE_ALL")',
+        after="slice_offers)",
+        tests=(f"{OFFERS_TESTS}/rpc/test_manual_offers.py::test_a_removal_of_all_takes_offers_kept_by_hand_too",),
+    ),
+    Mutation(
+        "removal-of-all-taken-for-done",
+        "Offers",
+        "A namespace that is removed already keeps its offers kept by hand, whatever is requested.",
+        "services/api/src/classifeed_api/domain/removal.py",
+        before="or task.status in _UNDONE or leaves_some",
+        after="or task.status in _UNDONE",
+        tests=(
+            "services/api/tests/integration/uploads/test_uploads_alone.py"
+            "::test_offers_kept_by_hand_are_removed_from_a_removed_namespace",
+        ),
+    ),
+    Mutation(
         "head-not-locked",
         "Offers",
         "A newer task is applied while batches of an older one are, and the older ones are written last.",

@@ -112,7 +112,7 @@ def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _console(*, stderr: bool) -> Console:
-    console = Console(stderr=stderr, highlight=False, highlighter=Words(), soft_wrap=True)
+    console = Console(stderr=stderr, highlight=False, highlighter=Words(), soft_wrap=True, emoji=False)
     if _edge(console) is None:
         console.width = 200  # a file or a pipe has no edge to cut addresses at
     return console

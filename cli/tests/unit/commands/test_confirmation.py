@@ -14,6 +14,7 @@ from google.protobuf.json_format import ParseDict
 
 from classifeed.feeds.v1 import feed_pb2, task_pb2, task_service_pb2
 from classifeed.jobs.v1 import job_pb2, job_service_pb2
+from classifeed.offers.v1 import offer_pb2
 from classifeed.search.v1 import search_service_pb2
 
 FEED = {
@@ -131,7 +132,14 @@ def test_the_document_is_alone_on_stdout(typist: Typist, canceling: None) -> Non
 
 @pytest.mark.parametrize(
     ("options", "becomes"),
-    [((), "are removed."), (("--disposition", "MAKE_MANUAL"), "are kept by hand, and no file changes them any more.")],
+    [
+        ((), "Those from its files are removed."),
+        (
+            ("--disposition", "MAKE_MANUAL"),
+            "Those from its files are kept by hand, and no file changes them any more.",
+        ),
+        (("--manual",), "All of them are removed, also those that are kept by hand."),
+    ],
 )
 def test_removal_says_how_many_offers_it_is_about(
     api: Any, typist: Typist, refusal: Any, options: tuple[str, ...], becomes: str
@@ -142,8 +150,7 @@ def test_removal_says_how_many_offers_it_is_about(
     typist.type("n\n")
     assert typist.run(*remove).exit_code == 1
     shown = typist.shown()
-    assert "Remove shop/default? It has 95,000 offers in the search. Those from its files" in shown
-    assert f"{becomes} [y/N]" in shown
+    assert f"Remove shop/default? It has 95,000 offers in the search. {becomes} [y/N]" in shown
     [request] = api.requests["Search"]
     filters = {each.field: each.terms.values[0].string_value for each in request.filters}
     assert filters == {"seller": "shop", "namespace": "default"}
@@ -164,6 +171,26 @@ def test_what_was_removed_before_needs_no_confirmation(api: Any, typist: Typist)
     typist.type("n\n")
     assert typist.run("feed", "remove", "--seller", "shop").exit_code == 0
     assert "[y/N]" not in typist.shown()
+
+
+def test_offers_kept_by_hand_of_a_removed_namespace_need_confirmation(api: Any, typist: Typist) -> None:
+    api.respond("GetFeed", ParseDict({**FEED, "status": "FEED_STATUS_REMOVED"}, feed_pb2.Feed()))
+    api.respond("Search", search_service_pb2.SearchResponse(total=3))
+    typist.type("n\n")
+    assert typist.run("feed", "remove", "--seller", "shop", "--manual").exit_code == 1
+    assert "DeleteFeed" not in api.requests
+
+
+def test_an_offer_is_removed_after_confirmation(api: Any, typist: Typist) -> None:
+    typist.type("n\n")
+    assert typist.run("offer", "delete", "shop", "default", "7").exit_code == 1
+    assert "Remove 7 of shop/default? It leaves the search. [y/N]" in typist.shown()
+    assert "DeleteOffer" not in api.requests
+    api.respond("DeleteOffer", offer_pb2.Offer(external_id="7"))
+    typist.type("y\n")
+    assert typist.run("offer", "delete", "shop", "default", "7", "--version", "12").exit_code == 0
+    [request] = api.requests["DeleteOffer"]
+    assert (request.name, request.version) == ("sellers/shop/feeds/default/offers/7", 12)
 
 
 @pytest.mark.parametrize(

@@ -114,3 +114,8 @@ def test_maps_and_durations_become_json() -> None:
     document = document_of(settings)
     assert document["source"]["credentials"]["headers"] == {"X-Key": "1"}
     assert document["schedule"]["interval"] == "90s"
+
+
+def test_colons_of_a_text_are_no_emoji(capsys: pytest.CaptureFixture[str]) -> None:
+    Output(as_json=False).say("add user:x:5555:5555::/:/bin/sh")
+    assert "user:x:5555:5555::/:/bin/sh" in capsys.readouterr().out

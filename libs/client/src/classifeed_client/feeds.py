@@ -62,7 +62,9 @@ class FeedCalls(Connection):
         """Resume fetching, at once. Idempotent."""
         return self._call(self._feeds.ResumeFeed, feed_service_pb2.ResumeFeedRequest(name=name), feed_pb2.Feed)
 
-    def delete_feed(self, name: str, *, disposition: str = "DELETE") -> feed_pb2.Feed:
+    def delete_feed(self, name: str, *, disposition: str = "DELETE", include_manual: bool = False) -> feed_pb2.Feed:
         """End a feed; a task sees to its offers after those before it. Idempotent."""
-        request = feed_service_pb2.DeleteFeedRequest(name=name, disposition=f"DISPOSITION_{disposition}")
+        request = feed_service_pb2.DeleteFeedRequest(
+            name=name, disposition=f"DISPOSITION_{disposition}", include_manual=include_manual
+        )
         return self._call(self._feeds.DeleteFeed, request, feed_pb2.Feed)

@@ -103,6 +103,8 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
         {
             "GetOffer": ("api", OPERATOR),
             "ListOffers": ("api", OPERATOR),
+            "UpdateOffer": (OPERATOR,),
+            "DeleteOffer": (OPERATOR,),
             "RepublishOffers": (OPERATOR,),
             "GetPublication": (OPERATOR,),
             "ExportPictureUrls": ("pictures",),

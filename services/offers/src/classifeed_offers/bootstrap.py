@@ -37,6 +37,7 @@ from classifeed_domain.topics import (
 from classifeed_jobs import JobStore, Registry
 from classifeed_jobs.service import ServiceJobs
 from classifeed_offers.app.clean_up import offers_clean_up
+from classifeed_offers.app.manual.update_offer import UpdateOffer
 from classifeed_offers.app.pictures.request_pictures import PictureRequester
 from classifeed_offers.app.publishing.publish_offers import PublishOffers
 from classifeed_offers.app.publishing.republish_offers import Republisher
@@ -150,13 +151,14 @@ def build(settings: OffersSettings) -> ServiceRunner:
     publication = PublicationWatch(database)
     watch = Watch(publication.poll, what="republications", period_s=_WATCH_S)
     moderation = ApprovedBySetting() if settings.texts_approved_by_setting else ByVerdicts()
+    picture_namespace = settings.picture_namespace if settings.pictures else None
     sweeps = SweepJobs(jobs.store, guard=guard, at_once_offers=_SWEPT_AT_ONCE)
     handler = RequestHandler(
         outbox=outbox,
         moderation=moderation,
         sweeps=sweeps,
         guard=guard,
-        picture_namespace=settings.picture_namespace if settings.pictures else None,
+        picture_namespace=picture_namespace,
     )
     positions = NotifyingPositions(database, outbox.wake, pusher.wake)
     consumer = OrderedConsumer(
@@ -240,7 +242,13 @@ def build(settings: OffersSettings) -> ServiceRunner:
         servicers=[
             Servicer.of(
                 add_OfferServiceServicer_to_server,
-                OfferService(database, republisher, pusher.backlog, jobs.store if settings.pictures else None),
+                OfferService(
+                    database,
+                    UpdateOffer(database, outbox, moderation, picture_namespace),
+                    republisher,
+                    pusher.backlog,
+                    jobs.store if settings.pictures else None,
+                ),
             ),
             jobs.servicer(),
         ],

@@ -168,6 +168,10 @@ def remove(
     disposition: Annotated[
         Disposition, typer.Option(case_sensitive=False, help="What happens to the offers.")
     ] = Disposition.DELETE,
+    manual: Annotated[
+        bool,
+        typer.Option("--manual", help="Remove the offers that are kept by hand, too; also of a removed namespace."),
+    ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
     yes: YesOption = False,
 ) -> int:
@@ -177,9 +181,9 @@ def remove(
     with session.client() as client:
         before = _find_feed(client, name)
         is_there = before is None or before.status != feed_pb2.FEED_STATUS_REMOVED
-        if is_there and not yes and is_terminal():
-            confirm(out, _question(client, seller, namespace, disposition), yes=yes)
-        feed = client.delete_feed(name, disposition=disposition.value)
+        if (is_there or manual) and not yes and is_terminal():
+            confirm(out, _question(client, seller, namespace, disposition, with_manual=manual), yes=yes)
+        feed = client.delete_feed(name, disposition=disposition.value, include_manual=manual)
         task = follow_removal(client, out, feed, timeout)
     was_removed = not is_there and before is not None and before.version == feed.version
     how = "was removed before. The outcome for its offers then:" if was_removed else "is removed."
@@ -198,11 +202,13 @@ def _find_feed(client: Client, name: str) -> feed_pb2.Feed | None:
         return None  # offers may be there all the same: the removal finds out
 
 
-def _question(client: Client, seller: str, namespace: str, disposition: Disposition) -> str:
+def _question(client: Client, seller: str, namespace: str, disposition: Disposition, *, with_manual: bool) -> str:
     """Return the question of the command, with how many offers it is about where that is known."""
-    becomes = (
-        "are removed" if disposition is Disposition.DELETE else "are kept by hand, and no file changes them any more"
-    )
+    becomes = "Those from its files are removed"
+    if with_manual:
+        becomes = "All of them are removed, also those that are kept by hand"
+    elif disposition is not Disposition.DELETE:
+        becomes = "Those from its files are kept by hand, and no file changes them any more"
     request = search_service_pb2.SearchRequest(client="offers", page_size=1)
     for field, value in (("seller", seller), ("namespace", namespace)):
         request.filters.add(field=field).terms.values.add(string_value=value)
@@ -210,7 +216,7 @@ def _question(client: Client, seller: str, namespace: str, disposition: Disposit
         count = f"{client.search(request).total:,} offers in the search"
     except ApiError:
         count = "offers; the search cannot count them now"
-    return f"Remove {seller}/{namespace}? It has {count}. Those from its files {becomes}."
+    return f"Remove {seller}/{namespace}? It has {count}. {becomes}."
 
 
 def _feed_command(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:

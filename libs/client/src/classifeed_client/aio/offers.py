@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 from classifeed.feeds.v1 import explanation_pb2
 from classifeed.offers.v1 import offer_pb2, offer_service_pb2
@@ -14,7 +14,7 @@ _EXPLAIN_TIMEOUT_S = 30.0  # it may read the whole file
 
 
 class OfferCalls(Connection):
-    """Reads, finds and explains offers."""
+    """Reads, finds and explains offers, and changes those that are kept by hand."""
 
     async def get_offer(self, name: str) -> offer_pb2.Offer:
         """Return an offer by its resource name."""
@@ -28,6 +28,37 @@ class OfferCalls(Connection):
         """Yield the offers of a namespace by external id, over all pages."""
         request = offer_service_pb2.ListOffersRequest(parent=parent, page_size=LARGEST_PAGE)
         return self._items(lambda token: self.list_offers(next_page(request, token)), "offers", offer_pb2.Offer)
+
+    async def update_offer(
+        self, name: str, content: offer_pb2.OfferContent, paths: Sequence[str], *, version: int = 0
+    ) -> offer_pb2.Offer:
+        """Change an offer that is kept by hand, and return it.
+
+        Args:
+            name: resource name of the offer.
+            content: the new values; a field that is named and unset becomes unset.
+            paths: names of the fields of OfferContent to change.
+            version: the one that the change was made from; 0: whatever there is.
+
+        Raises:
+            ApiError: the offer does not exist, its feed keeps it, it has another version, or a value is wrong.
+        """
+        request = offer_service_pb2.UpdateOfferRequest(name=name, content=content, version=version)
+        request.update_mask.paths.extend(paths)
+        return await self._call(self._offers.UpdateOffer, request, offer_pb2.Offer)
+
+    async def delete_offer(self, name: str, *, version: int = 0) -> offer_pb2.Offer:
+        """Remove an offer that is kept by hand, by its resource name, and return it.
+
+        Args:
+            name: resource name of the offer.
+            version: the one that the caller knows; 0: whatever there is.
+
+        Raises:
+            ApiError: the offer does not exist, its feed keeps it, or it has another version.
+        """
+        request = offer_service_pb2.DeleteOfferRequest(name=name, version=version)
+        return await self._call(self._offers.DeleteOffer, request, offer_pb2.Offer)
 
     async def explain_offer(
         self, name: str, *, timeout_s: float = _EXPLAIN_TIMEOUT_S

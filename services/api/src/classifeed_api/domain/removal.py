@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE_ALL
 from classifeed.feeds.v1.task_pb2 import (
     TASK_KIND_DELETE,
     TASK_STATUS_CANCELED,
@@ -16,14 +17,20 @@ from classifeed.feeds.v1.task_pb2 import (
 _UNDONE: Final = frozenset({TASK_STATUS_FAILED, TASK_STATUS_CANCELED})
 
 
-def has_offers_left(newest_first: Iterable[Task]) -> bool:
-    """Say by the newest tasks of a namespace whether it may have offers that no removal is for.
+def has_offers_left(newest_first: Iterable[Task], disposition: int) -> bool:
+    """Say by the newest tasks of a namespace whether it may have offers that a removal would act on.
 
-    It may after a load that is newer than the last removal, and after a removal that failed or was canceled. Tasks that
-    gave way, or were canceled before they began, say nothing.
+    It may after a load that is newer than the last removal, and after a removal that failed or was canceled. A removal
+    of all offers also acts on those that an earlier one has left. Tasks that gave way, or were canceled before they
+    began, say nothing.
+
+    Args:
+        newest_first: the tasks.
+        disposition: of the removal.
     """
     for task in newest_first:
         if task.status == TASK_STATUS_SUPERSEDED or (task.status == TASK_STATUS_CANCELED and not task.run):
             continue
-        return task.kind != TASK_KIND_DELETE or task.status in _UNDONE
+        leaves_some = disposition == DISPOSITION_DELETE_ALL and task.disposition != DISPOSITION_DELETE_ALL
+        return task.kind != TASK_KIND_DELETE or task.status in _UNDONE or leaves_some
     return False

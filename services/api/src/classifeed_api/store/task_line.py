@@ -35,10 +35,10 @@ async def next_place(tx: Tx, key: NamespaceKey, *, above: int = 0) -> int:
     return int(place)
 
 
-async def has_deletion_waiting(tx: Tx, key: NamespaceKey) -> bool:
-    """Say whether a removal of the namespace has no task yet."""
-    [(is_waiting,)] = await (await tx.execute(SQL["has_deletion_waiting"], key._asdict())).fetchall()
-    return bool(is_waiting)
+async def list_waiting_dispositions(tx: Tx, key: NamespaceKey) -> set[int]:
+    """Return the dispositions of removals of the namespace that have no task yet."""
+    cursor = await tx.execute(SQL["list_waiting_dispositions"], key._asdict())
+    return {disposition for (disposition,) in await cursor.fetchall()}
 
 
 async def insert_deletion(tx: Tx, deletion: FeedDeletion) -> None:

@@ -12,9 +12,10 @@ SELECT greatest((extract(epoch FROM clock_timestamp()) * 1000000)::bigint, %(abo
                 (SELECT max(version) + 1 FROM feed_deletions
                   WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version))
 
--- name: has_deletion_waiting
-SELECT EXISTS (SELECT FROM feed_deletions
-                WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version)
+-- name: list_waiting_dispositions
+SELECT DISTINCT disposition
+FROM feed_deletions
+WHERE seller_id = %(seller_id)s AND namespace = %(namespace)s AND version > published_version
 
 -- name: insert_deletion
 INSERT INTO feed_deletions (seller_id, namespace, version, published_version, disposition, created_at, trace_context)

@@ -28,7 +28,12 @@ from classifeed.feeds.v1.feed_service_pb2 import (
     UploadFeedRequest,
     UploadSpec,
 )
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, Disposition
+from classifeed.feeds.v1.load_pb2 import (
+    DISPOSITION_DELETE,
+    DISPOSITION_DELETE_ALL,
+    DISPOSITION_MAKE_MANUAL,
+    Disposition,
+)
 from classifeed_api.store.feeds import SQL, list_published
 from classifeed_common.db import Database
 
@@ -193,6 +198,61 @@ async def test_a_removal_that_left_offers_is_made_again(
     again = await delete(api)
     assert (again.version > removed.version) == is_removed_again
     assert len(await deletions(db)) == 1 + is_removed_again
+
+
+async def delete_all(api: Any) -> Feed:
+    feed: Feed = await api.stub.DeleteFeed(DeleteFeedRequest(name=NAME, include_manual=True))
+    return feed
+
+
+async def test_offers_kept_by_hand_are_removed_from_a_removed_namespace(api: Any, db: Database) -> None:
+    await upload(api)
+    removed = await delete(api, DISPOSITION_MAKE_MANUAL)
+    again = await delete_all(api)
+    assert again.version > removed.version, "also while the task of the first removal is to be made"
+    assert await delete_all(api) == again, "a repeated call makes no further task"
+    assert await delete(api) == again, "it does more than the ordinary removal"
+    await make_task(db)
+    api.processor.listed = [
+        task_pb2.Task(kind="TASK_KIND_DELETE", status="TASK_STATUS_SUCCEEDED", disposition="DISPOSITION_DELETE_ALL")
+    ]
+    assert await delete_all(api) == again
+    api.processor.listed = [task("DELETE", "SUCCEEDED")]
+    third = await delete_all(api)
+    assert third.version > again.version, "a later removal has left some"
+    assert [disposition for _, disposition in await deletions(db)] == [
+        DISPOSITION_MAKE_MANUAL,
+        DISPOSITION_DELETE_ALL,
+        DISPOSITION_DELETE_ALL,
+    ]
+
+
+async def test_a_removal_of_all_is_not_lost_while_the_processor_is_away(
+    api: Any, db: Database, refusal: Refusal
+) -> None:
+    await upload(api)
+    await delete(api, DISPOSITION_MAKE_MANUAL)
+    await make_task(db)
+    api.processor.listed = None
+    away: tuple[grpc.StatusCode, str, list[str]] = (grpc.StatusCode.UNAVAILABLE, "PROCESSOR_UNAVAILABLE", [])
+    assert await refusal(delete_all(api)) == away
+
+
+async def test_offers_are_either_kept_by_hand_or_removed(api: Any, db: Database, refusal: Refusal) -> None:
+    await upload(api)
+    request = DeleteFeedRequest(name=NAME, disposition=DISPOSITION_MAKE_MANUAL, include_manual=True)
+    code, reason, fields = await refusal(api.stub.DeleteFeed(request))
+    assert (code, reason) == (grpc.StatusCode.INVALID_ARGUMENT, "DISPOSITION_CONTRADICTORY")
+    assert fields == ["include_manual"]
+    assert await deletions(db) == []
+
+
+async def test_a_load_never_removes_offers_kept_by_hand(api: Any, refusal: Refusal) -> None:
+    async def parts() -> AsyncIterator[UploadFeedRequest]:
+        yield UploadFeedRequest(spec=UploadSpec(seller_id="shop", disposition=DISPOSITION_DELETE_ALL))
+
+    code, _, fields = await refusal(api.stub.UploadFeed(parts()))
+    assert (code, fields) == (grpc.StatusCode.INVALID_ARGUMENT, ["spec.disposition"])
 
 
 async def test_a_namespace_that_only_the_processor_knows_is_removed(api: Any, db: Database, refusal: Refusal) -> None:

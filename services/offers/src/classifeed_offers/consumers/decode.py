@@ -8,6 +8,7 @@ from google.protobuf.message import DecodeError
 
 from classifeed.feeds.v1.load_pb2 import (
     DISPOSITION_DELETE,
+    DISPOSITION_DELETE_ALL,
     DISPOSITION_MAKE_MANUAL,
     ISSUE_LEVEL_ERROR,
     LOAD_MODE_PATCH,
@@ -36,7 +37,7 @@ _BATCH_LIMIT_BYTES: Final = 950_000
 _BATCH_LIMIT_RECORDS: Final = 100
 _TYPES: Final[dict[str, type[Request]]] = {cls.DESCRIPTOR.full_name: cls for cls in (OfferBatch, TaskEnd, RunCheck)}
 _MODES: Final = (LOAD_MODE_REPLACE, LOAD_MODE_PATCH)
-_DISPOSITIONS: Final = (DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL)
+_DISPOSITIONS: Final = (DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, DISPOSITION_DELETE_ALL)
 _DECISIONS: Final = frozenset(HoldDecision.values())
 _KINDS: Final = (RECORD_KIND_OFFER, RECORD_KIND_DUPLICATE, RECORD_KIND_UNIDENTIFIED)
 

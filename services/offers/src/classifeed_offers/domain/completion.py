@@ -162,7 +162,7 @@ def decide_end(loss: Loss, changes: Changes, guard: Guard, disposition: str, dec
         loss: what the load lacks.
         changes: what it changes.
         guard: the limits of the installation.
-        disposition: DELETE, or MAKE_MANUAL: that leaves every offer in the search, so it is never held for them.
+        disposition: DELETE, DELETE_ALL, or MAKE_MANUAL: the last leaves every offer in the search and is never held.
         decision: what was decided, or allowed beforehand, by the terminal message.
     """
     if decision == HOLD_DECISION_REJECT:

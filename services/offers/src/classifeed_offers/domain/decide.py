@@ -97,7 +97,7 @@ def decide(
         last_ordinal=record.ordinal,
         last_line=record.line,
         content=record.content.SerializeToString(deterministic=True),
-        **_columns_of(standing),
+        **columns_of(standing),
     )
     return _written(written)
 
@@ -116,7 +116,7 @@ def _decide_patch(record: OfferRecord, existing: OfferState, task_id: int, moder
         last_ordinal=record.ordinal,
         last_line=record.line,
         content=merged.SerializeToString(deterministic=True),
-        **_columns_of(standing),
+        **columns_of(standing),
     )
     return _written(written)
 
@@ -132,7 +132,8 @@ def _unwritten(existing: OfferState, task_id: int) -> Decision:
     return Decision(outcome, seen=True, ban=ban)
 
 
-def _columns_of(standing: Standing) -> dict[str, Any]:
+def columns_of(standing: Standing) -> dict[str, Any]:
+    """Return the fields of an OfferState that follow from a standing."""
     return {
         "status": standing.status,
         "moderation": standing.by,

@@ -1,4 +1,4 @@
-"""OfferService: reads of offers, and their publication once more."""
+"""OfferService: reads of offers, changes of those kept by hand, and their publication once more."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import grpc.aio
 
 from classifeed.offers.v1.offer_pb2 import Offer, OfferContent, OfferStatus
 from classifeed.offers.v1.offer_service_pb2 import (
+    DeleteOfferRequest,
     ExportPictureUrlsRequest,
     ExportPictureUrlsResponse,
     GetOfferRequest,
@@ -22,17 +23,21 @@ from classifeed.offers.v1.offer_service_pb2 import (
     RepublishOffersResponse,
     RequestPicturesRequest,
     RequestPicturesResponse,
+    UpdateOfferRequest,
 )
 from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceServicer
 from classifeed_common.db import Database
-from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
+from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 from classifeed_domain.namespace_names import parse_namespace
 from classifeed_domain.offer_names import OfferName
 from classifeed_jobs import JobStore
+from classifeed_offers.app.manual.delete_offer import delete_offer
+from classifeed_offers.app.manual.update_offer import UpdateOffer
 from classifeed_offers.app.pictures.export_picture_urls import export_picture_urls
 from classifeed_offers.app.publishing.republish_offers import Republisher
+from classifeed_offers.domain.manual import offer_not_found
 from classifeed_offers.domain.offers import Namespace, Status
 from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.jobs.request_pictures import enqueue_again
@@ -48,10 +53,11 @@ _PAGE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 
 
 class OfferService(OfferServiceServicer):
-    """Serves reads from the table of offers, and begins republications and requests of pictures.
+    """Serves reads from the table of offers, changes of single ones, republications and requests of pictures.
 
     Args:
         database: where the offers are.
+        update_offer: changes an offer that is kept by hand.
         republisher: begins republications.
         count_due: returns how many offers wait to be pushed.
         picture_jobs: where a job requests pictures again; None: no pictures are requested.
@@ -60,11 +66,13 @@ class OfferService(OfferServiceServicer):
     def __init__(
         self,
         database: Database,
+        update_offer: UpdateOffer,
         republisher: Republisher,
         count_due: Callable[[], Awaitable[int]],
         picture_jobs: JobStore | None,
     ) -> None:
         self._database = database
+        self._update_offer = update_offer
         self._republisher = republisher
         self._count_due = count_due
         self._picture_jobs = picture_jobs
@@ -75,18 +83,27 @@ class OfferService(OfferServiceServicer):
         Raises:
             NotFound: the namespace never had it.
         """
-        try:
-            name = OfferName.parse(request.name)
-        except ValueError as error:
-            raise InvalidArgument(
-                "OFFER_NAME_INVALID", str(error), violations=[FieldViolation("name", str(error))]
-            ) from error
+        name = _parse_name(request.name)
         namespace = Namespace(name.seller_id, name.namespace)
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             row = None if "\0" in name.external_id else await reading.get_offer(tx, namespace, name.external_id)
         if row is None:
-            raise NotFound("OFFER_NOT_FOUND", f"There is no {request.name}: no load of this namespace has had this id.")
+            raise offer_not_found(name)
         return offer_message(namespace, row)
+
+    async def UpdateOffer(self, request: UpdateOfferRequest, context: Context) -> Offer:
+        """Change an offer that is kept by hand."""
+        name = _parse_name(request.name)
+        paths = request.update_mask.paths
+        version = request.version
+        row = await self._update_offer(name, request.content, paths, version=version, timeout_s=remaining_s())
+        return offer_message(Namespace(name.seller_id, name.namespace), row)
+
+    async def DeleteOffer(self, request: DeleteOfferRequest, context: Context) -> Offer:
+        """Remove an offer that is kept by hand."""
+        name = _parse_name(request.name)
+        row = await delete_offer(self._database, name, version=request.version, timeout_s=remaining_s())
+        return offer_message(Namespace(name.seller_id, name.namespace), row)
 
     async def ListOffers(self, request: ListOffersRequest, context: Context) -> ListOffersResponse:
         """Return a page of a namespace's offers by external id.
@@ -152,6 +169,14 @@ class OfferService(OfferServiceServicer):
                 request_id=request.request_id,
             )
         return RequestPicturesResponse(job_id=str(job_id))
+
+
+def _parse_name(name: str) -> OfferName:
+    try:
+        return OfferName.parse(name)
+    except ValueError as error:
+        violation = FieldViolation("name", str(error))
+        raise InvalidArgument("OFFER_NAME_INVALID", str(error), violations=[violation]) from error
 
 
 def _scope_of(parent: str) -> Scope:

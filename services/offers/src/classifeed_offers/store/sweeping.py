@@ -87,9 +87,14 @@ async def lock_end(tx: Tx, key: RunKey) -> End | None:
     return None
 
 
-async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS) -> Plan:
-    """Store the slices of what the run lacks. Reads the whole namespace once."""
-    row = await (await tx.execute(_PLAN_SLICES, run_values(key) | {"slice_size": slice_offers})).fetchone()
+async def plan(tx: Tx, key: RunKey, slice_offers: int = SLICE_OFFERS, *, with_manual: bool = False) -> Plan:
+    """Store the slices of what the run lacks. Reads the whole namespace once.
+
+    Args:
+        with_manual: whether it lacks the offers that are kept by hand, too.
+    """
+    parameters = run_values(key) | {"slice_size": slice_offers, "with_manual": with_manual}
+    row = await (await tx.execute(_PLAN_SLICES, parameters)).fetchone()
     assert row is not None
     before = await (await tx.execute(_COUNT_SWEPT_BEFORE, run_values(key))).fetchone()
     assert before is not None
@@ -154,9 +159,10 @@ async def take_slice(tx: Tx, key: RunKey) -> list[int] | None:
     return None if row is None else row[0]
 
 
-async def remove_offers(tx: Tx, key: RunKey, offer_ids: Sequence[int]) -> None:
-    """Remove offers of the feed, and count them. The caller holds the head."""
-    cursor = await tx.execute(_REMOVE_OFFERS, {"offer_ids": offer_ids, "task": key.run.task_id})
+async def remove_offers(tx: Tx, key: RunKey, offer_ids: Sequence[int], *, with_manual: bool = False) -> None:
+    """Remove offers of the feed, or those kept by hand too, and count them. The caller holds the head."""
+    parameters = {"offer_ids": offer_ids, "task": key.run.task_id, "with_manual": with_manual}
+    cursor = await tx.execute(_REMOVE_OFFERS, parameters)
     await tx.execute(_COUNT_SWEPT, run_values(key) | {"removed": cursor.rowcount, "made_manual": 0})
 
 

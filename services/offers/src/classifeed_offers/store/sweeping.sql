@@ -30,7 +30,8 @@ WITH accepted AS (
            status IN ('ACTIVE', 'PENDING') AND created_at <= (SELECT at FROM since)
            AND NOT (last_change = 'ADDED' AND last_task_id > (SELECT task_id FROM since)) AS counted
     FROM offers
-    WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND origin = 'FEED' AND status <> 'REMOVED'
+    WHERE seller_id = %(seller)s AND namespace = %(namespace)s AND (origin = 'FEED' OR %(with_manual)s)
+      AND status <> 'REMOVED'
 ), size AS (
     SELECT count(*) FILTER (WHERE counted) AS offers FROM present
 ), lacking AS (
@@ -94,7 +95,7 @@ UPDATE offers
 SET status = 'REMOVED', last_task_id = %(task)s, last_ordinal = 0, last_line = 0, last_change = 'REMOVED',
     version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
-WHERE offer_id = ANY(%(offer_ids)s::bigint[]) AND origin = 'FEED' AND status <> 'REMOVED'
+WHERE offer_id = ANY(%(offer_ids)s::bigint[]) AND (origin = 'FEED' OR %(with_manual)s) AND status <> 'REMOVED'
 
 -- name: make_manual
 UPDATE offers

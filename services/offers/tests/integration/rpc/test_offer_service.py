@@ -14,42 +14,15 @@ from classifeed.offers.v1.offer_pb2 import (
     OFFER_STATUS_REMOVED,
 )
 from classifeed.offers.v1.offer_service_pb2 import GetOfferRequest, ListOffersRequest, RequestPicturesRequest
-from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub, add_OfferServiceServicer_to_server
+from classifeed.offers.v1.offer_service_pb2_grpc import OfferServiceStub
 from classifeed_common.db import Database
-from classifeed_common.outbox import Outbox
-from classifeed_common.rpc.server import Servicer
-from classifeed_common.testing.rpc import OpenChannel, StartServer
+from classifeed_common.testing.rpc import OpenChannel
 from classifeed_common.testing.texts import check_that_nul_is_refused
-from classifeed_jobs import JobStore, Registry
-from classifeed_offers.jobs.request_pictures import PictureCatchUp
 from classifeed_offers.rpc import offer_service
-from classifeed_offers.rpc.offer_service import OfferService
 
-from ...conftest import Load, NewPublishing, Owner, Records
+from ...conftest import Load, Owner, Records
 
 PARENT = "sellers/seller/feeds/default"
-
-
-@pytest.fixture
-def picture_jobs() -> JobStore | None:
-    registry = Registry()
-    PictureCatchUp(Outbox(), lambda: store, "offers", rate=1).register(registry)
-    store = JobStore(tasks=registry)
-    return store
-
-
-@pytest.fixture
-async def target(
-    db: Database, rpc_server: StartServer, new_publishing: NewPublishing, picture_jobs: JobStore | None
-) -> str:
-    publishing = new_publishing(None)
-    service = OfferService(db, publishing.republisher, publishing.pusher.backlog, picture_jobs)
-    return await rpc_server("offers", Servicer.of(add_OfferServiceServicer_to_server, service))
-
-
-@pytest.fixture
-def offers(target: str, rpc_channel: OpenChannel) -> OfferServiceStub:
-    return OfferServiceStub(rpc_channel(target, caller="operator", audience="offers"))
 
 
 async def test_nul_in_any_text_of_a_request_is_refused_by_its_field(target: str, rpc_channel: OpenChannel) -> None:

@@ -107,6 +107,8 @@ def _violations_of(request: CreateTaskRequest) -> Iterator[FieldViolation]:
         )
         return
     yield from _require(request, ("source_sha256",), "is missing: a LOAD has a file")
+    if request.disposition == load_pb2.DISPOSITION_DELETE_ALL:
+        yield FieldViolation("disposition", "must not be DELETE_ALL: a LOAD leaves the offers that are kept by hand")
     if request.default_currency and request.default_currency not in CURRENCY_CODES:
         yield FieldViolation("default_currency", "is not the code of a currency in ISO 4217")
     is_fetched = any(getattr(request, field) for field in _OF_A_FETCH)

@@ -139,12 +139,14 @@ class ResumeFeedRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ...) -> None: ...
 
 class DeleteFeedRequest(_message.Message):
-    __slots__ = ("name", "disposition")
+    __slots__ = ("name", "disposition", "include_manual")
     NAME_FIELD_NUMBER: _ClassVar[int]
     DISPOSITION_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_MANUAL_FIELD_NUMBER: _ClassVar[int]
     name: str
     disposition: _load_pb2.Disposition
-    def __init__(self, name: _Optional[str] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ...) -> None: ...
+    include_manual: bool
+    def __init__(self, name: _Optional[str] = ..., disposition: _Optional[_Union[_load_pb2.Disposition, str]] = ..., include_manual: _Optional[bool] = ...) -> None: ...
 
 class RunFeedRequest(_message.Message):
     __slots__ = ("name", "force", "request_id")

@@ -28,7 +28,7 @@ from classifeed.feeds.v1 import load_pb2 as classifeed_dot_feeds_dot_v1_dot_load
 from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/feeds/v1/feed_source_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/feed.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9b\x04\n\x0cSourceRecord\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x01\x12;\n\x06status\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatusB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x15\n\x03url\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12%\n\x12sealed_credentials\x18\x06 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80\x06\x12+\n\x08interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x04mode\x18\x08 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12?\n\x0b\x64isposition\x18\t \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x30\n\x06\x66ormat\x18\n \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12.\n\x10\x64\x65\x66\x61ult_currency\x18\x14 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^([A-Z]{3})?$\"T\n\x11PutSourcesRequest\x12?\n\x07sources\x18\x01 \x03(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xf4\x03\"+\n\x12PutSourcesResponse\x12\x15\n\rfeed_versions\x18\x01 \x03(\x03\"z\n\x10RunSourceRequest\x12\x39\n\x06source\x18\x01 \x01(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x06\xbaH\x03\xc8\x01\x01\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x1c\n\nrequest_id\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01\"{\n\x16GetSourceStatesRequest\x12\x61\n\x05names\x18\x01 \x03(\tBR\xbaHO\x92\x01L\x08\x01\x10\xe8\x07\"ErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"O\n\x17GetSourceStatesResponse\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\x8f\x01\n\x12ListSourcesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12Z\n\x05\x61\x66ter\x18\x02 \x01(\tBK\xbaHHrF2D^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64})?$\"$\n\x13ListSourcesResponse\x12\r\n\x05names\x18\x01 \x03(\t\"\x82\x01\n\x0fGetFetchRequest\x12o\n\x04name\x18\x01 \x01(\tBa\xbaH^r\\2Z^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/fetches/[1-9][0-9]{0,17}$\"\xab\x01\n\x12ListFetchesRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"[\n\x13ListFetchesResponse\x12+\n\x07\x66\x65tches\x18\x01 \x03(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xe0\x04\n\x11\x46\x65\x65\x64SourceService\x12\x62\n\nPutSources\x12&.classifeed.feeds.v1.PutSourcesRequest\x1a\'.classifeed.feeds.v1.PutSourcesResponse\"\x03\x90\x02\x02\x12S\n\tRunSource\x12%.classifeed.feeds.v1.RunSourceRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x02\x12q\n\x0fGetSourceStates\x12+.classifeed.feeds.v1.GetSourceStatesRequest\x1a,.classifeed.feeds.v1.GetSourceStatesResponse\"\x03\x90\x02\x01\x12\x65\n\x0bListSources\x12\'.classifeed.feeds.v1.ListSourcesRequest\x1a(.classifeed.feeds.v1.ListSourcesResponse\"\x03\x90\x02\x01\x12Q\n\x08GetFetch\x12$.classifeed.feeds.v1.GetFetchRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x01\x12\x65\n\x0bListFetches\x12\'.classifeed.feeds.v1.ListFetchesRequest\x1a(.classifeed.feeds.v1.ListFetchesResponse\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n-classifeed/feeds/v1/feed_source_service.proto\x12\x13\x63lassifeed.feeds.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1e\x63lassifeed/feeds/v1/feed.proto\x1a\x1e\x63lassifeed/feeds/v1/load.proto\x1a\x1egoogle/protobuf/duration.proto\"\x9d\x04\n\x0cSourceRecord\x12;\n\tseller_id\x18\x01 \x01(\tB(\xbaH%r#2!^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$\x12-\n\tnamespace\x18\x02 \x01(\tB\x1a\xbaH\x17r\x15\x32\x13^[a-z0-9._-]{1,64}$\x12\x1d\n\x0c\x66\x65\x65\x64_version\x18\x03 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x01\x12;\n\x06status\x18\x04 \x01(\x0e\x32\x1f.classifeed.feeds.v1.FeedStatusB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x15\n\x03url\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12%\n\x12sealed_credentials\x18\x06 \x01(\x0c\x42\t\xbaH\x06z\x04\x18\x80\x80\x06\x12+\n\x08interval\x18\x07 \x01(\x0b\x32\x19.google.protobuf.Duration\x12\x35\n\x04mode\x18\x08 \x01(\x0e\x32\x1d.classifeed.feeds.v1.LoadModeB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x41\n\x0b\x64isposition\x18\t \x01(\x0e\x32 .classifeed.feeds.v1.DispositionB\n\xbaH\x07\x82\x01\x04\x10\x01 \x03\x12\x30\n\x06\x66ormat\x18\n \x01(\tB \xbaH\x1dr\x1b\x32\x19^([a-z][a-z0-9_]{0,31})?$\x12.\n\x10\x64\x65\x66\x61ult_currency\x18\x14 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^([A-Z]{3})?$\"T\n\x11PutSourcesRequest\x12?\n\x07sources\x18\x01 \x03(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xf4\x03\"+\n\x12PutSourcesResponse\x12\x15\n\rfeed_versions\x18\x01 \x03(\x03\"z\n\x10RunSourceRequest\x12\x39\n\x06source\x18\x01 \x01(\x0b\x32!.classifeed.feeds.v1.SourceRecordB\x06\xbaH\x03\xc8\x01\x01\x12\r\n\x05\x66orce\x18\x02 \x01(\x08\x12\x1c\n\nrequest_id\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\xb0\x01\x01\"{\n\x16GetSourceStatesRequest\x12\x61\n\x05names\x18\x01 \x03(\tBR\xbaHO\x92\x01L\x08\x01\x10\xe8\x07\"ErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\"O\n\x17GetSourceStatesResponse\x12\x34\n\x06states\x18\x01 \x03(\x0b\x32$.classifeed.feeds.v1.FeedSourceState\"\x8f\x01\n\x12ListSourcesRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12Z\n\x05\x61\x66ter\x18\x02 \x01(\tBK\xbaHHrF2D^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64})?$\"$\n\x13ListSourcesResponse\x12\r\n\x05names\x18\x01 \x03(\t\"\x82\x01\n\x0fGetFetchRequest\x12o\n\x04name\x18\x01 \x01(\tBa\xbaH^r\\2Z^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/fetches/[1-9][0-9]{0,17}$\"\xab\x01\n\x12ListFetchesRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"[\n\x13ListFetchesResponse\x12+\n\x07\x66\x65tches\x18\x01 \x03(\x0b\x32\x1a.classifeed.feeds.v1.Fetch\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xe0\x04\n\x11\x46\x65\x65\x64SourceService\x12\x62\n\nPutSources\x12&.classifeed.feeds.v1.PutSourcesRequest\x1a\'.classifeed.feeds.v1.PutSourcesResponse\"\x03\x90\x02\x02\x12S\n\tRunSource\x12%.classifeed.feeds.v1.RunSourceRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x02\x12q\n\x0fGetSourceStates\x12+.classifeed.feeds.v1.GetSourceStatesRequest\x1a,.classifeed.feeds.v1.GetSourceStatesResponse\"\x03\x90\x02\x01\x12\x65\n\x0bListSources\x12\'.classifeed.feeds.v1.ListSourcesRequest\x1a(.classifeed.feeds.v1.ListSourcesResponse\"\x03\x90\x02\x01\x12Q\n\x08GetFetch\x12$.classifeed.feeds.v1.GetFetchRequest\x1a\x1a.classifeed.feeds.v1.Fetch\"\x03\x90\x02\x01\x12\x65\n\x0bListFetches\x12\'.classifeed.feeds.v1.ListFetchesRequest\x1a(.classifeed.feeds.v1.ListFetchesResponse\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -50,7 +50,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCERECORD'].fields_by_name['mode']._loaded_options = None
   _globals['_SOURCERECORD'].fields_by_name['mode']._serialized_options = b'\272H\005\202\001\002\020\001'
   _globals['_SOURCERECORD'].fields_by_name['disposition']._loaded_options = None
-  _globals['_SOURCERECORD'].fields_by_name['disposition']._serialized_options = b'\272H\005\202\001\002\020\001'
+  _globals['_SOURCERECORD'].fields_by_name['disposition']._serialized_options = b'\272H\007\202\001\004\020\001 \003'
   _globals['_SOURCERECORD'].fields_by_name['format']._loaded_options = None
   _globals['_SOURCERECORD'].fields_by_name['format']._serialized_options = b'\272H\035r\0332\031^([a-z][a-z0-9_]{0,31})?$'
   _globals['_SOURCERECORD'].fields_by_name['default_currency']._loaded_options = None
@@ -88,27 +88,27 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FEEDSOURCESERVICE'].methods_by_name['ListFetches']._loaded_options = None
   _globals['_FEEDSOURCESERVICE'].methods_by_name['ListFetches']._serialized_options = b'\220\002\001'
   _globals['_SOURCERECORD']._serialized_start=196
-  _globals['_SOURCERECORD']._serialized_end=735
-  _globals['_PUTSOURCESREQUEST']._serialized_start=737
-  _globals['_PUTSOURCESREQUEST']._serialized_end=821
-  _globals['_PUTSOURCESRESPONSE']._serialized_start=823
-  _globals['_PUTSOURCESRESPONSE']._serialized_end=866
-  _globals['_RUNSOURCEREQUEST']._serialized_start=868
-  _globals['_RUNSOURCEREQUEST']._serialized_end=990
-  _globals['_GETSOURCESTATESREQUEST']._serialized_start=992
-  _globals['_GETSOURCESTATESREQUEST']._serialized_end=1115
-  _globals['_GETSOURCESTATESRESPONSE']._serialized_start=1117
-  _globals['_GETSOURCESTATESRESPONSE']._serialized_end=1196
-  _globals['_LISTSOURCESREQUEST']._serialized_start=1199
-  _globals['_LISTSOURCESREQUEST']._serialized_end=1342
-  _globals['_LISTSOURCESRESPONSE']._serialized_start=1344
-  _globals['_LISTSOURCESRESPONSE']._serialized_end=1380
-  _globals['_GETFETCHREQUEST']._serialized_start=1383
-  _globals['_GETFETCHREQUEST']._serialized_end=1513
-  _globals['_LISTFETCHESREQUEST']._serialized_start=1516
-  _globals['_LISTFETCHESREQUEST']._serialized_end=1687
-  _globals['_LISTFETCHESRESPONSE']._serialized_start=1689
-  _globals['_LISTFETCHESRESPONSE']._serialized_end=1780
-  _globals['_FEEDSOURCESERVICE']._serialized_start=1783
-  _globals['_FEEDSOURCESERVICE']._serialized_end=2391
+  _globals['_SOURCERECORD']._serialized_end=737
+  _globals['_PUTSOURCESREQUEST']._serialized_start=739
+  _globals['_PUTSOURCESREQUEST']._serialized_end=823
+  _globals['_PUTSOURCESRESPONSE']._serialized_start=825
+  _globals['_PUTSOURCESRESPONSE']._serialized_end=868
+  _globals['_RUNSOURCEREQUEST']._serialized_start=870
+  _globals['_RUNSOURCEREQUEST']._serialized_end=992
+  _globals['_GETSOURCESTATESREQUEST']._serialized_start=994
+  _globals['_GETSOURCESTATESREQUEST']._serialized_end=1117
+  _globals['_GETSOURCESTATESRESPONSE']._serialized_start=1119
+  _globals['_GETSOURCESTATESRESPONSE']._serialized_end=1198
+  _globals['_LISTSOURCESREQUEST']._serialized_start=1201
+  _globals['_LISTSOURCESREQUEST']._serialized_end=1344
+  _globals['_LISTSOURCESRESPONSE']._serialized_start=1346
+  _globals['_LISTSOURCESRESPONSE']._serialized_end=1382
+  _globals['_GETFETCHREQUEST']._serialized_start=1385
+  _globals['_GETFETCHREQUEST']._serialized_end=1515
+  _globals['_LISTFETCHESREQUEST']._serialized_start=1518
+  _globals['_LISTFETCHESREQUEST']._serialized_end=1689
+  _globals['_LISTFETCHESRESPONSE']._serialized_start=1691
+  _globals['_LISTFETCHESRESPONSE']._serialized_end=1782
+  _globals['_FEEDSOURCESERVICE']._serialized_start=1785
+  _globals['_FEEDSOURCESERVICE']._serialized_end=2393
 # @@protoc_insertion_point(module_scope)

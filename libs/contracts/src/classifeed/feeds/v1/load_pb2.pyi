@@ -19,6 +19,7 @@ class Disposition(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     DISPOSITION_UNSPECIFIED: _ClassVar[Disposition]
     DISPOSITION_DELETE: _ClassVar[Disposition]
     DISPOSITION_MAKE_MANUAL: _ClassVar[Disposition]
+    DISPOSITION_DELETE_ALL: _ClassVar[Disposition]
 
 class HoldReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     __slots__ = ()
@@ -49,6 +50,7 @@ LOAD_MODE_PATCH: LoadMode
 DISPOSITION_UNSPECIFIED: Disposition
 DISPOSITION_DELETE: Disposition
 DISPOSITION_MAKE_MANUAL: Disposition
+DISPOSITION_DELETE_ALL: Disposition
 HOLD_REASON_UNSPECIFIED: HoldReason
 HOLD_REASON_REMOVALS: HoldReason
 HOLD_REASON_NO_OFFERS: HoldReason

@@ -22,36 +22,77 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_dot_v1_dot_subject__pb2
 from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1_dot_picture__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n classifeed/offers/v1/offer.proto\x12\x14\x63lassifeed.offers.v1\x1a&classifeed/moderation/v1/subject.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xde\x03\n\x0cOfferContent\x12\x13\n\x0b\x63\x61tegory_id\x18\x01 \x01(\t\x12\x15\n\rcategory_path\x18\x02 \x03(\t\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x0b\n\x03url\x18\x05 \x01(\t\x12*\n\x05price\x18\x06 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\told_price\x18\x07 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12\x30\n\x08location\x18\x08 \x01(\x0b\x32\x1e.classifeed.offers.v1.GeoPoint\x12\x0f\n\x07\x61\x64\x64ress\x18\t \x01(\t\x12\x14\n\x0cpicture_urls\x18\n \x03(\t\x12\x33\n\nattributes\x18\x0b \x03(\x0b\x32\x1f.classifeed.offers.v1.Attribute\x12\x11\n\tavailable\x18\x0c \x01(\x08\x12\x0e\n\x06vendor\x18\r \x01(\t\x12\x13\n\x0bvendor_code\x18\x0e \x01(\t\x12\r\n\x05model\x18\x0f \x01(\t\x12\x10\n\x08\x62\x61rcodes\x18\x10 \x03(\t\x12\x1b\n\x0estock_quantity\x18\x11 \x01(\x03H\x00\x88\x01\x01\x42\x11\n\x0f_stock_quantity\"5\n\x05Price\x12\x15\n\ramount_micros\x18\x01 \x01(\x03\x12\x15\n\rcurrency_code\x18\x02 \x01(\t\"/\n\x08GeoPoint\x12\x10\n\x08latitude\x18\x01 \x01(\x01\x12\x11\n\tlongitude\x18\x02 \x01(\x01\"6\n\tAttribute\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t\x12\x0c\n\x04unit\x18\x03 \x01(\t\"\x89\x06\n\x05Offer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x31\n\x06status\x18\x05 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatus\x12\x31\n\x06origin\x18\x06 \x01(\x0e\x32!.classifeed.offers.v1.OfferOrigin\x12\x33\n\x07\x63ontent\x18\x07 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12=\n\x11published_content\x18\x08 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0clast_task_id\x18\t \x01(\x03\x12\x0f\n\x07version\x18\n \x01(\x03\x12\x19\n\x11published_version\x18\x0b \x01(\x03\x12\x12\n\nmoderation\x18\x0c \x01(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x0blast_change\x18\x0f \x01(\x0e\x32!.classifeed.offers.v1.OfferChange\x12\x17\n\x0fwaiting_task_id\x18\x10 \x01(\x03\x12;\n\x0fwaiting_content\x18\x11 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12*\n\x03\x62\x61n\x18\x12 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12\x35\n\x11text_request_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x08pictures\x18\x14 \x03(\x0b\x32\".classifeed.offers.v1.OfferPicture\"\xaf\x02\n\x0cOfferPicture\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x36\n\x05state\x18\x02 \x01(\x0e\x32\'.classifeed.offers.v1.OfferPictureState\x12\x31\n\x04info\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x34\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x30\n\x0crequest_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07task_id\x18\x07 \x01(\x03\x12\x0f\n\x07ordinal\x18\x08 \x01(\x03\x12\x0c\n\x04line\x18\t \x01(\x03*\xac\x01\n\x0bOfferStatus\x12\x1c\n\x18OFFER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14OFFER_STATUS_PENDING\x10\x01\x12\x17\n\x13OFFER_STATUS_ACTIVE\x10\x02\x12\x19\n\x15OFFER_STATUS_REJECTED\x10\x03\x12\x17\n\x13OFFER_STATUS_BANNED\x10\x04\x12\x18\n\x14OFFER_STATUS_REMOVED\x10\x05*[\n\x0bOfferOrigin\x12\x1c\n\x18OFFER_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11OFFER_ORIGIN_FEED\x10\x01\x12\x17\n\x13OFFER_ORIGIN_MANUAL\x10\x02*\x95\x01\n\x0bOfferChange\x12\x1c\n\x18OFFER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n\x12OFFER_CHANGE_ADDED\x10\x01\x12\x18\n\x14OFFER_CHANGE_UPDATED\x10\x02\x12\x18\n\x14OFFER_CHANGE_REMOVED\x10\x03\x12\x1c\n\x18OFFER_CHANGE_MADE_MANUAL\x10\x04*\x99\x01\n\x11OfferPictureState\x12#\n\x1fOFFER_PICTURE_STATE_UNSPECIFIED\x10\x00\x12\x1f\n\x1bOFFER_PICTURE_STATE_AWAITED\x10\x01\x12\x1e\n\x1aOFFER_PICTURE_STATE_STORED\x10\x02\x12\x1e\n\x1aOFFER_PICTURE_STATE_FAILED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n classifeed/offers/v1/offer.proto\x12\x14\x63lassifeed.offers.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/moderation/v1/subject.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xf8\x04\n\x0cOfferContent\x12\x1d\n\x0b\x63\x61tegory_id\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\x12&\n\rcategory_path\x18\x02 \x03(\tB\x0f\xbaH\x0c\x92\x01\t\x10@\"\x05r\x03\x18\x80\x04\x12\x17\n\x05title\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\xe8\x07\x12\x1e\n\x0b\x64\x65scription\x18\x04 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x10\x12\x15\n\x03url\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12*\n\x05price\x18\x06 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12.\n\told_price\x18\x07 \x01(\x0b\x32\x1b.classifeed.offers.v1.Price\x12\x30\n\x08location\x18\x08 \x01(\x0b\x32\x1e.classifeed.offers.v1.GeoPoint\x12\x19\n\x07\x61\x64\x64ress\x18\t \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12&\n\x0cpicture_urls\x18\n \x03(\tB\x10\xbaH\r\x92\x01\n\x10\x80\x08\"\x05r\x03\x18\x80 \x12>\n\nattributes\x18\x0b \x03(\x0b\x32\x1f.classifeed.offers.v1.AttributeB\t\xbaH\x06\x92\x01\x03\x10\x80\x08\x12\x11\n\tavailable\x18\x0c \x01(\x08\x12\x18\n\x06vendor\x18\r \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\x12\x1d\n\x0bvendor_code\x18\x0e \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\x12\x17\n\x05model\x18\x0f \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\x12\"\n\x08\x62\x61rcodes\x18\x10 \x03(\tB\x10\xbaH\r\x92\x01\n\x10\x80\x08\"\x05r\x03\x18\x80\x04\x12$\n\x0estock_quantity\x18\x11 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00H\x00\x88\x01\x01\x42\x11\n\x0f_stock_quantity\"T\n\x05Price\x12\x1e\n\ramount_micros\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12+\n\rcurrency_code\x18\x02 \x01(\tB\x14\xbaH\x11r\x0f\x32\r^([A-Z]{3})?$\"a\n\x08GeoPoint\x12)\n\x08latitude\x18\x01 \x01(\x01\x42\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x80V@)\x00\x00\x00\x00\x00\x80V\xc0\x12*\n\tlongitude\x18\x02 \x01(\x01\x42\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x80\x66@)\x00\x00\x00\x00\x00\x80\x66\xc0\"U\n\tAttribute\x12\x16\n\x04name\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\x12\x18\n\x05value\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x18\x80\x80\x01\x12\x16\n\x04unit\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x04\"\x89\x06\n\x05Offer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tseller_id\x18\x02 \x01(\t\x12\x11\n\tnamespace\x18\x03 \x01(\t\x12\x13\n\x0b\x65xternal_id\x18\x04 \x01(\t\x12\x31\n\x06status\x18\x05 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatus\x12\x31\n\x06origin\x18\x06 \x01(\x0e\x32!.classifeed.offers.v1.OfferOrigin\x12\x33\n\x07\x63ontent\x18\x07 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12=\n\x11published_content\x18\x08 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12\x14\n\x0clast_task_id\x18\t \x01(\x03\x12\x0f\n\x07version\x18\n \x01(\x03\x12\x19\n\x11published_version\x18\x0b \x01(\x03\x12\x12\n\nmoderation\x18\x0c \x01(\t\x12/\n\x0b\x63reate_time\x18\r \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0bupdate_time\x18\x0e \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x36\n\x0blast_change\x18\x0f \x01(\x0e\x32!.classifeed.offers.v1.OfferChange\x12\x17\n\x0fwaiting_task_id\x18\x10 \x01(\x03\x12;\n\x0fwaiting_content\x18\x11 \x01(\x0b\x32\".classifeed.offers.v1.OfferContent\x12*\n\x03\x62\x61n\x18\x12 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12\x35\n\x11text_request_time\x18\x13 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x34\n\x08pictures\x18\x14 \x03(\x0b\x32\".classifeed.offers.v1.OfferPicture\"\xaf\x02\n\x0cOfferPicture\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x36\n\x05state\x18\x02 \x01(\x0e\x32\'.classifeed.offers.v1.OfferPictureState\x12\x31\n\x04info\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x34\n\x07\x66\x61ilure\x18\x04 \x01(\x0b\x32#.classifeed.pictures.v1.LoadFailure\x12\x0f\n\x07\x61ttempt\x18\x05 \x01(\x03\x12\x30\n\x0crequest_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07task_id\x18\x07 \x01(\x03\x12\x0f\n\x07ordinal\x18\x08 \x01(\x03\x12\x0c\n\x04line\x18\t \x01(\x03*\xac\x01\n\x0bOfferStatus\x12\x1c\n\x18OFFER_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14OFFER_STATUS_PENDING\x10\x01\x12\x17\n\x13OFFER_STATUS_ACTIVE\x10\x02\x12\x19\n\x15OFFER_STATUS_REJECTED\x10\x03\x12\x17\n\x13OFFER_STATUS_BANNED\x10\x04\x12\x18\n\x14OFFER_STATUS_REMOVED\x10\x05*[\n\x0bOfferOrigin\x12\x1c\n\x18OFFER_ORIGIN_UNSPECIFIED\x10\x00\x12\x15\n\x11OFFER_ORIGIN_FEED\x10\x01\x12\x17\n\x13OFFER_ORIGIN_MANUAL\x10\x02*\x95\x01\n\x0bOfferChange\x12\x1c\n\x18OFFER_CHANGE_UNSPECIFIED\x10\x00\x12\x16\n\x12OFFER_CHANGE_ADDED\x10\x01\x12\x18\n\x14OFFER_CHANGE_UPDATED\x10\x02\x12\x18\n\x14OFFER_CHANGE_REMOVED\x10\x03\x12\x1c\n\x18OFFER_CHANGE_MADE_MANUAL\x10\x04*\x99\x01\n\x11OfferPictureState\x12#\n\x1fOFFER_PICTURE_STATE_UNSPECIFIED\x10\x00\x12\x1f\n\x1bOFFER_PICTURE_STATE_AWAITED\x10\x01\x12\x1e\n\x1aOFFER_PICTURE_STATE_STORED\x10\x02\x12\x1e\n\x1aOFFER_PICTURE_STATE_FAILED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.offers.v1.offer_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_OFFERSTATUS']._serialized_start=1897
-  _globals['_OFFERSTATUS']._serialized_end=2069
-  _globals['_OFFERORIGIN']._serialized_start=2071
-  _globals['_OFFERORIGIN']._serialized_end=2162
-  _globals['_OFFERCHANGE']._serialized_start=2165
-  _globals['_OFFERCHANGE']._serialized_end=2314
-  _globals['_OFFERPICTURESTATE']._serialized_start=2317
-  _globals['_OFFERPICTURESTATE']._serialized_end=2470
-  _globals['_OFFERCONTENT']._serialized_start=170
-  _globals['_OFFERCONTENT']._serialized_end=648
-  _globals['_PRICE']._serialized_start=650
-  _globals['_PRICE']._serialized_end=703
-  _globals['_GEOPOINT']._serialized_start=705
-  _globals['_GEOPOINT']._serialized_end=752
-  _globals['_ATTRIBUTE']._serialized_start=754
-  _globals['_ATTRIBUTE']._serialized_end=808
-  _globals['_OFFER']._serialized_start=811
-  _globals['_OFFER']._serialized_end=1588
-  _globals['_OFFERPICTURE']._serialized_start=1591
-  _globals['_OFFERPICTURE']._serialized_end=1894
+  _globals['_OFFERCONTENT'].fields_by_name['category_id']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['category_id']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['category_path']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['category_path']._serialized_options = b'\272H\014\222\001\t\020@\"\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['title']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['title']._serialized_options = b'\272H\005r\003\030\350\007'
+  _globals['_OFFERCONTENT'].fields_by_name['description']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['description']._serialized_options = b'\272H\006r\004\030\200\200\020'
+  _globals['_OFFERCONTENT'].fields_by_name['url']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['url']._serialized_options = b'\272H\005r\003\030\200 '
+  _globals['_OFFERCONTENT'].fields_by_name['address']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['address']._serialized_options = b'\272H\005r\003\030\200 '
+  _globals['_OFFERCONTENT'].fields_by_name['picture_urls']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['picture_urls']._serialized_options = b'\272H\r\222\001\n\020\200\010\"\005r\003\030\200 '
+  _globals['_OFFERCONTENT'].fields_by_name['attributes']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['attributes']._serialized_options = b'\272H\006\222\001\003\020\200\010'
+  _globals['_OFFERCONTENT'].fields_by_name['vendor']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['vendor']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['vendor_code']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['vendor_code']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['model']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['model']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['barcodes']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['barcodes']._serialized_options = b'\272H\r\222\001\n\020\200\010\"\005r\003\030\200\004'
+  _globals['_OFFERCONTENT'].fields_by_name['stock_quantity']._loaded_options = None
+  _globals['_OFFERCONTENT'].fields_by_name['stock_quantity']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_PRICE'].fields_by_name['amount_micros']._loaded_options = None
+  _globals['_PRICE'].fields_by_name['amount_micros']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_PRICE'].fields_by_name['currency_code']._loaded_options = None
+  _globals['_PRICE'].fields_by_name['currency_code']._serialized_options = b'\272H\021r\0172\r^([A-Z]{3})?$'
+  _globals['_GEOPOINT'].fields_by_name['latitude']._loaded_options = None
+  _globals['_GEOPOINT'].fields_by_name['latitude']._serialized_options = b'\272H\024\022\022\031\000\000\000\000\000\200V@)\000\000\000\000\000\200V\300'
+  _globals['_GEOPOINT'].fields_by_name['longitude']._loaded_options = None
+  _globals['_GEOPOINT'].fields_by_name['longitude']._serialized_options = b'\272H\024\022\022\031\000\000\000\000\000\200f@)\000\000\000\000\000\200f\300'
+  _globals['_ATTRIBUTE'].fields_by_name['name']._loaded_options = None
+  _globals['_ATTRIBUTE'].fields_by_name['name']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_ATTRIBUTE'].fields_by_name['value']._loaded_options = None
+  _globals['_ATTRIBUTE'].fields_by_name['value']._serialized_options = b'\272H\006r\004\030\200\200\001'
+  _globals['_ATTRIBUTE'].fields_by_name['unit']._loaded_options = None
+  _globals['_ATTRIBUTE'].fields_by_name['unit']._serialized_options = b'\272H\005r\003\030\200\004'
+  _globals['_OFFERSTATUS']._serialized_start=2192
+  _globals['_OFFERSTATUS']._serialized_end=2364
+  _globals['_OFFERORIGIN']._serialized_start=2366
+  _globals['_OFFERORIGIN']._serialized_end=2457
+  _globals['_OFFERCHANGE']._serialized_start=2460
+  _globals['_OFFERCHANGE']._serialized_end=2609
+  _globals['_OFFERPICTURESTATE']._serialized_start=2612
+  _globals['_OFFERPICTURESTATE']._serialized_end=2765
+  _globals['_OFFERCONTENT']._serialized_start=199
+  _globals['_OFFERCONTENT']._serialized_end=831
+  _globals['_PRICE']._serialized_start=833
+  _globals['_PRICE']._serialized_end=917
+  _globals['_GEOPOINT']._serialized_start=919
+  _globals['_GEOPOINT']._serialized_end=1016
+  _globals['_ATTRIBUTE']._serialized_start=1018
+  _globals['_ATTRIBUTE']._serialized_end=1103
+  _globals['_OFFER']._serialized_start=1106
+  _globals['_OFFER']._serialized_end=1883
+  _globals['_OFFERPICTURE']._serialized_start=1886
+  _globals['_OFFERPICTURE']._serialized_end=2189
 # @@protoc_insertion_point(module_scope)

@@ -24,10 +24,11 @@ _sym_db = _symbol_database.Default()
 
 from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from classifeed.offers.v1 import offer_pb2 as classifeed_dot_offers_dot_v1_dot_offer__pb2
+from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mask__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(classifeed/offers/v1/offer_service.proto\x12\x14\x63lassifeed.offers.v1\x1a\x1b\x62uf/validate/validate.proto\x1a classifeed/offers/v1/offer.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"~\n\x0fGetOfferRequest\x12k\n\x04name\x18\x01 \x01(\tB]\xbaHZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$\"\xe7\x01\n\x11ListOffersRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12;\n\x06status\x18\x04 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatusB\x08\xbaH\x05\x82\x01\x02\x10\x01\"Z\n\x12ListOffersResponse\x12+\n\x06offers\x18\x01 \x03(\x0b\x32\x1b.classifeed.offers.v1.Offer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x95\x01\n\x16RepublishOffersRequest\x12^\n\x06parent\x18\x01 \x01(\tBN\xbaHKrI2G^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/feeds/[a-z0-9._-]{1,64})?)?$\x12\x1b\n\nrequest_id\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18@\"3\n\x17RepublishOffersResponse\x12\x18\n\x10republication_id\x18\x01 \x01(\x03\"\x17\n\x15GetPublicationRequest\"o\n\x0cRefusedOffer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0f\n\x07reasons\x18\x03 \x01(\t\x12/\n\x0brefuse_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\rRepublication\x12\x18\n\x10republication_id\x18\x01 \x01(\x03\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0e\n\x06parent\x18\x03 \x01(\t\x12\x30\n\x0crequest_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06offers\x18\x05 \x01(\x03\x12-\n\tmark_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xb3\x01\n\x0bPublication\x12\x1a\n\x12unpublished_offers\x18\x01 \x01(\x03\x12\x16\n\x0erefused_offers\x18\x02 \x01(\x03\x12\x33\n\x07refused\x18\x03 \x03(\x0b\x32\".classifeed.offers.v1.RefusedOffer\x12;\n\x0erepublications\x18\x04 \x03(\x0b\x32#.classifeed.offers.v1.Republication\"\x1a\n\x18\x45xportPictureUrlsRequest\"\xc0\x01\n\x19\x45xportPictureUrlsResponse\x12\x33\n\rsnapshot_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x31\n\x04urls\x18\x02 \x01(\x0b\x32!.classifeed.offers.v1.PictureUrlsH\x00\x12\x33\n\x03\x65nd\x18\x03 \x01(\x0b\x32$.classifeed.offers.v1.PictureUrlsEndH\x00\x42\x06\n\x04part\"\x1b\n\x0bPictureUrls\x12\x0c\n\x04urls\x18\x01 \x03(\t\"/\n\x0ePictureUrlsEnd\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x02 \x01(\x0c\"\x95\x01\n\x16RequestPicturesRequest\x12^\n\x06parent\x18\x01 \x01(\tBN\xbaHKrI2G^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/feeds/[a-z0-9._-]{1,64})?)?$\x12\x1b\n\nrequest_id\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18@\")\n\x17RequestPicturesResponse\x12\x0e\n\x06job_id\x18\x01 \x01(\t2\x97\x05\n\x0cOfferService\x12S\n\x08GetOffer\x12%.classifeed.offers.v1.GetOfferRequest\x1a\x1b.classifeed.offers.v1.Offer\"\x03\x90\x02\x01\x12\x64\n\nListOffers\x12\'.classifeed.offers.v1.ListOffersRequest\x1a(.classifeed.offers.v1.ListOffersResponse\"\x03\x90\x02\x01\x12s\n\x0fRepublishOffers\x12,.classifeed.offers.v1.RepublishOffersRequest\x1a-.classifeed.offers.v1.RepublishOffersResponse\"\x03\x90\x02\x02\x12\x65\n\x0eGetPublication\x12+.classifeed.offers.v1.GetPublicationRequest\x1a!.classifeed.offers.v1.Publication\"\x03\x90\x02\x01\x12{\n\x11\x45xportPictureUrls\x12..classifeed.offers.v1.ExportPictureUrlsRequest\x1a/.classifeed.offers.v1.ExportPictureUrlsResponse\"\x03\x90\x02\x01\x30\x01\x12s\n\x0fRequestPictures\x12,.classifeed.offers.v1.RequestPicturesRequest\x1a-.classifeed.offers.v1.RequestPicturesResponse\"\x03\x90\x02\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n(classifeed/offers/v1/offer_service.proto\x12\x14\x63lassifeed.offers.v1\x1a\x1b\x62uf/validate/validate.proto\x1a classifeed/offers/v1/offer.proto\x1a google/protobuf/field_mask.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"~\n\x0fGetOfferRequest\x12k\n\x04name\x18\x01 \x01(\tB]\xbaHZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$\"\xe7\x01\n\x11ListOffersRequest\x12X\n\x06parent\x18\x01 \x01(\tBH\xbaHErC2A^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}$\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12;\n\x06status\x18\x04 \x01(\x0e\x32!.classifeed.offers.v1.OfferStatusB\x08\xbaH\x05\x82\x01\x02\x10\x01\"Z\n\x12ListOffersResponse\x12+\n\x06offers\x18\x01 \x03(\x0b\x32\x1b.classifeed.offers.v1.Offer\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x91\x02\n\x12UpdateOfferRequest\x12k\n\x04name\x18\x01 \x01(\tB]\xbaHZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$\x12;\n\x07\x63ontent\x18\x02 \x01(\x0b\x32\".classifeed.offers.v1.OfferContentB\x06\xbaH\x03\xc8\x01\x01\x12\x37\n\x0bupdate_mask\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x06\xbaH\x03\xc8\x01\x01\x12\x18\n\x07version\x18\x04 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"\x9b\x01\n\x12\x44\x65leteOfferRequest\x12k\n\x04name\x18\x01 \x01(\tB]\xbaHZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$\x12\x18\n\x07version\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\"\x95\x01\n\x16RepublishOffersRequest\x12^\n\x06parent\x18\x01 \x01(\tBN\xbaHKrI2G^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/feeds/[a-z0-9._-]{1,64})?)?$\x12\x1b\n\nrequest_id\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18@\"3\n\x17RepublishOffersResponse\x12\x18\n\x10republication_id\x18\x01 \x01(\x03\"\x17\n\x15GetPublicationRequest\"o\n\x0cRefusedOffer\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0f\n\x07version\x18\x02 \x01(\x03\x12\x0f\n\x07reasons\x18\x03 \x01(\t\x12/\n\x0brefuse_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xba\x01\n\rRepublication\x12\x18\n\x10republication_id\x18\x01 \x01(\x03\x12\x0e\n\x06reason\x18\x02 \x01(\t\x12\x0e\n\x06parent\x18\x03 \x01(\t\x12\x30\n\x0crequest_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0e\n\x06offers\x18\x05 \x01(\x03\x12-\n\tmark_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xb3\x01\n\x0bPublication\x12\x1a\n\x12unpublished_offers\x18\x01 \x01(\x03\x12\x16\n\x0erefused_offers\x18\x02 \x01(\x03\x12\x33\n\x07refused\x18\x03 \x03(\x0b\x32\".classifeed.offers.v1.RefusedOffer\x12;\n\x0erepublications\x18\x04 \x03(\x0b\x32#.classifeed.offers.v1.Republication\"\x1a\n\x18\x45xportPictureUrlsRequest\"\xc0\x01\n\x19\x45xportPictureUrlsResponse\x12\x33\n\rsnapshot_time\x18\x01 \x01(\x0b\x32\x1a.google.protobuf.TimestampH\x00\x12\x31\n\x04urls\x18\x02 \x01(\x0b\x32!.classifeed.offers.v1.PictureUrlsH\x00\x12\x33\n\x03\x65nd\x18\x03 \x01(\x0b\x32$.classifeed.offers.v1.PictureUrlsEndH\x00\x42\x06\n\x04part\"\x1b\n\x0bPictureUrls\x12\x0c\n\x04urls\x18\x01 \x03(\t\"/\n\x0ePictureUrlsEnd\x12\r\n\x05\x63ount\x18\x01 \x01(\x03\x12\x0e\n\x06\x64igest\x18\x02 \x01(\x0c\"\x95\x01\n\x16RequestPicturesRequest\x12^\n\x06parent\x18\x01 \x01(\tBN\xbaHKrI2G^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/feeds/[a-z0-9._-]{1,64})?)?$\x12\x1b\n\nrequest_id\x18\x02 \x01(\tB\x07\xbaH\x04r\x02\x18@\")\n\x17RequestPicturesResponse\x12\x0e\n\x06job_id\x18\x01 \x01(\t2\xc8\x06\n\x0cOfferService\x12S\n\x08GetOffer\x12%.classifeed.offers.v1.GetOfferRequest\x1a\x1b.classifeed.offers.v1.Offer\"\x03\x90\x02\x01\x12\x64\n\nListOffers\x12\'.classifeed.offers.v1.ListOffersRequest\x1a(.classifeed.offers.v1.ListOffersResponse\"\x03\x90\x02\x01\x12T\n\x0bUpdateOffer\x12(.classifeed.offers.v1.UpdateOfferRequest\x1a\x1b.classifeed.offers.v1.Offer\x12Y\n\x0b\x44\x65leteOffer\x12(.classifeed.offers.v1.DeleteOfferRequest\x1a\x1b.classifeed.offers.v1.Offer\"\x03\x90\x02\x02\x12s\n\x0fRepublishOffers\x12,.classifeed.offers.v1.RepublishOffersRequest\x1a-.classifeed.offers.v1.RepublishOffersResponse\"\x03\x90\x02\x02\x12\x65\n\x0eGetPublication\x12+.classifeed.offers.v1.GetPublicationRequest\x1a!.classifeed.offers.v1.Publication\"\x03\x90\x02\x01\x12{\n\x11\x45xportPictureUrls\x12..classifeed.offers.v1.ExportPictureUrlsRequest\x1a/.classifeed.offers.v1.ExportPictureUrlsResponse\"\x03\x90\x02\x01\x30\x01\x12s\n\x0fRequestPictures\x12,.classifeed.offers.v1.RequestPicturesRequest\x1a-.classifeed.offers.v1.RequestPicturesResponse\"\x03\x90\x02\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -44,6 +45,18 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTOFFERSREQUEST'].fields_by_name['page_token']._serialized_options = b'\272H\005r\003\030\200\020'
   _globals['_LISTOFFERSREQUEST'].fields_by_name['status']._loaded_options = None
   _globals['_LISTOFFERSREQUEST'].fields_by_name['status']._serialized_options = b'\272H\005\202\001\002\020\001'
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['name']._serialized_options = b'\272HZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$'
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['content']._loaded_options = None
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['content']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['update_mask']._loaded_options = None
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['update_mask']._serialized_options = b'\272H\003\310\001\001'
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['version']._loaded_options = None
+  _globals['_UPDATEOFFERREQUEST'].fields_by_name['version']._serialized_options = b'\272H\004\"\002(\000'
+  _globals['_DELETEOFFERREQUEST'].fields_by_name['name']._loaded_options = None
+  _globals['_DELETEOFFERREQUEST'].fields_by_name['name']._serialized_options = b'\272HZrX2V^sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}/feeds/[a-z0-9._-]{1,64}/offers/(?s:.{1,256})$'
+  _globals['_DELETEOFFERREQUEST'].fields_by_name['version']._loaded_options = None
+  _globals['_DELETEOFFERREQUEST'].fields_by_name['version']._serialized_options = b'\272H\004\"\002(\000'
   _globals['_REPUBLISHOFFERSREQUEST'].fields_by_name['parent']._loaded_options = None
   _globals['_REPUBLISHOFFERSREQUEST'].fields_by_name['parent']._serialized_options = b'\272HKrI2G^(sellers/[A-Za-z0-9][A-Za-z0-9._-]{0,63}(/feeds/[a-z0-9._-]{1,64})?)?$'
   _globals['_REPUBLISHOFFERSREQUEST'].fields_by_name['request_id']._loaded_options = None
@@ -56,6 +69,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OFFERSERVICE'].methods_by_name['GetOffer']._serialized_options = b'\220\002\001'
   _globals['_OFFERSERVICE'].methods_by_name['ListOffers']._loaded_options = None
   _globals['_OFFERSERVICE'].methods_by_name['ListOffers']._serialized_options = b'\220\002\001'
+  _globals['_OFFERSERVICE'].methods_by_name['DeleteOffer']._loaded_options = None
+  _globals['_OFFERSERVICE'].methods_by_name['DeleteOffer']._serialized_options = b'\220\002\002'
   _globals['_OFFERSERVICE'].methods_by_name['RepublishOffers']._loaded_options = None
   _globals['_OFFERSERVICE'].methods_by_name['RepublishOffers']._serialized_options = b'\220\002\002'
   _globals['_OFFERSERVICE'].methods_by_name['GetPublication']._loaded_options = None
@@ -64,36 +79,40 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_OFFERSERVICE'].methods_by_name['ExportPictureUrls']._serialized_options = b'\220\002\001'
   _globals['_OFFERSERVICE'].methods_by_name['RequestPictures']._loaded_options = None
   _globals['_OFFERSERVICE'].methods_by_name['RequestPictures']._serialized_options = b'\220\002\002'
-  _globals['_GETOFFERREQUEST']._serialized_start=162
-  _globals['_GETOFFERREQUEST']._serialized_end=288
-  _globals['_LISTOFFERSREQUEST']._serialized_start=291
-  _globals['_LISTOFFERSREQUEST']._serialized_end=522
-  _globals['_LISTOFFERSRESPONSE']._serialized_start=524
-  _globals['_LISTOFFERSRESPONSE']._serialized_end=614
-  _globals['_REPUBLISHOFFERSREQUEST']._serialized_start=617
-  _globals['_REPUBLISHOFFERSREQUEST']._serialized_end=766
-  _globals['_REPUBLISHOFFERSRESPONSE']._serialized_start=768
-  _globals['_REPUBLISHOFFERSRESPONSE']._serialized_end=819
-  _globals['_GETPUBLICATIONREQUEST']._serialized_start=821
-  _globals['_GETPUBLICATIONREQUEST']._serialized_end=844
-  _globals['_REFUSEDOFFER']._serialized_start=846
-  _globals['_REFUSEDOFFER']._serialized_end=957
-  _globals['_REPUBLICATION']._serialized_start=960
-  _globals['_REPUBLICATION']._serialized_end=1146
-  _globals['_PUBLICATION']._serialized_start=1149
-  _globals['_PUBLICATION']._serialized_end=1328
-  _globals['_EXPORTPICTUREURLSREQUEST']._serialized_start=1330
-  _globals['_EXPORTPICTUREURLSREQUEST']._serialized_end=1356
-  _globals['_EXPORTPICTUREURLSRESPONSE']._serialized_start=1359
-  _globals['_EXPORTPICTUREURLSRESPONSE']._serialized_end=1551
-  _globals['_PICTUREURLS']._serialized_start=1553
-  _globals['_PICTUREURLS']._serialized_end=1580
-  _globals['_PICTUREURLSEND']._serialized_start=1582
-  _globals['_PICTUREURLSEND']._serialized_end=1629
-  _globals['_REQUESTPICTURESREQUEST']._serialized_start=1632
-  _globals['_REQUESTPICTURESREQUEST']._serialized_end=1781
-  _globals['_REQUESTPICTURESRESPONSE']._serialized_start=1783
-  _globals['_REQUESTPICTURESRESPONSE']._serialized_end=1824
-  _globals['_OFFERSERVICE']._serialized_start=1827
-  _globals['_OFFERSERVICE']._serialized_end=2490
+  _globals['_GETOFFERREQUEST']._serialized_start=196
+  _globals['_GETOFFERREQUEST']._serialized_end=322
+  _globals['_LISTOFFERSREQUEST']._serialized_start=325
+  _globals['_LISTOFFERSREQUEST']._serialized_end=556
+  _globals['_LISTOFFERSRESPONSE']._serialized_start=558
+  _globals['_LISTOFFERSRESPONSE']._serialized_end=648
+  _globals['_UPDATEOFFERREQUEST']._serialized_start=651
+  _globals['_UPDATEOFFERREQUEST']._serialized_end=924
+  _globals['_DELETEOFFERREQUEST']._serialized_start=927
+  _globals['_DELETEOFFERREQUEST']._serialized_end=1082
+  _globals['_REPUBLISHOFFERSREQUEST']._serialized_start=1085
+  _globals['_REPUBLISHOFFERSREQUEST']._serialized_end=1234
+  _globals['_REPUBLISHOFFERSRESPONSE']._serialized_start=1236
+  _globals['_REPUBLISHOFFERSRESPONSE']._serialized_end=1287
+  _globals['_GETPUBLICATIONREQUEST']._serialized_start=1289
+  _globals['_GETPUBLICATIONREQUEST']._serialized_end=1312
+  _globals['_REFUSEDOFFER']._serialized_start=1314
+  _globals['_REFUSEDOFFER']._serialized_end=1425
+  _globals['_REPUBLICATION']._serialized_start=1428
+  _globals['_REPUBLICATION']._serialized_end=1614
+  _globals['_PUBLICATION']._serialized_start=1617
+  _globals['_PUBLICATION']._serialized_end=1796
+  _globals['_EXPORTPICTUREURLSREQUEST']._serialized_start=1798
+  _globals['_EXPORTPICTUREURLSREQUEST']._serialized_end=1824
+  _globals['_EXPORTPICTUREURLSRESPONSE']._serialized_start=1827
+  _globals['_EXPORTPICTUREURLSRESPONSE']._serialized_end=2019
+  _globals['_PICTUREURLS']._serialized_start=2021
+  _globals['_PICTUREURLS']._serialized_end=2048
+  _globals['_PICTUREURLSEND']._serialized_start=2050
+  _globals['_PICTUREURLSEND']._serialized_end=2097
+  _globals['_REQUESTPICTURESREQUEST']._serialized_start=2100
+  _globals['_REQUESTPICTURESREQUEST']._serialized_end=2249
+  _globals['_REQUESTPICTURESRESPONSE']._serialized_start=2251
+  _globals['_REQUESTPICTURESRESPONSE']._serialized_end=2292
+  _globals['_OFFERSERVICE']._serialized_start=2295
+  _globals['_OFFERSERVICE']._serialized_end=3135
 # @@protoc_insertion_point(module_scope)

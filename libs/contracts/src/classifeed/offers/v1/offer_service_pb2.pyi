@@ -2,6 +2,7 @@ import datetime
 
 from buf.validate import validate_pb2 as _validate_pb2
 from classifeed.offers.v1 import offer_pb2 as _offer_pb2
+from google.protobuf import field_mask_pb2 as _field_mask_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf import descriptor as _descriptor
@@ -36,6 +37,26 @@ class ListOffersResponse(_message.Message):
     offers: _containers.RepeatedCompositeFieldContainer[_offer_pb2.Offer]
     next_page_token: str
     def __init__(self, offers: _Optional[_Iterable[_Union[_offer_pb2.Offer, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
+
+class UpdateOfferRequest(_message.Message):
+    __slots__ = ("name", "content", "update_mask", "version")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_MASK_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    content: _offer_pb2.OfferContent
+    update_mask: _field_mask_pb2.FieldMask
+    version: int
+    def __init__(self, name: _Optional[str] = ..., content: _Optional[_Union[_offer_pb2.OfferContent, _Mapping]] = ..., update_mask: _Optional[_Union[_field_mask_pb2.FieldMask, _Mapping]] = ..., version: _Optional[int] = ...) -> None: ...
+
+class DeleteOfferRequest(_message.Message):
+    __slots__ = ("name", "version")
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    VERSION_FIELD_NUMBER: _ClassVar[int]
+    name: str
+    version: int
+    def __init__(self, name: _Optional[str] = ..., version: _Optional[int] = ...) -> None: ...
 
 class RepublishOffersRequest(_message.Message):
     __slots__ = ("parent", "request_id")

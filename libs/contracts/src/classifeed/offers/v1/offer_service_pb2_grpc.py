@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class OfferServiceStub:
-    """Reads the offers of sellers. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
     """
 
     def __init__(self, channel):
@@ -45,6 +45,16 @@ class OfferServiceStub:
                 '/classifeed.offers.v1.OfferService/ListOffers',
                 request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.SerializeToString,
                 response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.FromString,
+                _registered_method=True)
+        self.UpdateOffer = channel.unary_unary(
+                '/classifeed.offers.v1.OfferService/UpdateOffer',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.UpdateOfferRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.FromString,
+                _registered_method=True)
+        self.DeleteOffer = channel.unary_unary(
+                '/classifeed.offers.v1.OfferService/DeleteOffer',
+                request_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.DeleteOfferRequest.SerializeToString,
+                response_deserializer=classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.FromString,
                 _registered_method=True)
         self.RepublishOffers = channel.unary_unary(
                 '/classifeed.offers.v1.OfferService/RepublishOffers',
@@ -69,7 +79,7 @@ class OfferServiceStub:
 
 
 class OfferServiceServicer:
-    """Reads the offers of sellers. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
     """
 
     def GetOffer(self, request, context):
@@ -81,6 +91,22 @@ class OfferServiceServicer:
 
     def ListOffers(self, request, context):
         """Lists the offers of a namespace by external id.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def UpdateOffer(self, request, context):
+        """Changes an offer that is kept by hand (origin MANUAL). A changed text is judged again. NOT_FOUND when the namespace does
+        not have it; FAILED_PRECONDITION when its feed keeps it; ABORTED when it has another version than the given one.
+        """
+        context.set_code(grpc.StatusCode.UNIMPLEMENTED)
+        context.set_details('Method not implemented!')
+        raise NotImplementedError('Method not implemented!')
+
+    def DeleteOffer(self, request, context):
+        """Removes an offer that is kept by hand (origin MANUAL). One that is removed already is returned as it is. Errors as those
+        of UpdateOffer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -132,6 +158,16 @@ def add_OfferServiceServicer_to_server(servicer, server):
                     request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.FromString,
                     response_serializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.SerializeToString,
             ),
+            'UpdateOffer': grpc.unary_unary_rpc_method_handler(
+                    servicer.UpdateOffer,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.UpdateOfferRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.SerializeToString,
+            ),
+            'DeleteOffer': grpc.unary_unary_rpc_method_handler(
+                    servicer.DeleteOffer,
+                    request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.DeleteOfferRequest.FromString,
+                    response_serializer=classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.SerializeToString,
+            ),
             'RepublishOffers': grpc.unary_unary_rpc_method_handler(
                     servicer.RepublishOffers,
                     request_deserializer=classifeed_dot_offers_dot_v1_dot_offer__service__pb2.RepublishOffersRequest.FromString,
@@ -161,7 +197,7 @@ def add_OfferServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OfferService:
-    """Reads the offers of sellers. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
     """
 
     @staticmethod
@@ -208,6 +244,60 @@ class OfferService:
             '/classifeed.offers.v1.OfferService/ListOffers',
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersRequest.SerializeToString,
             classifeed_dot_offers_dot_v1_dot_offer__service__pb2.ListOffersResponse.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def UpdateOffer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/UpdateOffer',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.UpdateOfferRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.FromString,
+            options,
+            channel_credentials,
+            insecure,
+            call_credentials,
+            compression,
+            wait_for_ready,
+            timeout,
+            metadata,
+            _registered_method=True)
+
+    @staticmethod
+    def DeleteOffer(request,
+            target,
+            options=(),
+            channel_credentials=None,
+            call_credentials=None,
+            insecure=False,
+            compression=None,
+            wait_for_ready=None,
+            timeout=None,
+            metadata=None):
+        return grpc.experimental.unary_unary(
+            request,
+            target,
+            '/classifeed.offers.v1.OfferService/DeleteOffer',
+            classifeed_dot_offers_dot_v1_dot_offer__service__pb2.DeleteOfferRequest.SerializeToString,
+            classifeed_dot_offers_dot_v1_dot_offer__pb2.Offer.FromString,
             options,
             channel_credentials,
             insecure,

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from classifeed.feeds.v1.feed_pb2 import FEED_STATUS_REMOVED
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE_ALL
 from classifeed.feeds.v1.task_pb2 import Task
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed, FeedDeletion
 from classifeed_api.domain.namespaces import NamespaceKey
@@ -47,8 +48,9 @@ class DeleteFeed:
     async def __call__(self, key: NamespaceKey, disposition: int, *, timeout_s: float | None) -> Feed:
         """Return the removed feed; one that is removed already as it is, with no further task.
 
-        Unless the processor says that its offers are there all the same: the removal failed or was canceled, or a load
-        came that this database knows nothing of.
+        A further task is made if the processor says that there are offers all the same: the removal failed or was
+        canceled, it left the offers that are kept by hand and this one does not, or a load came that this database
+        knows nothing of.
 
         Raises:
             NotFound: nothing ever filled the namespace.
@@ -60,9 +62,10 @@ class DeleteFeed:
             is_filled = (feed is not None and not feed.is_removed) or await feeds.find_uploads(
                 tx, key, feed
             ) is not None
-            removed = await _remove(tx, key, feed, disposition) if is_filled else None
-            is_waiting = await task_line.has_deletion_waiting(tx, key)
-        if not is_waiting and await self._has_offers_left(key, feed):
+            waiting = await task_line.list_waiting_dispositions(tx, key)
+            leaves_some = disposition == DISPOSITION_DELETE_ALL and bool(waiting) and disposition not in waiting
+            removed = await _remove(tx, key, feed, disposition) if is_filled or leaves_some else None
+        if removed is None and not waiting and await self._has_offers_left(key, feed, disposition):
             async with self._database.transaction(timeout_s=timeout_s) as tx:
                 await task_line.lock(tx, key)
                 current = await feeds.get(tx, key)
@@ -77,15 +80,15 @@ class DeleteFeed:
             raise feeds.not_found(key)
         return feed
 
-    async def _has_offers_left(self, key: NamespaceKey, feed: Feed | None) -> bool:
+    async def _has_offers_left(self, key: NamespaceKey, feed: Feed | None, disposition: int) -> bool:
         tasks = await self._processor.list_newest(key)
         if tasks is not UNKNOWN:
-            return has_offers_left(tasks)
-        if feed is None:
+            return has_offers_left(tasks, disposition)
+        if feed is None or disposition == DISPOSITION_DELETE_ALL:
             raise Unavailable(
                 "PROCESSOR_UNAVAILABLE",
-                f"{key.name} has no feed and no upload, and the service that loads files does not respond, so it is "
-                "not known whether the namespace has offers. Nothing was removed. Try again in a moment.",
+                f"{key.name} has neither feed nor upload here, and the service that loads files does not respond, so "
+                "it is not known whether the namespace has offers. Nothing was removed. Try again in a moment.",
                 retry_after_s=2,
             )
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from classifeed.feeds.v1 import feed_pb2, feed_service_pb2
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_DELETE_ALL, DISPOSITION_MAKE_MANUAL
 from classifeed_api.app.feeds.create_feed import CreateFeed
 from classifeed_api.app.feeds.delete_feed import DeleteFeed
 from classifeed_api.app.feeds.read_feeds import ReadFeeds
@@ -15,6 +15,7 @@ from classifeed_api.app.feeds.update_feed import UpdateFeed
 from classifeed_api.domain.feeds import NO_CREDENTIALS, Feed
 from classifeed_api.domain.namespaces import NamespaceKey, namespace_to_load
 from classifeed_api.rpc.feed_service.context import Context
+from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.call import remaining_s
 from classifeed_common.rpc.paging import read_page_token, write_page_token
 
@@ -92,6 +93,10 @@ class FeedMethods:
         """Remove a feed; the task that takes its offers away follows by itself."""
         key = NamespaceKey.parse(request.name, field="name")
         disposition = request.disposition or DISPOSITION_DELETE
+        if request.include_manual:
+            if disposition == DISPOSITION_MAKE_MANUAL:
+                raise _contradiction(request.name)
+            disposition = DISPOSITION_DELETE_ALL
         return _feed_message(await self._delete(key, disposition, timeout_s=remaining_s()))
 
     async def RunFeed(self, request: feed_service_pb2.RunFeedRequest, context: Context) -> feed_pb2.Fetch:
@@ -103,6 +108,15 @@ class FeedMethods:
     async def _change_status(self, name: str, status: feed_pb2.FeedStatus) -> feed_pb2.Feed:
         key = NamespaceKey.parse(name, field="name")
         return _feed_message(await self._switch(key, status, timeout_s=remaining_s()))
+
+
+def _contradiction(name: str) -> InvalidArgument:
+    what = "cannot be set together with the disposition MAKE_MANUAL, which keeps offers by hand: choose one of them"
+    return InvalidArgument(
+        "DISPOSITION_CONTRADICTORY",
+        f"{name} was not removed: include_manual {what}.",
+        violations=[FieldViolation("include_manual", what)],
+    )
 
 
 def _feed_message(feed: Feed, state: feed_pb2.FeedSourceState | None = None) -> feed_pb2.Feed:

@@ -9,7 +9,7 @@ import structlog
 from google.protobuf.message import Message as ProtobufMessage
 from opentelemetry.context import Context
 
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL, LOAD_MODE_PATCH
+from classifeed.feeds.v1.load_pb2 import LOAD_MODE_PATCH, Disposition
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, RunCheck, TaskEnd
 from classifeed.feeds.v1.offer_results_pb2 import (
     TASK_END_OUTCOME_COMPLETED,
@@ -178,7 +178,7 @@ async def _result_of_end(
 
 async def _record_end(tx: Tx, end: TaskEnd) -> RecordedEnd:
     key = run_key_of(end)
-    disposition = "MAKE_MANUAL" if end.disposition == DISPOSITION_MAKE_MANUAL else "DELETE"
+    disposition = Disposition.Name(end.disposition).removeprefix("DISPOSITION_")
     outcome: str | None = None
     if not check_whole(end, await applying.list_batches(tx, key)).whole:
         # In an ordered partition what is missing never comes: nothing is removed, and the task must run again.

@@ -64,13 +64,13 @@ async def sweep_step(tx: Tx, run: RunKey, *, guard: Guard, slice_offers: int = s
     if end.disposition == "MAKE_MANUAL":
         await sweeping.make_manual(tx, run, offer_ids)
     else:
-        await sweeping.remove_offers(tx, run, offer_ids)
+        await sweeping.remove_offers(tx, run, offer_ids, with_manual=end.disposition == "DELETE_ALL")
     return Step(more=True)
 
 
 async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) -> Step:
     """Find what the run lacks and what of it waits, and decide what happens to both."""
-    plan = await sweeping.plan(tx, run, slice_offers)
+    plan = await sweeping.plan(tx, run, slice_offers, with_manual=end.disposition == "DELETE_ALL")
     changes = await waiting.count_changes(tx, run, guard.price_factor)
     loss = plan.loss
     # An ordinary load is not held at the worst, and need not be counted exactly.
@@ -88,7 +88,7 @@ async def _plan(tx: Tx, run: RunKey, end: End, guard: Guard, slice_offers: int) 
             return Step(more=False, result=await drop_waiting(tx, run, planned, changes.waiting))
         case Course.HOLD:
             held = await waiting.describe_changes(tx, run, changes, guard.price_factor)
-            if end.disposition == "DELETE" and loss.removals:
+            if end.disposition != "MAKE_MANUAL" and loss.removals:
                 held.MergeFrom(await sweeping.describe_lacking(tx, run, plan, loss))
             held.reasons.extend(decided.reasons)
             await sweeping.hold(tx, run, held)

@@ -1,4 +1,4 @@
-"""`classifeed offer …`: offers as their owner has them, and the way that each took."""
+"""`classifeed offer list|show|explain`: offers as their owner has them, and the timeline of each."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from classifeed.offers.v1 import offer_service_pb2
+from classifeed_cli.commands.offer.argument import IdArgument
 from classifeed_cli.messages import document_of
 from classifeed_cli.options import NamespaceArgument, SellerArgument
 from classifeed_cli.paging import collect
@@ -15,16 +16,14 @@ from classifeed_cli.views.explanation import show_explanation
 from classifeed_cli.views.offer import offer_status, price_of, show_offer
 from classifeed_client import feed_name, offer_name
 
-_app = typer.Typer(help="Offers as they are stored, and the timeline of each.", no_args_is_help=True)
-_Id = Annotated[str, typer.Argument(help="The seller's id of the offer.")]
+
+def register(group: typer.Typer) -> None:
+    """Add the commands."""
+    group.command("list")(list_offers)
+    group.command()(show)
+    group.command()(explain)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the group."""
-    app.add_typer(_app, name="offer")
-
-
-@_app.command("list")
 @with_session
 def list_offers(
     session: Session,
@@ -58,13 +57,12 @@ def list_offers(
     out.document(document_of(found))
 
 
-@_app.command()
 @with_session
 def show(
     session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    external_id: _Id,
+    external_id: IdArgument,
 ) -> None:
     """Print one offer."""
     out = session.out
@@ -75,13 +73,12 @@ def show(
     out.document(document_of(offer))
 
 
-@_app.command()
 @with_session
 def explain(
     session: Session,
     seller: SellerArgument,
     namespace: NamespaceArgument,
-    external_id: _Id,
+    external_id: IdArgument,
 ) -> None:
     """Explain an offer: its stages from the line in the file to the search, or what stopped it and how to fix it."""
     out = session.out

@@ -1,0 +1,9 @@
+"""The argument that names an offer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+IdArgument = Annotated[str, typer.Argument(metavar="ID", help="The seller's id of the offer.")]

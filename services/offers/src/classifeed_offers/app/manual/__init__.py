@@ -1,0 +1,1 @@
+"""Changes of single offers that are kept by hand."""

@@ -1,0 +1,47 @@
+"""Removes an offer that is kept by hand."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final
+
+import structlog
+
+from classifeed_common.db import Database, after_commit
+from classifeed_domain.offer_names import OfferName
+from classifeed_offers.domain.manual import check_manual, check_version, offer_not_found
+from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.store import manual
+from classifeed_offers.store.reading import OfferRow
+
+_audit: Final = structlog.get_logger("classifeed_offers.audit")
+
+
+async def delete_offer(database: Database, name: OfferName, *, version: int, timeout_s: float | None) -> OfferRow:
+    """Return the removed offer; one that is removed already as it is.
+
+    Args:
+        database: where the offers are.
+        name: which offer.
+        version: the one that the caller knows; 0: whatever there is.
+        timeout_s: of each statement, in seconds.
+
+    Raises:
+        NotFound: the namespace never had the offer.
+        FailedPrecondition: its feed keeps it.
+        Aborted: it has changed since that version.
+    """
+    namespace = Namespace(name.seller_id, name.namespace)
+    async with database.transaction(timeout_s=timeout_s) as tx:
+        stored = await manual.find_locked(tx, namespace, name.external_id)
+        if stored is None:
+            raise offer_not_found(name)
+        if not stored.state.exists:
+            return stored.row
+        check_manual(name, stored.state)
+        check_version(name, stored.row.version, version)
+        await manual.remove(tx, stored.state)
+        removed = await manual.find_locked(tx, namespace, name.external_id)
+        assert removed is not None
+        after_commit(tx, partial(_audit.info, "offer.deleted", offer=str(name)))
+    return removed.row

@@ -1,0 +1,18 @@
+"""The removal of a feed can remove the offers that are kept by hand, too."""
+
+from alembic import op
+
+revision = "20261214_1"
+down_revision = "20261213_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(
+        """
+        ALTER TABLE task_ends
+            DROP CONSTRAINT task_ends_disposition_check,
+            ADD CONSTRAINT task_ends_disposition_check
+                CHECK (disposition IN ('DELETE', 'MAKE_MANUAL', 'DELETE_ALL'))
+        """
+    )
