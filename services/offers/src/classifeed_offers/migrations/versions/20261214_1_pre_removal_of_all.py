@@ -3,7 +3,7 @@
 from alembic import op
 
 revision = "20261214_1"
-down_revision = "20261213_1"
+down_revision = "20261213_2"
 PHASE = "pre"
 
 
