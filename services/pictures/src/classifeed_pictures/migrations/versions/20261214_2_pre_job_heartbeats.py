@@ -4,8 +4,8 @@ from alembic import op
 
 from classifeed_jobs import ddl as jobs_ddl
 
-revision = "20261128_9"
-down_revision = "20261201_2"
+revision = "20261214_2"
+down_revision = "20261214_1"
 PHASE = "pre"
 
 
