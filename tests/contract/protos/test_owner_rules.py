@@ -47,6 +47,7 @@ FURTHER: Final[dict[str, dict[str, Any]]] = {
     "CreateFeed": {"settings": {"source": {"url": "https://shop.example/feed.yml"}}},
     "UpdateFeed": {"update_mask": {"paths": ["settings.source.url"]}},
     "LocateOffer": {"external_id": "a"},
+    "UpdateOffer": {"content": {"title": "a"}, "update_mask": {"paths": ["title"]}},
     "ExportOfferErrors": {"format": 1},
 }
 NAMES: Final = (

@@ -129,7 +129,7 @@ RULES: Final[Mapping[str, OwnerRule]] = {
     **_rules(
         "offers.v1.OfferService",
         {
-            "GetOffer": _NAME,
+            **dict.fromkeys(("GetOffer", "UpdateOffer", "DeleteOffer"), _NAME),
             "ListOffers": _PARENT,
             # Repairs of the operator, some of them of all offers.
             **dict.fromkeys(("RepublishOffers", "GetPublication", "ExportPictureUrls", "RequestPictures"), _CLOSED),
@@ -287,6 +287,8 @@ SELLER_METHODS: Final = tuple(
         ),
         "offers.v1.OfferService/GetOffer",
         "offers.v1.OfferService/ListOffers",
+        "offers.v1.OfferService/UpdateOffer",
+        "offers.v1.OfferService/DeleteOffer",
         "search.v1.SearchService/Search",
         "search.v1.SearchService/GetDocument",
         "search.v1.SearchService/GetIndexStatus",
