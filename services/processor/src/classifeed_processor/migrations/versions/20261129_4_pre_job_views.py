@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "20261128_8"
-down_revision = "20261129_2"
+revision = "20261129_4"
+down_revision = "20261129_3"
 PHASE = "pre"
 
 

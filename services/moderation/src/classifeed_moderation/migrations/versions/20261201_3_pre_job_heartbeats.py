@@ -4,7 +4,7 @@ from alembic import op
 
 from classifeed_jobs import ddl as jobs_ddl
 
-revision = "20261128_9"
+revision = "20261201_3"
 down_revision = "20261201_2"
 PHASE = "pre"
 

@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "20261129_2"
-down_revision = "20261128_9"
+revision = "20261129_3"
+down_revision = "20261129_2"
 PHASE = "pre"
 
 

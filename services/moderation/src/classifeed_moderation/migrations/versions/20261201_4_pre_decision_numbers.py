@@ -2,8 +2,8 @@
 
 from alembic import op
 
-revision = "20261201_3"
-down_revision = "20261128_9"
+revision = "20261201_4"
+down_revision = "20261201_3"
 PHASE = "pre"
 
 
