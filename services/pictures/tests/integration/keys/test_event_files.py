@@ -187,7 +187,7 @@ async def files(
     keys: Keys, s3_settings: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Files]:
     migration = import_module("classifeed_pictures.migrations.versions.20261202_1_pre_event_files")
-    statements: list[str] = [jobs_ddl(number) for number in range(1, 5)]
+    statements: list[str] = [jobs_ddl(number) for number in range(1, 6)]
     monkeypatch.setattr(migration, "op", SimpleNamespace(execute=statements.append))
     migration.upgrade()
     async with keys.database.transaction() as tx:
