@@ -98,7 +98,9 @@ async def test_each_text_gets_its_verdicts_and_nothing_is_left_over(
     await texts.request("half reviewed")
     assert await texts.review("anna") == 1
     backup = TableBackup(cleanweb_database, *GROUPS.get(group, ()))
-    copy = database_server.back_up(cleanweb_database.dsn) if group == WHOLE else await backup.take()
+    copy = database_server.back_up(cleanweb_database.dsn) if group == WHOLE else None
+    if copy is None:
+        await backup.take()
     await insist(lambda: texts.review("ben"))
     await until(lambda: texts.is_called_back("half reviewed"))
     inbox.status = 500

@@ -28,7 +28,8 @@ from .decisions.test_appeals import refuse_on_appeal
 from .decisions.test_events import comment
 from .decisions.test_rejudging import slice_of
 from .decisions.test_verdicts import send
-from .points.test_publishing import FakeReceiver, is_idle, published
+from .points.conftest import FakeReceiver, published
+from .points.test_publishing import is_idle
 from .rejudger import rules_with
 
 BAD = "text_auto_obscene"

@@ -87,7 +87,7 @@ class PointPublication:
     def blocked(self) -> Mapping[str, str]:
         """Return why nothing is published, for people."""
         schema = {"schema": self._schema_fault} if self._schema_fault else {}
-        return schema | self._watch.blocked() | self._pusher.blocked() | self._comparison.blocked()
+        return {**schema, **self._watch.blocked(), **self._pusher.blocked(), **self._comparison.blocked()}
 
     def _note_schema_fault(self, fault: str) -> None:
         self._schema_fault = fault
