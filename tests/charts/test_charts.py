@@ -221,6 +221,8 @@ def test_alert_watches_loads_that_wait_for_a_decision(render: Render) -> None:
             },
         ),
         ("offers", set()),
+        ("receiver", {"ClassifeedDamagedDocuments"}),
+        ("searcher", set()),
     ],
 )  # fmt: skip
 def test_alerts_watch_what_waits_by_metrics_that_exist_and_name_their_runbook(
@@ -228,11 +230,23 @@ def test_alerts_watch_what_waits_by_metrics_that_exist_and_name_their_runbook(
 ) -> None:
     [rule] = [each for each in render(chart, "alerts.enabled=true") if each["kind"] == "PrometheusRule"]
     alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
-    assert alerts.keys() - {"ClassifeedTablesPastTheirBound", "ClassifeedTablesUnobserved"} == names
+    others = {"ClassifeedTablesPastTheirBound", "ClassifeedTablesUnobserved", "ClassifeedProcessRestarts"}
+    assert alerts.keys() - others == names
     metrics = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/metrics.md").read_text("utf-8"), re.MULTILINE))
     for name in names:
         assert set(re.findall(r"classifeed_\w+", alerts[name]["expr"])) <= metrics, name
         assert name in (ROOT / alerts[name]["annotations"]["runbook"]).read_text("utf-8")
+
+
+@pytest.mark.parametrize("chart", ["receiver", "searcher", "indexer", "offers"])
+def test_alert_watches_processes_that_exit_again_and_again(render: Render, chart: str) -> None:
+    [rule] = [each for each in render(chart, "alerts.enabled=true") if each["kind"] == "PrometheusRule"]
+    alerts = {alert["alert"]: alert for group in rule["spec"]["groups"] for alert in group["rules"]}
+    alert = alerts["ClassifeedProcessRestarts"]
+    assert "changes(process_start_time_seconds{" in alert["expr"]
+    assert alert["expr"].endswith("[10m])) >= 3")
+    assert "ClassifeedProcessRestarts" in (ROOT / alert["annotations"]["runbook"]).read_text("utf-8")
+    assert ("ClassifeedTablesUnobserved" in alerts) == (chart == "offers")
 
 
 def test_texts_count_as_late_only_after_they_were_due_again() -> None:

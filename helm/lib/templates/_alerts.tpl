@@ -11,6 +11,33 @@ spec:
   groups:
     - name: {{ include "classifeed.fullname" . }}
       rules:
+        - alert: ClassifeedProcessRestarts
+          # A container that is started again keeps its pod, and has another start time.
+          expr: max by (pod) (changes(process_start_time_seconds{namespace="{{ .Release.Namespace }}", pod=~"{{ include "classifeed.fullname" . }}-.*"}[10m])) >= 3
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: A process of {{ .Chart.Name }} exits again and again
+            description: >-
+              {{ "{{ $labels.pod }}" }} has exited {{ "{{ $value }}" }} times within ten minutes; `kubectl logs --previous` shows
+              the end of its log.
+            runbook: docs/how-to/find-out-what-does-not-work.md
+{{- if eq .Chart.Name "receiver" }}
+        - alert: ClassifeedDamagedDocuments
+          expr: max by (client) (classifeed_receiver_damaged_documents) > 0
+          for: 5m
+          labels:
+            severity: warning
+            service: {{ .Chart.Name }}
+          annotations:
+            summary: Rows of the registry are damaged
+            description: >-
+              {{ "{{ $value }}" }} documents of {{ "{{ $labels.client }}" }} are left out of the indexes until they are pushed again;
+              readiness of the receiver names the first keys.
+            runbook: docs/how-to/find-out-what-does-not-work.md
+{{- end }}
+{{- if .Values.alerts.cleanUpHours }}
         - alert: ClassifeedTablesPastTheirBound
           # Every process that reaps shows the same figure; one that has stopped shows none.
           expr: max(classifeed_job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"}) > {{ mul .Values.alerts.cleanUpHours 3600 }}
@@ -34,6 +61,7 @@ spec:
             summary: It is unknown whether the tables of {{ .Chart.Name }} are cleaned up
             description: No process of {{ .Chart.Name }} that reaps jobs is scraped, or none runs.
             runbook: docs/how-to/tables-past-their-bound.md
+{{- end }}
 {{- with .Values.alerts.heldHours }}
         - alert: ClassifeedLoadsHeld
           # Every process that watches shows the same figure.
