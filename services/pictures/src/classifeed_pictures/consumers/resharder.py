@@ -111,14 +111,14 @@ class Resharder:
         made = _Made()
         yielder = Yielder()
         for record, message in zip(records, inputs, strict=True):
-            self._make(maker, record, message, made)
+            await self._make(maker, record, message, made, yielder)
             await yielder.yield_if_due()
         await send_messages(self._producer, [*made.events, *made.refusals])
         for record, reason in made.letters:
             await self._dead_letters.put(GROUP, record, reason)
         after_commit(tx, lambda: _report(made))
 
-    def _make(self, maker: EventMaker, record: Record, message: Input, made: _Made) -> None:
+    async def _make(self, maker: EventMaker, record: Record, message: Input, made: _Made, yielder: Yielder) -> None:
         source = EventSource(name=record.topic, partition=record.partition, position=record.offset)
         trace = trace_of(record)
         if isinstance(message, LoadResult):
@@ -130,20 +130,27 @@ class Resharder:
             made.of_loads += 1
             return
         faults = (
-            self._make_of_requests(maker, record, message, source, made)
+            await self._make_of_requests(maker, record, message, source, made, yielder)
             if isinstance(message, PictureRequests)
-            else self._make_of_notices(maker, record, message, source, made)
+            else await self._make_of_notices(maker, record, message, source, made, yielder)
         )
         if faults:
             made.letters.append((record, "; ".join(faults)))
 
-    def _make_of_requests(
-        self, maker: EventMaker, record: Record, message: PictureRequests, source: EventSource, made: _Made
+    async def _make_of_requests(
+        self,
+        maker: EventMaker,
+        record: Record,
+        message: PictureRequests,
+        source: EventSource,
+        made: _Made,
+        yielder: Yielder,
     ) -> list[str]:
         """Return what is wrong with requests that not even a result can be sent to."""
         faults: list[str] = []
         trace = trace_of(record)
         for number, request in enumerate(message.requests):
+            await yielder.yield_if_due()  # a record may have a hundred URLs, of milliseconds each
             time = _time_of(request.request_time if request.HasField("request_time") else None, record)
             found: Message | ItemFault = _TIME_INVALID
             if is_time(time):
@@ -170,13 +177,20 @@ class Resharder:
                 made.refusals.append(refusal)
         return faults
 
-    def _make_of_notices(
-        self, maker: EventMaker, record: Record, message: PictureNotices, source: EventSource, made: _Made
+    async def _make_of_notices(
+        self,
+        maker: EventMaker,
+        record: Record,
+        message: PictureNotices,
+        source: EventSource,
+        made: _Made,
+        yielder: Yielder,
     ) -> list[str]:
         """Return what is wrong with notices that cannot be used."""
         faults: list[str] = []
         trace = trace_of(record)
         for number, notice in enumerate(message.notices):
+            await yielder.yield_if_due()
             time = _time_of(notice.notice_time if notice.HasField("notice_time") else None, record)
             found: Message | ItemFault = _TIME_INVALID
             if is_time(time):

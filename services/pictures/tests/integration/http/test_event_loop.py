@@ -1,4 +1,4 @@
-"""No request holds the event loop: the largest that each route accepts, and the largest that it refuses.
+"""No request holds the event loop: the largest that each route and RPC accepts, and the largest that it refuses.
 
 What counts is the CPU time of the loop's thread between two turns of a task that is always ready. Clients have threads
 of their own.
@@ -13,19 +13,26 @@ import io
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
+import grpc
 import httpx
 import pytest
+from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
 from PIL import Image
 
+from buf.validate import validate_pb2
+from classifeed.pictures.v1 import picture_service_pb2
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.domain.urls.sizes import URLS_LIMIT_BYTES
 
 from ..conftest import Service
 
 LONGEST_S = 0.2
+SERVICE = picture_service_pb2.DESCRIPTOR.services_by_name["PictureService"]
 URLS = 1000
 # Each is the slowest of its kind: escapes, characters to encode, parameters, labels of a host.
 KINDS: dict[str, Callable[[int], str]] = {
@@ -63,11 +70,73 @@ async def longest_hold() -> AsyncIterator[list[float]]:
         gc.enable()
 
 
+def largest(method: MethodDescriptor, url: Callable[[int], str], chars: int) -> Message:
+    """Return the request with as many items, and texts as long, as the proto allows; texts of URLs up to `chars`."""
+    request = GetMessageClass(method.input_type)()
+    for field in method.input_type.fields:
+        rules: Any = field.GetOptions().Extensions[validate_pb2.field]  # type: ignore[index]
+        if field.type != FieldDescriptor.TYPE_STRING:
+            continue
+        if field.is_repeated:
+            items = rules.repeated
+            text = url(min(chars, items.items.string.max_len))
+            getattr(request, field.name).extend([f"{text[:-4]}{number:04}" for number in range(items.max_items)])
+        elif field.name == "url":
+            setattr(request, field.name, url(rules.string.max_len))
+        elif field.name == "namespace":
+            setattr(request, field.name, "offers")
+    return request
+
+
+def call(address: str, method: MethodDescriptor, requests: list[bytes]) -> str:
+    """Send a call from this thread, and return its code."""
+    path = f"/{SERVICE.full_name}/{method.name}"
+    with grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", 64 << 20)]) as channel:
+        try:
+            if method.client_streaming:
+                channel.stream_unary(path)(iter(requests), timeout=120)
+            else:
+                channel.unary_unary(path)(requests[0], timeout=120)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+    return "OK"
+
+
+def pieces_of(picture: bytes) -> Iterator[bytes]:
+    first = {"url": "large", "namespace": "offers"}
+    for begin in range(0, len(picture), 1 << 20):
+        request = picture_service_pb2.PutPictureRequest(data=picture[begin : begin + (1 << 20)], **first)
+        first = {}
+        yield request.SerializeToString()
+
+
 def noise() -> bytes:
     """Return a picture of nearly the size that is taken."""
     buffer = io.BytesIO()
     Image.frombytes("RGB", (2600, 2600), os.urandom(2600 * 2600 * 3)).save(buffer, "PNG", compress_level=0)
     return buffer.getvalue()
+
+
+@pytest.mark.timeout(600)
+async def test_no_rpc_holds_the_event_loop(service: Service) -> None:
+    found: dict[str, tuple[float, str]] = {}
+    picture = noise()
+    for method in SERVICE.methods:
+        if method.client_streaming:
+            cases = {"picture": list(pieces_of(picture))}
+        else:
+            cases = {
+                f"{kind}, {chars}": [largest(method, url, chars).SerializeToString()]
+                for kind, url in KINDS.items()
+                for chars in (URLS_LIMIT_BYTES // URLS, URL_LIMIT_CHARS)
+            }
+            cases = {name: sent for name, sent in cases.items() if sent[0]} or {"empty": [b""]}
+        for name, requests in cases.items():
+            async with longest_hold() as longest:
+                code = await asyncio.to_thread(call, service.grpc_address, method, requests)
+            found[f"{method.name} ({name})"] = longest[0], code
+    assert {code for _, code in found.values()} <= {"OK", "NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}
+    assert {name: took for name, took in found.items() if took[0] > LONGEST_S} == {}
 
 
 @pytest.mark.timeout(600)
