@@ -16,7 +16,6 @@ MOST: Final = 12
 _UNIT: Final = frozenset({"tests", "unit"})
 # Folders that may have more, and why they are not taken apart; one that no longer needs it is found too.
 FLAT: Final[Mapping[str, str]] = {
-    "cli/src/classifeed_cli/commands": "a group of commands a module, named as it is typed",
     "cli/src/classifeed_cli/views": "a view a module, named as what it shows; nearly all import `amounts` alone",
     "cli/tests/unit/commands": "a group of commands a module, as what they test, which is flat for that reason",
     "libs/client/src/classifeed_client": "the public surface of the client, a resource a module",

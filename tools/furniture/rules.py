@@ -24,7 +24,20 @@ VERBS: Final = frozenset(
     | {"finish", "give", "hold", "join", "judge", "keep", "limit", "list", "locate", "maintain", "make", "measure"}
     | {"note", "pack", "place", "process", "publish", "push", "put", "queue", "read", "record", "refetch", "refill"}
     | {"rejudge", "rekey", "remove", "repeat", "report", "reposition", "republish", "request", "rerun", "resize"}
-    | {"restore", "run", "scan", "schedule", "search", "send", "serve", "signal", "specify", "store", "submit"}
+    | {
+        "restore",
+        "resume",
+        "run",
+        "scan",
+        "schedule",
+        "search",
+        "send",
+        "serve",
+        "signal",
+        "specify",
+        "store",
+        "submit",
+    }
     | {"suggest", "sweep", "switch", "take", "trace", "trim", "update", "verify", "vote", "watch"}
 )
 _EVENT: Final = re.compile(r"[a-z0-9_]+(\.[a-z0-9_]+)+")

@@ -12,7 +12,7 @@ MUTATIONS: Final = (
         "single-change-of-a-feed",
         "Offers",
         "An offer of a feed is changed by hand, and its next load undoes the change without a word.",
-        f"{OFFERS}/domain/manual.py",
+        f"{OFFERS}/domain/patch.py",
         before="if state.origin is not Origin.MANUAL:",
         after="if False:",
         tests=(f"{OFFERS_TESTS}/rpc/test_manual_offers.py::test_offers_of_a_feed_are_refused",),

@@ -9,7 +9,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import add_CleanwebService
 from classifeed_cleanweb.app.clean_up import cleanweb_clean_up
 from classifeed_cleanweb.app.judge_text import TextJudge
 from classifeed_cleanweb.app.measure_queues import measure_queues
-from classifeed_cleanweb.app.resume_callbacks import CallbackResumer
+from classifeed_cleanweb.app.resume_callbacks import ResumeCallbacks
 from classifeed_cleanweb.automatics import Automatics
 from classifeed_cleanweb.clients.receivers import Receivers
 from classifeed_cleanweb.domain.review_terms import ReviewTerms
@@ -85,7 +85,7 @@ def build(settings: CleanwebSettings) -> ServiceRunner:
     enqueue = partial(enqueue_callback, jobs.store)
     resend = partial(enqueue_callback, jobs.store, is_repeated=True)
     resumed = Watch(
-        CallbackResumer(database, enqueue, age_s=_RESUMED_AFTER_S), what="callbacks without a job", period_s=_MEASURE_S
+        ResumeCallbacks(database, enqueue, age_s=_RESUMED_AFTER_S), what="callbacks without a job", period_s=_MEASURE_S
     )
     verifying = http_keys(settings, required_by="The verdict service")
     return ServiceRunner(

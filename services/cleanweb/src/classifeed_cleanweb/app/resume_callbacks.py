@@ -11,7 +11,7 @@ from classifeed_common.db import Database
 _PAGE_CALLBACKS: Final = 1000
 
 
-class CallbackResumer:
+class ResumeCallbacks:
     """Enqueues callbacks that have waited, a page a call; one that has a job keeps it.
 
     Args:

@@ -37,8 +37,8 @@ from classifeed_offers.app.manual.delete_offer import delete_offer
 from classifeed_offers.app.manual.update_offer import UpdateOffer
 from classifeed_offers.app.pictures.export_picture_urls import export_picture_urls
 from classifeed_offers.app.publishing.republish_offers import Republisher
-from classifeed_offers.domain.manual import offer_not_found
 from classifeed_offers.domain.offers import Namespace, Status
+from classifeed_offers.domain.patch import offer_not_found
 from classifeed_offers.domain.pictures import read_pictures
 from classifeed_offers.jobs.request_pictures import enqueue_again
 from classifeed_offers.store import publishing, reading, republishing

@@ -9,8 +9,8 @@ import structlog
 
 from classifeed_common.db import Database, after_commit
 from classifeed_domain.offer_names import OfferName
-from classifeed_offers.domain.manual import check_manual, check_version, offer_not_found
 from classifeed_offers.domain.offers import Namespace
+from classifeed_offers.domain.patch import check_manual, check_version, offer_not_found
 from classifeed_offers.store import manual
 from classifeed_offers.store.reading import OfferRow
 
