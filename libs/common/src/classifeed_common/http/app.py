@@ -95,7 +95,7 @@ def build_app(
         # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
         # request of a service without its database would leave a traceback in the log.
         middleware=[
-            Middleware(PathGuard),
+            Middleware(PathGuard, served),
             Middleware(BrowserGuard, hosts, served),
             Middleware(Problems),
             Middleware(SentInPieces, ResponseBudget()),

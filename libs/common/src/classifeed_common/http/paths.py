@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from starlette.convertors import Convertor, register_url_convertor
+from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from classifeed_common.errors import InvalidArgument
+from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.http.problems import problem_of
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
@@ -25,33 +27,41 @@ class PathGuard:
 
     Args:
         app: Whose paths these are.
+        routes: Of the application; a refusal names their parameters.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute] = ()) -> None:
         self._app = app
+        self._routes = routes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or refuse it."""
-        error = _fault_of(scope["path"]) if scope["type"] == "http" else None
+        error = self._fault_of(scope["path"]) if scope["type"] == "http" else None
         if error is None:
             await self._app(scope, receive, send)
             return
         HTTP_REFUSALS.labels(_API, error.reason).inc()
         await problem_of(error, instance=scope["path"][:PATH_LIMIT_CHARS])(scope, receive, send)
 
+    def _fault_of(self, path: str) -> InvalidArgument | None:
+        if len(path) > PATH_LIMIT_CHARS:
+            words = f"has {len(path)} characters, and {PATH_LIMIT_CHARS} are allowed"
+            return _refused("path", words, f"The path {words}. Send a shorter path.")
+        if (found := _CONTROLS.search(path)) is not None:
+            words = f"has the control character U+{ord(found[0]):04X}"
+            return _refused(self._parameter_at(path), words, f"The path {words} at {found.start()}. Remove it.")
+        return None
 
-def _fault_of(path: str) -> InvalidArgument | None:
-    if len(path) > PATH_LIMIT_CHARS:
-        return InvalidArgument(
-            "PATH_INVALID",
-            f"The path has {len(path)} characters, and {PATH_LIMIT_CHARS} are allowed. Send a shorter path.",
-        )
-    if (found := _CONTROLS.search(path)) is not None:
-        return InvalidArgument(
-            "PATH_INVALID",
-            f"Character {found.start()} of the path is the control character U+{ord(found[0]):04X}. Remove it.",
-        )
-    return None
+    def _parameter_at(self, path: str) -> str:
+        """Return the name of the first parameter with a control character, or `path` if no route has this path."""
+        for route in self._routes:
+            if isinstance(route, Route) and (found := route.path_regex.match(path)) is not None:
+                return next((name for name, value in found.groupdict().items() if _CONTROLS.search(value)), "path")
+        return "path"
+
+
+def _refused(field: str, words: str, message: str) -> InvalidArgument:
+    return InvalidArgument("REQUEST_INVALID", message, violations=[FieldViolation(field, words)])
 
 
 class _Number(Convertor[int]):

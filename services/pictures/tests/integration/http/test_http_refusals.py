@@ -215,4 +215,4 @@ async def test_a_shop_id_of_the_wrong_form(http: httpx.AsyncClient, shop_id: str
     response = await http.post(f"/shops/{shop_id}/pictures", content=jpeg(), headers={"Content-Type": "image/jpeg"})
     assert response.status_code == status
     if status == 400:
-        assert response.json()["reason"] == "PATH_INVALID"
+        assert response.json()["reason"] == "REQUEST_INVALID"
