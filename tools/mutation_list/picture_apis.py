@@ -51,8 +51,8 @@ MUTATIONS: Final = (
         _MECHANISM,
         "Browsers get no pictures where callers need tokens.",
         _ROUTES,
-        before='{size}", pictures.get, methods',
-        after='{size}", guarded("GetState", pictures.get), methods',
+        before='{size:name}", pictures.get, methods',
+        after='{size:name}", guarded("GetState", pictures.get), methods',
         tests=(f"{_CALLERS}[on]",),
     ),
     Mutation(

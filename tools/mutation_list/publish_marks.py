@@ -214,7 +214,7 @@ MUTATIONS: Final = (
         "numbers-of-decisions-again",
         "Publish mark",
         "A restored moderation gives decisions the numbers of lost ones, and readers of the event log miss them.",
-        f"{MODERATION}/migrations/versions/20261201_3_pre_decision_numbers.py",
+        f"{MODERATION}/migrations/versions/20261201_4_pre_decision_numbers.py",
         before="((extract(epoch FROM clock_timestamp()) * 1000)::bigint << 10) + ",
         after="",
         tests=(

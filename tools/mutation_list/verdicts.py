@@ -243,8 +243,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of the rules file is in force after a restart only.",
         f"{MODERATION}/bootstrap.py",
-        before='Role.together("watch", measured, rules)',
-        after='Role.together("watch", measured)',
+        before='Role.together("watch", measured, resumed, rules)',
+        after='Role.together("watch", measured, resumed)',
         tests=(
             f"{MODERATION_TESTS}/integration/rules/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",
         ),
@@ -254,8 +254,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of cleanweb's terms is in force after a restart only.",
         f"{CLEANWEB}/bootstrap.py",
-        before='Role.together("watch", measured, rules)',
-        after='Role.together("watch", measured)',
+        before='Role.together("watch", measured, resumed, rules)',
+        after='Role.together("watch", measured, resumed)',
         tests=(
             "services/cleanweb/tests/integration/test_live_rules.py"
             "::test_a_new_term_is_found_and_a_wrong_file_changes_nothing",

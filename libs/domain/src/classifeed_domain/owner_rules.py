@@ -1,4 +1,4 @@
-"""Which sellers a request is about: a rule for each method (ADR 0099), for tokens that are for some sellers only.
+"""Which sellers a request is about: a rule for each method (ADR 0098), for tokens that are for some sellers only.
 
 A new method needs a line here; without one, such tokens are refused, and a test fails.
 """

@@ -3,7 +3,7 @@
 A JWT as the services' own ones, but `iss` is the operator, `sub` is `team:<name>`, and `may` lists methods by service.
 The folder of keys keeps a record of each (never the token itself) in `tokens.json`, which the services read again when
 it changes. A token is accepted only while this file lists it as good: without the file, or with a damaged one, every
-team token is refused (ADR 0098).
+team token is refused (ADR 0097).
 """
 
 from __future__ import annotations
