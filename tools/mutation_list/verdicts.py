@@ -243,8 +243,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A change of the rules file is in force after a restart only.",
         f"{MODERATION}/bootstrap.py",
-        before='Role.together("watch", measured, resumed, rules)',
-        after='Role.together("watch", measured, resumed)',
+        before='Role.together("watch", measured, rules)',
+        after='Role.together("watch", measured)',
         tests=(
             f"{MODERATION_TESTS}/integration/rules/test_live_rules.py::test_a_change_is_live_and_a_wrong_one_is_not",
         ),
