@@ -38,7 +38,7 @@ class OfferCalls(Connection):
             name: resource name of the offer.
             content: the new values; a field that is named and unset becomes unset.
             paths: names of the fields of OfferContent to change.
-            version: the one that the change was made from; 0: whatever there is.
+            version: the one that the change was made from; 0: any.
 
         Raises:
             ApiError: the offer does not exist, its feed keeps it, it has another version, or a value is wrong.
@@ -52,7 +52,7 @@ class OfferCalls(Connection):
 
         Args:
             name: resource name of the offer.
-            version: the one that the caller knows; 0: whatever there is.
+            version: the one that the caller knows; 0: any.
 
         Raises:
             ApiError: the offer does not exist, its feed keeps it, or it has another version.

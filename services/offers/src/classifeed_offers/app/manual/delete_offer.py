@@ -23,7 +23,7 @@ async def delete_offer(database: Database, name: OfferName, *, version: int, tim
     Args:
         database: where the offers are.
         name: which offer.
-        version: the one that the caller knows; 0: whatever there is.
+        version: the one that the caller knows; 0: any.
         timeout_s: of each statement, in seconds.
 
     Raises:

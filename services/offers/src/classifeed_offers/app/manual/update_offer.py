@@ -54,7 +54,7 @@ class UpdateOffer:
             name: which offer.
             content: the new values.
             paths: names of the fields of OfferContent to change.
-            version: the one that the change was made from; 0: whatever there is.
+            version: the one that the change was made from; 0: any.
             timeout_s: of each statement, in seconds.
 
         Raises:
@@ -72,7 +72,7 @@ class UpdateOffer:
             check_manual(name, stored.state)
             merged = merge(stored.state, content, paths)
             if merged == OfferContent.FromString(stored.row.content):
-                return stored.row  # a repeated request, whatever its version
+                return stored.row  # a repeated request of any version
             check_version(name, stored.row.version, version)
             await self._write(tx, name, namespace, stored.state, merged)
             changed = await manual.find_locked(tx, namespace, name.external_id)
