@@ -16,9 +16,9 @@ from google.protobuf.message import DecodeError
 
 # As much as a unary call sends before anybody looks at its token.
 READ_BYTES: Final = 16 * 1024 * 1024
-READ_S: Final = 2.0
+READ_S: Final = 5.0
 # A caller that is silent for so long waits for the response.
-SILENT_S: Final = 0.1
+SILENT_S: Final = 0.5
 
 
 async def read_rest(read: Callable[[], Awaitable[Any]]) -> None:
