@@ -186,8 +186,7 @@ def test_every_text_has_its_verdict_though_everybody_is_killed(suite: Suite, sel
     [issue] = [each for each in task["statistics"]["issues"] if each["code"] == "TEXT_FORBIDDEN"]
     assert int(issue["count"]) == len(forbidden)
     listed = [each["external_id"] for each in suite.errors(task) if each["code"] == "TEXT_FORBIDDEN"]
-    assert len(set(listed)) == len(listed) == 100, "so many of a code are listed, each once"
-    assert set(listed) <= forbidden
+    assert sorted(listed) == sorted(forbidden), "each refused offer is listed once"
     total = suite.run("search", "*", "--seller", seller, "--limit", "1").document["total"]
     assert int(total) == MANY - len(forbidden)
     applied = "SELECT subject_key FROM decisions WHERE subject_key LIKE %s GROUP BY 1 HAVING count(*) > 1"
