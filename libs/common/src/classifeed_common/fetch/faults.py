@@ -308,7 +308,7 @@ PICTURE_FIXES: Final[Mapping[str, str]] = {
     "PROXY_FAILED": _RETRIED,
     "HTTP_UNAUTHORIZED": "Make the picture public: pictures are downloaded without a password.",
     "HTTP_FORBIDDEN": "Make the picture public, or let our requests through the protection of the site.",
-    "HTTP_NOT_FOUND": "Correct the link, or publish the picture at the link.",
+    "HTTP_NOT_FOUND": "Open the link in a browser.",
     "HTTP_GONE": "Give the new link of the picture, or remove the picture from the offer.",
     "HTTP_TOO_MANY_REQUESTS": "It is retried after the time that the server names; raise the limit of the site.",
     "HTTP_CLIENT_ERROR": "Open the link in a browser, and correct it.",
