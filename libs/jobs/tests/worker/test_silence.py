@@ -112,7 +112,7 @@ async def has_sessions(bench: Bench) -> bool:
 
 async def test_a_scheduler_goes_on_after_a_silence(bench: Bench, proxied: Bench, postgres_proxy: TcpProxy) -> None:
     async with bench.db.transaction() as tx:
-        await Schedules().put(tx, Schedule(name="s", queue="q", task="noop", every_s=1))
+        await Schedules().put(tx, Schedule(name="s", queue="q", task="noop", every_s=1, overlap="queue_all"))
 
     async def jobs() -> int:
         return int(await bench.value("SELECT count(*) FROM dl_jobs"))
