@@ -128,7 +128,7 @@ async def test_without_a_verb_it_serves_and_works(start: Callable[..., Any], key
     job_id = await loader.trigger(args={"sleep1": 0.1, "sleep2": 0.1})
     ended = await loader.ended(job_id)
     assert (ended["status"], ended["attempt"]) == ("succeeded", 1)
-    wrong = await loader.ended(await loader.trigger(args={"sleep9": 1}))
+    wrong = await loader.ended(await loader.trigger(args={"sleep9": 1}, max_attempts=1))
     assert (wrong["status"], wrong["attempt"]) == ("failed", 1)
     assert "sleep9" in wrong["error"]
     loader.process.terminate()
