@@ -61,8 +61,8 @@ def _deployment(text: str, name: str, _: str) -> str:
         text,
         flags=re.MULTILINE,
     )
-    if loops != 2:
-        raise PlaceError(f"{loops} loops over services, not two")
+    if loops != 3:
+        raise PlaceError(f"{loops} loops over services, not three")
     values = f"\n{name}:\n  image: {{repository: registry.example/classifeed/{name}}}\n  networkPolicy: *servers"
     return _after_block(looped, "\nsearcher:\n", "\n```", values)
 
