@@ -55,7 +55,8 @@ async def test_what_is_put_is_returned_in_full_and_run_by_a_scheduler(services: 
     expected = {
         **LEAP, "name": "nightly", "args": {"n": 1, "deep": [None, "Ж"]}, "partition_key": "p", "priority": -7,
         "max_attempts": None, "lease_ttl_sec": 77, "every_sec": None, "missed": "run_all", "grace_sec": 5,
-        "overlap": "queue_one", "paused": False, "paused_at": None, "paused_by": None, "last_slot": None, "last_job_id": None,
+        "overlap": "queue_one",
+        "paused": False, "paused_at": None, "paused_by": None, "last_slot": None, "last_job_id": None,
     }  # fmt: skip
     assert {name: message[name] for name in expected} == expected
     assert set(message) == {*expected, "next_slot"}
