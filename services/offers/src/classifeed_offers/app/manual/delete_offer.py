@@ -11,7 +11,7 @@ from classifeed_common.db import Database, after_commit
 from classifeed_domain.offer_names import OfferName
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.domain.patch import check_manual, check_version, offer_not_found
-from classifeed_offers.store import manual
+from classifeed_offers.store import manual, reading
 from classifeed_offers.store.reading import OfferRow
 
 _audit: Final = structlog.get_logger("classifeed_offers.audit")
@@ -41,7 +41,7 @@ async def delete_offer(database: Database, name: OfferName, *, version: int, tim
         check_manual(name, stored.state)
         check_version(name, stored.row.version, version)
         await manual.remove(tx, stored.state)
-        removed = await manual.find_locked(tx, namespace, name.external_id)
+        removed = await reading.get_offer(tx, namespace, name.external_id)
         assert removed is not None
         after_commit(tx, partial(_audit.info, "offer.deleted", offer=str(name)))
-    return removed.row
+    return removed

@@ -21,7 +21,7 @@ from classifeed_offers.domain.moderation import Moderation, text_to_judge
 from classifeed_offers.domain.offers import Change, Namespace, OfferState, Place, hash_of
 from classifeed_offers.domain.patch import check_manual, check_mask, check_version, merge, offer_not_found
 from classifeed_offers.domain.pictures import PicturePlan, plan_pictures, request_messages
-from classifeed_offers.store import applying, judging, manual
+from classifeed_offers.store import applying, judging, manual, reading
 from classifeed_offers.store.reading import OfferRow
 
 _audit: Final = structlog.get_logger("classifeed_offers.audit")
@@ -75,12 +75,12 @@ class UpdateOffer:
                 return stored.row  # a repeated request of any version
             check_version(name, stored.row.version, version)
             await self._write(tx, name, namespace, stored.state, merged)
-            changed = await manual.find_locked(tx, namespace, name.external_id)
+            changed = await reading.get_offer(tx, namespace, name.external_id)
             assert changed is not None
             fields = sorted(set(paths))
             after_commit(tx, partial(_audit.info, "offer.changed", offer=str(name), fields=fields))
         self._outbox.wake()
-        return changed.row
+        return changed
 
     async def _write(
         self, tx: Tx, name: OfferName, namespace: Namespace, before: OfferState, content: OfferContent
