@@ -289,7 +289,7 @@ async def test_paused_schedule_makes_nothing_and_has_missed_nothing(bench: Bench
 
 
 async def test_running_schedulers_keep_the_beat(bench: Bench) -> None:
-    await _put(bench, every_s=1, args={"a": 1}, lock_key="l", priority=3, max_attempts=None)
+    await _put(bench, every_s=1, args={"a": 1}, lock_key="l", priority=3, max_attempts=None, overlap="queue_all")
 
     async def three() -> bool:
         return bool(await bench.value("SELECT count(*) >= 3 FROM dl_jobs"))

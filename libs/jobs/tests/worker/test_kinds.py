@@ -99,7 +99,7 @@ async def test_noop_takes_three_steps_and_refuses_what_it_does_not_know(bench: B
     began = asyncio.get_running_loop().time()
     async with bench.working(heartbeat_s=0.05):
         good = await bench.enqueue("noop", {"sleep1": 0.1, "sleep2": 0.1, "sleep3": 0.1})
-        wrong = await bench.enqueue("noop", {"sleep4": 1})
+        wrong = await bench.enqueue("noop", {"sleep4": 1}, max_attempts=1)
         assert await bench.ended(good, wrong) == ["succeeded", "failed"]
     assert asyncio.get_running_loop().time() - began >= 0.3
     assert "sleep4: Extra inputs are not permitted" in ((await bench.job(wrong)).error or "")
