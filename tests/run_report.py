@@ -11,6 +11,7 @@ import pytest
 
 from classifeed_common.embedded.memory import free_memory_bytes
 
+_LONGEST: Final = 40  # files whose times are printed
 _WHOLE: Final = 100  # tests, from which on their times and the machine's memory are of interest
 _TICK_S: Final = 1.0
 _STILL_S: Final = 20.0  # longer than any process waits for two cores that four share
@@ -18,10 +19,11 @@ _LITTLE_BYTES: Final = 1 << 30
 
 
 class GroupTimes:
-    """Seconds of tests by folder, added up over all processes."""
+    """Seconds of tests by folder and by file, added up over all processes."""
 
     def __init__(self) -> None:
         self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._files: defaultdict[str, float] = defaultdict(float)
         self._tests: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -29,15 +31,18 @@ class GroupTimes:
         parts = report.nodeid.split("/")
         group = "/".join(parts[: 1 if parts[0] == "cli" else 2])
         self._seconds[group] += report.duration
+        self._files[report.nodeid.partition("::")[0]] += report.duration
         self._tests[group] += report.when == "call"
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Print the table, the longest first."""
+        """Print the folders, the longest first, and the longest files."""
         if self._tests.total() < _WHOLE:
             return
         terminalreporter.section("seconds by group, of all processes together")
         for group, seconds in sorted(self._seconds.items(), key=lambda item: -item[1]):
             terminalreporter.line(f"{group:24} {self._tests[group]:6} tests {seconds:8.0f} s")
+        for file, seconds in sorted(self._files.items(), key=lambda item: -item[1])[:_LONGEST]:
+            terminalreporter.line(f"{seconds:6.0f} s {file}")
 
 
 class Figures:
