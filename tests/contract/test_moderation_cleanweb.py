@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
+import grpc
 import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import ClaimReviewRequest, ListCallbacksRequest, SubmitOpinionRequest
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
+from classifeed.moderation.v1.moderation_service_pb2 import SubmitTextsRequest
+from classifeed.moderation.v1.moderation_service_pb2_grpc import ModerationServiceStub
+from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
 from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import CreatePointRequest, GetPointRequest
 from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
 from classifeed_cleanweb import bootstrap as cleanweb_bootstrap
 from classifeed_cleanweb.settings import CleanwebSettings, Receiver
 from classifeed_common.auth import KeyStore
+from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.ports import pick_free_port
 from classifeed_common.rpc.client import open_channel
@@ -60,8 +65,10 @@ async def start_cleanweb(migrated_database: Any, keys: KeyStore) -> AsyncIterato
     """Start cleanweb: `await start_cleanweb(callback="http://…", auto_pass=True)`."""
     async with AsyncExitStack() as stack:
 
-        async def start(*, callback: str = "http://127.0.0.1:1/", **settings: Any) -> ServiceRunner:
-            database = await migrated_database("classifeed_cleanweb")
+        async def start(
+            *, callback: str = "http://127.0.0.1:1/", database: Database | None = None, **settings: Any
+        ) -> ServiceRunner:
+            database = database or await migrated_database("classifeed_cleanweb")
             receivers = {f"{SERVICE}/{ENVIRONMENT}": Receiver(url=callback, audience="moderation")}
             built = cleanweb_bootstrap.build(
                 CleanwebSettings(
@@ -176,17 +183,44 @@ async def review(cleanweb: CleanwebServiceStub, project: str, *verdicts: str) ->
         )
 
 
-@pytest.mark.kafka
-async def test_a_point_goes_to_people_and_comes_back_by_callback(
-    start_cleanweb: StartCleanweb, migrated_database: Any, kafka: EmbeddedKafka, keys: KeyStore, tmp_path: Path
-) -> None:
+@dataclass(frozen=True)
+class Both:
+    """Moderation and cleanweb as they are started, with clients, and what their tables say."""
+
+    points: PointServiceStub
+    moderation: ModerationServiceStub
+    reviews: CleanwebServiceStub
+    database: Database
+    cleanweb_database: Database
+
+    async def count(self, database: Database, query: str) -> int:
+        async with database.connection() as connection:
+            row = await (await connection.execute(query)).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    async def has_open(self, reviews: int, requests: int) -> bool:
+        """Return whether people have so many reviews, for so many keys."""
+        found = [
+            await self.count(self.cleanweb_database, f"SELECT count(*) FROM {table} WHERE ended_at IS NULL")
+            for table in ("reviews", "requests")
+        ]
+        return found == [reviews, requests]
+
+
+@pytest.fixture
+async def both(
+    start_cleanweb: StartCleanweb, migrated_database: Any, kafka: EmbeddedKafka, keys: KeyStore
+) -> AsyncIterator[Both]:
     database = await migrated_database("classifeed_moderation")
+    cleanweb_database = await migrated_database("classifeed_cleanweb")
     cleanweb_port = pick_free_port()
     settings = ModerationSettings(
         dsn=database.dsn,
         kafka_bootstrap=kafka.bootstrap,
         keys_dir=keys.directory,
         verdict_url=f"http://127.0.0.1:{cleanweb_port}",
+        verdict_batch=100,
         retry_interval_s=1,
         check_interval_s=0.2,
         drain_notice_s=0,
@@ -195,66 +229,113 @@ async def test_a_point_goes_to_people_and_comes_back_by_callback(
     await begin_at_ends(database, kafka.bootstrap, GROUP, MODERATION_REQUESTS)
     async with running(moderation_bootstrap.build(settings)) as moderation, AsyncExitStack() as stack:
         callback = f"http://{moderation.http_address}/v2/apply_moderation_verdicts"
-        cleanweb = await start_cleanweb(callback=callback, http_listen=f"127.0.0.1:{cleanweb_port}")
+        cleanweb = await start_cleanweb(
+            database=cleanweb_database, callback=callback, http_listen=f"127.0.0.1:{cleanweb_port}"
+        )
 
         def channel(runner: ServiceRunner, audience: str) -> Any:
             opened = open_channel(runner.grpc_address, caller="operator", audience=audience, keys=keys)
             stack.push_async_callback(opened.close)
             return opened
 
-        points = PointServiceStub(channel(moderation, "moderation"))
-        reviews = CleanwebServiceStub(channel(cleanweb, "cleanweb"))
+        yield Both(
+            PointServiceStub(channel(moderation, "moderation")),
+            ModerationServiceStub(channel(moderation, "moderation")),
+            CleanwebServiceStub(channel(cleanweb, "cleanweb")),
+            database,
+            cleanweb_database,
+        )
 
-        async def create(text: str) -> str:
-            request = CreatePointRequest(
-                point_id=str(uuid4()),
-                author=Author(author_id="a"),
-                tags=["other"],
-                description=text,
-                location=Location(latitude=1, longitude=2),
-                region_ids=[1, 225],
-            )
-            return str((await points.CreatePoint(request)).name)
 
-        async def states() -> dict[str, str]:
-            async with database.connection() as connection:
-                found = await connection.execute("SELECT subject_key, status FROM subjects")
-                return {f"points/{key}": status for key, status in await found.fetchall()}
+@pytest.mark.kafka
+async def test_a_point_goes_to_people_and_comes_back_by_callback(both: Both) -> None:
+    points, reviews, database = both.points, both.reviews, both.database
 
-        async def delivered() -> bool:
-            return not (await reviews.ListCallbacks(ListCallbacksRequest())).callbacks
+    async def create(text: str) -> str:
+        request = CreatePointRequest(
+            point_id=str(uuid4()),
+            author=Author(author_id="a"),
+            tags=["other"],
+            description=text,
+            location=Location(latitude=1, longitude=2),
+            region_ids=[1, 225],
+        )
+        return str((await points.CreatePoint(request)).name)
 
-        async def is_decided(name: str) -> bool:
-            return (await states())[name] != "PENDING"
-
-        async def is_with_people(count: int) -> bool:
-            async with database.connection() as connection:
-                waiting = await connection.execute(
-                    "SELECT count(*) FROM subjects WHERE status = 'PENDING'"
-                    " AND next_retry > clock_timestamp() + interval '1 min'"
-                )
-                return bool(await waiting.fetchone() == (count,))
-
-        shown = await create("A crash with the police ahead")
-        await until(partial(is_with_people, 1))
-        await review(reviews, "common_toloka")
-        await review(reviews, "custom_map_talks_toloka", "request", "police")
-        await until(partial(is_decided, shown))
-        approved = await points.GetPoint(GetPointRequest(name=shown))
-        assert list(approved.tags) == ["police", "speed_control"]
-
-        removed = await create("A crash with fools ahead")
-        await until(partial(is_with_people, 1))
-        await review(reviews, "common_toloka", "text_toloka_insult")
-        await review(reviews, "custom_map_talks_toloka", "road_accident")
-        await until(partial(is_decided, removed))
-        assert await states() == {shown: "APPROVED", removed: "DISAPPROVED"}
-        await until(delivered)
+    async def states() -> dict[str, str]:
         async with database.connection() as connection:
-            rows = await connection.execute("SELECT request_id, verdicts FROM decisions ORDER BY decision_id")
-            (first, kept), (second, others) = await rows.fetchall()
-        assert (first.rstrip("0123456789"), second.rstrip("0123456789")) == ("callback-", "callback-")
-        assert {item["source"] for item in kept + others} == {"people"}
-        assert {len(item["reviewers"]) for item in kept + others} == {2}
-        assert [item["name"] for item in kept] == ["police", "request"]
-        assert [item["name"] for item in others] == ["road_accident", "text_toloka_insult"]
+            found = await connection.execute("SELECT subject_key, status FROM subjects")
+            return {f"points/{key}": status for key, status in await found.fetchall()}
+
+    async def delivered() -> bool:
+        return not (await reviews.ListCallbacks(ListCallbacksRequest())).callbacks
+
+    async def is_decided(name: str) -> bool:
+        return (await states())[name] != "PENDING"
+
+    async def is_with_people(count: int) -> bool:
+        async with database.connection() as connection:
+            waiting = await connection.execute(
+                "SELECT count(*) FROM subjects WHERE status = 'PENDING'"
+                " AND next_retry > clock_timestamp() + interval '1 min'"
+            )
+            return bool(await waiting.fetchone() == (count,))
+
+    shown = await create("A crash with the police ahead")
+    await until(partial(is_with_people, 1))
+    await review(reviews, "common_toloka")
+    await review(reviews, "custom_map_talks_toloka", "request", "police")
+    await until(partial(is_decided, shown))
+    approved = await points.GetPoint(GetPointRequest(name=shown))
+    assert list(approved.tags) == ["police", "speed_control"]
+
+    removed = await create("A crash with fools ahead")
+    await until(partial(is_with_people, 1))
+    await review(reviews, "common_toloka", "text_toloka_insult")
+    await review(reviews, "custom_map_talks_toloka", "road_accident")
+    await until(partial(is_decided, removed))
+    assert await states() == {shown: "APPROVED", removed: "DISAPPROVED"}
+    await until(delivered)
+    async with database.connection() as connection:
+        rows = await connection.execute("SELECT request_id, verdicts FROM decisions ORDER BY decision_id")
+        (first, kept), (second, others) = await rows.fetchall()
+    assert (first.rstrip("0123456789"), second.rstrip("0123456789")) == ("callback-", "callback-")
+    assert {item["source"] for item in kept + others} == {"people"}
+    assert {len(item["reviewers"]) for item in kept + others} == {2}
+    assert [item["name"] for item in kept] == ["police", "request"]
+    assert [item["name"] for item in others] == ["road_accident", "text_toloka_insult"]
+
+
+async def submit(both: Both, title: str, numbers: Iterable[int], version: int) -> None:
+    """Send texts of offers that are equal."""
+    texts = [
+        OfferText(external_id=str(number), title=title, text_hash=hash_text(f"{title}\0"), content_version=version)
+        for number in numbers
+    ]
+    sent = TextsToJudge(seller_id="seller", namespace="default", texts=texts)
+    await both.moderation.SubmitTexts(SubmitTextsRequest(texts=sent))
+
+
+@pytest.mark.kafka
+async def test_no_review_is_left_that_nobody_needs(both: Both) -> None:
+    """Of eight equal texts seven are changed, then the last: the reviews are kept until then, and no longer."""
+    await submit(both, PLAIN, range(8), version=1)
+    await until(partial(both.has_open, 1, 8))
+    claimed = await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer="anna"))
+    await both.reviews.SubmitOpinion(SubmitOpinionRequest(review_id=claimed.review_id, reviewer="anna"))
+    await submit(both, CONTACTS, range(7), version=2)
+    decided = "SELECT count(*) FROM subjects WHERE status = 'DISAPPROVED'"
+
+    async def are_decided(count: int) -> bool:
+        return await both.count(both.database, decided) == count
+
+    await until(partial(are_decided, 7))
+    claimed = await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer="ben"))
+    assert claimed.text.strip() == PLAIN, "the last one keeps the opinion of anna"
+    await submit(both, CONTACTS, [7], version=2)
+    await until(partial(both.has_open, 0, 0))
+    for reviewer in ("ben", "carl"):
+        with pytest.raises(grpc.aio.AioRpcError) as caught:
+            await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer=reviewer))
+        assert caught.value.code() is grpc.StatusCode.NOT_FOUND
+    assert not (await both.reviews.ListCallbacks(ListCallbacksRequest())).callbacks

@@ -22,6 +22,7 @@ from classifeed_common.snapshot import Loaded
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_moderation.app.decisions.apply_verdicts import Applied, Arrived, Rules, apply_verdicts
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.judging.close_reviews import ReviewCloser
 from classifeed_moderation.app.judging.correct_pending import PendingCorrector
 from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
@@ -218,6 +219,7 @@ class Moderation:
         )
         self.breaker = Breaker(clock, failures=self.breaker_failures, probe_s=PROBE_S, most=self.workers)
         self.judge = TextJudge(self.queue, self.service, self.recorder, self.breaker, workers=self.workers)
+        self.closer = ReviewCloser(self.database, self.service, clock, check_interval_s=self.check_s, batch=self.batch)
         self.texts = TextStore(self.queue, self.outbox, clock, retry_interval_s=RETRY_S)
         self.take_offer_texts = TakeOfferTexts(
             self.queue,

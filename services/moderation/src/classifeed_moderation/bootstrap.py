@@ -24,6 +24,7 @@ from classifeed_jobs.service import ServiceJobs
 from classifeed_moderation.app.clean_up import moderation_clean_up
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.record_verdicts import VerdictRecorder
+from classifeed_moderation.app.judging.close_reviews import ReviewCloser
 from classifeed_moderation.app.judging.correct_pending import PendingCorrector
 from classifeed_moderation.app.judging.judge_texts import TextJudge
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
@@ -98,13 +99,22 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         kept_verdicts_s=settings.kept_verdicts_s,
     )
     verdict_service = verdict_service_of(settings, clock)
+    pacer = Pacer(clock, settings.testing_requests_s) if settings.verdict_environment == "testing" else None
     judge = TextJudge(
         queue,
         verdict_service,
         recorder,
         Breaker(clock, failures=settings.breaker_failures, probe_s=settings.probe_s, most=settings.workers),
         workers=settings.workers,
-        pacer=Pacer(clock, settings.testing_requests_s) if settings.verdict_environment == "testing" else None,
+        pacer=pacer,
+    )
+    closer = ReviewCloser(
+        database,
+        verdict_service,
+        clock,
+        check_interval_s=settings.check_interval_s,
+        batch=settings.verdict_batch,
+        pacer=pacer,
     )
     take_offer_texts = TakeOfferTexts(
         queue,
@@ -165,7 +175,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("judge", judge.run, blocked=judge.blocked),
-            Role("correct", corrector.run, corrector.backlog, corrector.blocked),
+            Role.together("correct", corrector, closer, backlog=corrector.backlog),
             Role.together("watch", measured, rules),
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
             Role("relay", relay.run, unsent, relay.blocked),

@@ -23,6 +23,7 @@ ALL = (
     "delete_appeals",
     "delete_rejudgements",
     "delete_kept",
+    "delete_closings",
 )
 
 
@@ -54,6 +55,7 @@ async def fill(moderation: Moderation) -> None:
         "INSERT INTO appeals (subject_key, decision_id, author_id, reason, ended_at)"
         " VALUES ('a', 1, 'a', 'a', now()), ('a', 2, 'a', 'a', NULL) RETURNING 1"
     )
+    await moderation.rows("INSERT INTO closings (sent_key, cache_key) VALUES ('a', '') RETURNING 1")
     await moderation.rows("INSERT INTO rejudgements (request_id, is_dry_run) VALUES ('a', true) RETURNING 1")
 
 
@@ -70,7 +72,8 @@ async def test_what_is_old_goes_and_what_counts_stays(moderation: Moderation) ->
     for table in ("points", "comments", "votes", "appeals"):
         assert await moderation.rows(f"SELECT count(*) FROM {table}") == [(1,)]
     assert await moderation.rows("SELECT verdicts -> 0 ->> 'name' FROM decisions") == [("request",)]
-    assert await moderation.rows("SELECT count(*) FROM verdict_cache") == [(0,)]
+    for table in ("verdict_cache", "closings"):
+        assert await moderation.rows(f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 async def test_what_somebody_holds_is_not_waited_for_and_stays(moderation: Moderation) -> None:

@@ -11,6 +11,7 @@ from classifeed_jobs import CleanUp, until_nothing_is_left
 
 CLEAN_UP: Final = "moderation.clean-up"
 _ROWS: Final = 2000
+_CLOSINGS: Final = timedelta(days=2)
 _SQL: Final = load_queries("classifeed_moderation.store", "cleaning.sql")
 
 
@@ -29,6 +30,7 @@ def moderation_clean_up(*, decisions_days: int, kept_verdicts_s: float) -> Clean
         "delete_appeals": decided,
         "delete_rejudgements": decided,
         "delete_kept": kept,
+        "delete_closings": _CLOSINGS,
     }
     return CleanUp(
         CLEAN_UP,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from classifeed_common.clock import Clock
-from classifeed_moderation.clients.verdict_service import Outcome, Response
+from classifeed_moderation.clients.verdict_service import CloseOutcome, Outcome, Response
 from classifeed_moderation.domain.subjects import Task
 from classifeed_moderation.domain.verdicts import Verdict, VerdictList
 
@@ -39,6 +39,10 @@ class FakeVerdicts:
         chosen = [random.Random(task.text_hash) for task in tasks]  # noqa: S311 - no secret
         return [each.choices(self._responses, self._weights)[0] for each in chosen]
 
+    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
+        """Return that there is no such method: nobody reviews."""
+        return CloseOutcome.UNKNOWN, "no reviews"
+
     async def close(self) -> None:
         """Do nothing: there are no connections."""
 
@@ -49,6 +53,10 @@ class NoVerdicts:
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Return that nobody was reached."""
         return [Response(Outcome.UNREACHABLE, fault="the environment load makes no requests")] * len(tasks)
+
+    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:  # noqa: ARG002 - as the others
+        """Return that there is no such method: nobody reviews."""
+        return CloseOutcome.UNKNOWN, "no reviews"
 
     async def close(self) -> None:
         """Do nothing: there are no connections."""

@@ -20,6 +20,7 @@ from classifeed_moderation.domain.verdicts import VerdictList, VerdictsInvalidEr
 TOKEN_HEADER: Final = "X-Ya-Service-Ticket"  # noqa: S105 - the name of a header
 _PATH: Final = "/v2/"
 _FIRST_ID: Final = 1
+_METHOD_NOT_FOUND: Final = -32601
 _RESPONSE_LIMIT_BYTES: Final = 4 * 1024 * 1024
 _PEOPLE: Final = frozenset({"clean-web", "clean_web"})
 _TIMEOUT: Final = "timeout"
@@ -38,6 +39,14 @@ class Outcome(StrEnum):
     FAULT = "fault"
 
 
+class CloseOutcome(StrEnum):
+    """How a call that closes reviews ended."""
+
+    CLOSED = "closed"
+    UNKNOWN = "unknown"
+    FAILED = "failed"
+
+
 @dataclass(frozen=True, slots=True)
 class Response:
     """What came of a request: an outcome, its verdicts, or what was wrong."""
@@ -52,6 +61,13 @@ class VerdictService(Protocol):
 
     async def request(self, tasks: Sequence[Task]) -> list[Response]:
         """Have texts judged, and return a response for each; never raises for what the other side does."""
+        ...
+
+    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:
+        """Close the reviews of keys without a callback; return UNKNOWN where the service has no such method, and why.
+
+        Never raises for what the other side does.
+        """
         ...
 
     async def close(self) -> None:
@@ -94,6 +110,13 @@ class HttpVerdictService:
         if isinstance(found, Response):
             return [found] * len(tasks)
         return read_responses(found, len(tasks))
+
+    async def close_reviews(self, sent_keys: Sequence[str]) -> tuple[CloseOutcome, str]:
+        """Close reviews; see `VerdictService`."""
+        found = await self._post(close_body(sent_keys, service=self._service, environment=self._environment))
+        if isinstance(found, Response):
+            return CloseOutcome.FAILED, found.fault
+        return read_closed(found, len(sent_keys))
 
     async def close(self) -> None:
         """Close the connections."""
@@ -139,6 +162,38 @@ def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> by
     ]
     sent = requests[0] if len(requests) == 1 else requests
     return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def close_body(sent_keys: Sequence[str], *, service: str, environment: str) -> bytes:
+    """Return the bytes of a call that closes reviews: of one key as an object, of several as an array."""
+    calls = [
+        {
+            "jsonrpc": "2.0",
+            "method": "close",
+            "params": {"service": service, "type": "text", "key": key, "body": {"environment": environment}},
+            "id": number,
+        }
+        for number, key in enumerate(sent_keys, start=_FIRST_ID)
+    ]
+    return json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
+    """Return what came of a call that closes the reviews of `count` keys: CLOSED only where each has a result."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError):
+        return CloseOutcome.FAILED, "no JSON"
+    items = [item for item in (found if isinstance(found, list) else [found]) if isinstance(item, dict)]
+    errors = [item["error"] for item in items if item.get("error") is not None]
+    for error in errors:
+        code = error.get("code") if isinstance(error, dict) else error
+        outcome = CloseOutcome.UNKNOWN if code == _METHOD_NOT_FOUND else CloseOutcome.FAILED
+        return outcome, f"error {_word(code)}"
+    closed = {item.get("id") for item in items if isinstance(item.get("result"), dict)}
+    if closed >= set(range(_FIRST_ID, _FIRST_ID + count)):
+        return CloseOutcome.CLOSED, ""
+    return CloseOutcome.FAILED, "no result"
 
 
 def read_responses(content: bytes, count: int) -> list[Response]:

@@ -43,6 +43,12 @@ WITH old AS (
 )
 DELETE FROM points p USING old WHERE p.point_id = old.point_id
 
+-- name: delete_closings
+DELETE FROM closings
+WHERE sent_key IN (
+    SELECT sent_key FROM closings WHERE asked_at < %(before)s LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+)
+
 -- name: delete_appeals
 DELETE FROM appeals WHERE appeal_id IN (SELECT appeal_id FROM appeals WHERE ended_at < %(before)s LIMIT %(limit)s)
 

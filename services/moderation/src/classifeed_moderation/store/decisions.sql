@@ -4,7 +4,8 @@
 SELECT point_id, tags, author_role FROM points WHERE point_id = ANY (%(point_ids)s) ORDER BY point_id FOR NO KEY UPDATE
 
 -- name: record
--- Decisions with all that they change, in one statement: status and verdicts of the text, tags and version of its point.
+-- Decisions with all that they change, in one statement: status and verdicts of the text, tags and version of its point,
+-- and the reviews that people need not give any more.
 -- Those that are not applied are recorded alone.
 WITH made AS (
     SELECT * FROM jsonb_to_recordset(%(decisions)s::jsonb) AS d (
@@ -25,9 +26,17 @@ WITH made AS (
 ), applied AS (
     UPDATE subjects s
     SET status = r.status, verdicts = r.verdicts, decision_id = r.decision_id, decided_by = r.maker, next_retry = NULL,
-        is_recheck = false
+        is_recheck = false, is_with_people = false
     FROM recorded r
     WHERE s.subject_key = r.subject_key AND r.is_applied
+), closed AS (
+    INSERT INTO closings (sent_key, cache_key)
+    SELECT s.subject_key || CASE WHEN s.kind = 'OFFER' THEN '~' || encode(s.text_hash, 'hex') ELSE '' END, s.cache_key
+    FROM made m
+    JOIN subjects s USING (subject_key)
+    WHERE m.is_applied AND s.is_with_people
+    ON CONFLICT (sent_key) DO UPDATE
+    SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
 ), changed AS (
     UPDATE points p
     SET tags = m.tags_after, updated_at = clock_timestamp(),

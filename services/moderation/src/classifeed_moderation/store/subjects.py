@@ -100,7 +100,7 @@ async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s
 
 
 async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Collection[str]) -> None:
-    """Leave texts to people for `pending_s`, as far as they still wait and still say the same.
+    """Leave texts to people for `pending_s`, as far as they still wait and still say the same; close other reviews.
 
     Args:
         further: keys of texts that the transaction locks later; locked here, all in the order of their keys.
@@ -110,6 +110,8 @@ async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Col
     parameters = {
         "subject_keys": keys,
         "text_hashes": [task.text_hash for task in tasks],
+        "sent_keys": [task.sent_key for task in tasks],
+        "cache_keys": [cache_key(task.kind, task.region_ids, task.text) for task in tasks],
         "pending_s": pending_s,
     }
     await tx.execute(SQL["leave"], parameters)

@@ -73,10 +73,26 @@ WHERE s.subject_key = due.subject_key
 RETURNING s.subject_key, s.kind, s.text, s.text_hash, s.region_ids, s.cache_key, s.is_recheck
 
 -- name: leave
--- People have these texts: they are requested again if nothing has come by then.
-UPDATE subjects s SET next_retry = clock_timestamp() + %(pending_s)s * interval '1 second'
-FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[]) AS left_texts (subject_key, text_hash)
-WHERE s.subject_key = left_texts.subject_key AND s.text_hash = left_texts.text_hash AND s.status = 'PENDING'
+-- People have these texts: they are requested again if nothing has come by then. Reviews of those that were changed,
+-- removed or decided since their request are closed.
+WITH given AS (
+    SELECT subject_key, text_hash, sent_key, cache_key
+    FROM unnest(%(subject_keys)s::text[], %(text_hashes)s::bytea[], %(sent_keys)s::text[], %(cache_keys)s::bytea[])
+         AS g (subject_key, text_hash, sent_key, cache_key)
+), left_texts AS (
+    UPDATE subjects s
+    SET next_retry = clock_timestamp() + %(pending_s)s * interval '1 second', is_with_people = true
+    FROM given
+    WHERE s.subject_key = given.subject_key AND s.text_hash = given.text_hash AND s.status = 'PENDING'
+      AND s.next_retry < '9000-01-01'
+    RETURNING given.sent_key
+)
+INSERT INTO closings (sent_key, cache_key)
+SELECT DISTINCT ON (sent_key) sent_key, cache_key
+FROM given
+WHERE sent_key NOT IN (SELECT sent_key FROM left_texts)
+ON CONFLICT (sent_key) DO UPDATE
+SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: put_off
 -- Texts that wait, requested again after some seconds and not before.
@@ -92,7 +108,7 @@ WITH free AS (
     SELECT subject_key
     FROM subjects
     WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
-      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)
+      AND next_retry > clock_timestamp() AND next_retry < '9000-01-01' AND NOT subject_key = ANY (%(subject_keys)s)
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE subjects s SET next_retry = clock_timestamp() FROM free WHERE s.subject_key = free.subject_key
@@ -123,7 +139,7 @@ WHERE s.subject_key = %(subject_key)s
 SELECT s.subject_key, s.kind, s.text, s.title_chars, s.text_hash, s.content_version, s.region_ids, s.status, s.started,
        s.next_retry, s.verdicts, s.decision_id
 FROM subjects s
-WHERE s.status = 'PENDING' AND s.kind = %(kind)s
+WHERE s.status = 'PENDING' AND s.kind = %(kind)s AND s.next_retry < '9000-01-01'
   AND (s.next_retry, s.subject_key) > (%(after_retry)s::timestamptz, %(after_key)s::text)
   AND (%(region_id)s::integer = 0 OR %(region_id)s::integer = ANY (s.region_ids))
   AND (%(verdict)s::text = '' OR s.verdicts @> jsonb_build_array(jsonb_build_object('name', %(verdict)s::text)))
@@ -131,33 +147,47 @@ ORDER BY s.next_retry, s.subject_key
 LIMIT %(limit)s
 
 -- name: count_waiting
--- How many texts of each kind wait, and for how long the oldest has.
+-- How many texts of each kind wait, and for how long the oldest has; those of removed points do not.
 SELECT kind, count(*), extract(epoch from clock_timestamp() - min(started))::float8
 FROM subjects
-WHERE status = 'PENDING'
+WHERE status = 'PENDING' AND next_retry < '9000-01-01'
 GROUP BY kind
 
 -- name: put_offer_texts
 -- Texts of offers: new ones wait from now on, and are requested once they are due. An equal text keeps its decision, an
--- older one changes nothing.
-INSERT INTO subjects AS s (subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids,
-                           seller_id, namespace, external_id, status, next_retry)
-SELECT n.subject_key, 'OFFER', n.text, n.title_chars, n.text_hash, n.cache_key, n.content_version,
-       ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.seller_id, n.namespace, n.external_id, 'PENDING',
-       clock_timestamp() + n.due_in_s * interval '1 second'
-FROM unnest(%(subject_keys)b::text[], %(texts)b::text[], %(title_chars)s::integer[], %(text_hashes)b::bytea[],
-            %(cache_keys)b::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)b::text[],
-            %(namespaces)b::text[], %(external_ids)b::text[], %(due_in_s)s::float8[])
-     AS n (subject_key, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
-           external_id, due_in_s)
-ORDER BY n.subject_key
-ON CONFLICT (subject_key) DO UPDATE
-SET text = excluded.text, title_chars = excluded.title_chars, text_hash = excluded.text_hash,
-    cache_key = excluded.cache_key, content_version = excluded.content_version, region_ids = excluded.region_ids,
-    status = 'PENDING', started = clock_timestamp(), next_retry = excluded.next_retry, is_recheck = false, verdicts = '[]',
-    decided_by = NULL
-WHERE s.text_hash <> excluded.text_hash AND s.content_version <= excluded.content_version
-RETURNING subject_key
+-- older one changes nothing. The reviews of texts that waited and were changed are closed.
+WITH replaced AS (
+    SELECT subject_key, text_hash, cache_key
+    FROM subjects
+    WHERE subject_key = ANY (%(subject_keys)b::text[]) AND status = 'PENDING'
+), put AS (
+    INSERT INTO subjects AS s (subject_key, kind, text, title_chars, text_hash, cache_key, content_version, region_ids,
+                               seller_id, namespace, external_id, status, next_retry)
+    SELECT n.subject_key, 'OFFER', n.text, n.title_chars, n.text_hash, n.cache_key, n.content_version,
+           ARRAY(SELECT jsonb_array_elements_text(n.region_ids)::integer), n.seller_id, n.namespace, n.external_id,
+           'PENDING', clock_timestamp() + n.due_in_s * interval '1 second'
+    FROM unnest(%(subject_keys)b::text[], %(texts)b::text[], %(title_chars)s::integer[], %(text_hashes)b::bytea[],
+                %(cache_keys)b::bytea[], %(content_versions)s::bigint[], %(region_ids)s::jsonb[], %(seller_ids)b::text[],
+                %(namespaces)b::text[], %(external_ids)b::text[], %(due_in_s)s::float8[])
+         AS n (subject_key, text, title_chars, text_hash, cache_key, content_version, region_ids, seller_id, namespace,
+               external_id, due_in_s)
+    ORDER BY n.subject_key
+    ON CONFLICT (subject_key) DO UPDATE
+    SET text = excluded.text, title_chars = excluded.title_chars, text_hash = excluded.text_hash,
+        cache_key = excluded.cache_key, content_version = excluded.content_version, region_ids = excluded.region_ids,
+        status = 'PENDING', started = clock_timestamp(), next_retry = excluded.next_retry, is_recheck = false,
+        verdicts = '[]', decided_by = NULL, is_with_people = false
+    WHERE s.text_hash <> excluded.text_hash AND s.content_version <= excluded.content_version
+    RETURNING subject_key
+), closed AS (
+    INSERT INTO closings (sent_key, cache_key)
+    SELECT subject_key || '~' || encode(r.text_hash, 'hex'), r.cache_key
+    FROM replaced r
+    JOIN put USING (subject_key)
+    ON CONFLICT (sent_key) DO UPDATE
+    SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+)
+SELECT subject_key FROM put
 
 -- name: find_decided
 -- Texts that are decided, with the rule that did it.

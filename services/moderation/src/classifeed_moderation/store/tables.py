@@ -57,7 +57,7 @@ subjects = Table(
     # Kept verdicts do not count: this text is requested from the verdict service itself again.
     Column("is_recheck", Boolean, nullable=False, server_default=text("false")),
     Column("verdicts", JSONB, nullable=False, server_default=text("'[]'")),
-    # Whether people of the verdict service review the text.
+    # Whether people of the verdict service review the text: its review is closed when it is decided.
     Column("is_with_people", Boolean, nullable=False, server_default=text("false")),
     # Newest decision that was applied, and who made it.
     Column("decision_id", BigInteger),
@@ -117,6 +117,20 @@ decisions = Table(
 )
 Index("decisions_subject", decisions.c.subject_key, decisions.c.decision_id)
 Index("decisions_age", decisions.c.recorded_at)
+
+# Keys as they were sent to the verdict service whose texts need no review any more, for two days.
+closings = Table(
+    "closings",
+    metadata,
+    Column("sent_key", Text, primary_key=True),
+    # Of the text that was sent: while an equal one waits, its reviews stay open.
+    Column("cache_key", LargeBinary, nullable=False),
+    Column("asked_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # When the verdict service is told, or told again.
+    Column("due_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+Index("closings_due", closings.c.due_at)
+Index("closings_age", closings.c.asked_at)
 
 # Whole verdicts about texts, for equal ones that come later.
 verdict_cache = Table(

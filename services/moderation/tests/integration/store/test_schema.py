@@ -10,7 +10,7 @@ from classifeed_common.db import load_queries
 from classifeed_common.db.migrations import check_drift
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import explain, scanned_tables
-from classifeed_moderation.store import decisions, rejudging, subjects
+from classifeed_moderation.store import closings, decisions, rejudging, subjects
 from classifeed_moderation.store.tables import metadata
 
 SEED = """
@@ -30,6 +30,8 @@ SELECT md5(n::text)::uuid, 'a', 'USER', '{other}', n % 180 - 90, n % 360 - 180, 
 INSERT INTO decisions (subject_key, kind, content_version, text_hash, region_ids, status, verdicts, rule, rule_set,
                        region_id, maker, is_automatic, is_applied, decided_at)
 SELECT md5(n::text)::uuid::text, 'POINT', 1, '', '{}', 'APPROVED', '[]', '', '', 0, 'RULE', true, true, now()
+FROM generate_series(1, 40000) n;
+INSERT INTO closings SELECT md5(n::text), decode(md5(n::text), 'hex'), now(), now() + n * interval '1 s'
 FROM generate_series(1, 40000) n;
 INSERT INTO verdict_cache SELECT decode(md5(n::text), 'hex'), '[]' FROM generate_series(1, 40000) n;
 """
@@ -53,7 +55,16 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
         subjects.SQL["lock_subjects"]: {"subject_keys": [key]},
         subjects.SQL["find_subject"]: {"subject_key": key},
         subjects.SQL["release_same"]: {"cache_keys": [hash_], "subject_keys": [key]},
-        subjects.SQL["leave"]: {"subject_keys": [key], "text_hashes": [hash_], "pending_s": 600},
+        subjects.SQL["leave"]: {
+            "subject_keys": [key],
+            "text_hashes": [hash_],
+            "sent_keys": [key],
+            "cache_keys": [hash_],
+            "pending_s": 600,
+        },
+        closings.SQL["stop_texts"]: {"point_id": key},
+        closings.SQL["claim_closings"]: {"limit": 100, "retry_s": 60},
+        closings.SQL["put_off_closings"]: {"sent_keys": [key], "asked_at": [None], "repeat_s": 600},
         subjects.SQL["count_waiting"]: {},
         decisions.SQL["lock_points"]: {"point_ids": [key]},
         decisions.SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},
@@ -66,7 +77,7 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
     }
     async with database.connection() as connection:
         await connection.execute(SEED)
-        await connection.execute("ANALYZE subjects, points, decisions, verdict_cache")
+        await connection.execute("ANALYZE subjects, points, decisions, closings, verdict_cache")
         for statement, parameters in hot.items():
             assert await scanned_tables(connection, statement, parameters) == set(), statement
 

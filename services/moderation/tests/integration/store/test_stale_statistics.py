@@ -31,7 +31,10 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
     "list_sellers": (subjects.SQL, {"after": "", "limit": 50}),
     "lock_keys": (subjects.SQL, {"subject_keys": KEYS}),
     "lock_subjects": (subjects.SQL, {"subject_keys": KEYS}),
-    "leave": (subjects.SQL, {"subject_keys": KEYS, "text_hashes": HASHES, "pending_s": 600.0}),
+    "leave": (
+        subjects.SQL,
+        {"subject_keys": KEYS, "text_hashes": HASHES, "sent_keys": KEYS, "cache_keys": HASHES, "pending_s": 600.0},
+    ),
     "release_same": (subjects.SQL, {"cache_keys": HASHES, "subject_keys": KEYS}),
     "recheck": (subjects.SQL, {"subject_keys": KEYS}),
     "find_kept": (decisions.SQL, {"cache_keys": HASHES, "age_s": 60.0}),

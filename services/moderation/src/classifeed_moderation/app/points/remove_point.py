@@ -10,16 +10,20 @@ from classifeed_common.db import Database, Tx
 from classifeed_common.errors import NotFound
 from classifeed_moderation.app.points.change_point import change_point
 from classifeed_moderation.domain.points import Point
+from classifeed_moderation.store import closings
 
 
 async def remove_point(database: Database, clock: Clock, *, point_id: UUID) -> bool:
     """Remove a point with its comments; return False where it was not there. Its texts are kept for audit.
 
+    Texts that wait for a verdict are not requested again, and their reviews are closed.
+
     Raises:
         Aborted: the point changed again and again meanwhile.
     """
 
-    async def change(_tx: Tx, point: Point) -> Point:
+    async def change(tx: Tx, point: Point) -> Point:
+        await closings.stop_texts(tx, point_id)
         return replace(point, removed_at=clock.now())
 
     try:

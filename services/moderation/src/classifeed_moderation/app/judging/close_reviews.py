@@ -1,0 +1,98 @@
+"""ReviewCloser: tells the verdict service which texts need no review any more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+import structlog
+
+from classifeed_common.clock import Clock
+from classifeed_common.db import Database
+from classifeed_common.pacing.repeating import RepeatedWork
+from classifeed_moderation.clients.pacer import Pacer
+from classifeed_moderation.clients.verdict_service import CloseOutcome, VerdictService
+from classifeed_moderation.store import closings
+from classifeed_moderation.store.closings import DueClosing
+
+_CLAIM: Final = 100
+_RETRY_S: Final = 60.0
+_REPEAT_S: Final = 600.0
+_LONGEST_PAUSE_S: Final = 3600.0
+_log = structlog.get_logger(__name__)
+
+
+class ReviewCloser:
+    """Every `check_interval_s`: closes the reviews of texts that were changed, removed or decided.
+
+    Each key is closed several times, at doubling intervals. A repeated call closes a review that a request under way
+    has opened, or that a restored verdict service has again. A service without `close` gets one call an hour.
+
+    Args:
+        service: what gets the calls.
+        batch: keys in a call, at most.
+        pacer: limits the calls a second; None: no limit.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        service: VerdictService,
+        clock: Clock,
+        *,
+        check_interval_s: float,
+        batch: int = 1,
+        pacer: Pacer | None = None,
+    ) -> None:
+        self._database = database
+        self._service = service
+        self._clock = clock
+        self._check_s = check_interval_s
+        self._work = RepeatedWork(
+            self.round,
+            period_s=check_interval_s,
+            name="closings",
+            doing="closing reviews",
+            effect="Reviewers see texts that need no verdict",
+            clock=clock,
+        )
+        self._batch = batch
+        self._pacer = pacer
+        self._pause_s = 0.0
+        self._paused_until_s = clock.monotonic_s()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Close reviews until `stop`."""
+        await self._work.run(stop)
+
+    def blocked(self) -> Mapping[str, str]:
+        """Return why reviews stay open, if reading their keys has failed for a while."""
+        return self._work.blocked()
+
+    async def round(self) -> bool:
+        """Close what is due, up to the first call that fails; return whether more may be due."""
+        if self._clock.monotonic_s() < self._paused_until_s:
+            return False
+        async with self._database.transaction() as tx:
+            claimed, due = await closings.claim_closings(tx, limit=_CLAIM, retry_s=_RETRY_S)
+        for first in range(0, len(due), self._batch):
+            if not await self._close(due[first : first + self._batch]):
+                return False
+        return claimed == _CLAIM
+
+    async def _close(self, keys: Sequence[DueClosing]) -> bool:
+        if self._pacer is not None:
+            await self._pacer.wait(len(keys))
+        outcome, fault = await self._service.close_reviews([each.sent_key for each in keys])
+        if outcome is CloseOutcome.CLOSED:
+            self._pause_s = 0.0
+            async with self._database.transaction() as tx:
+                await closings.put_off_closings(tx, keys, repeat_s=_REPEAT_S)
+            return True
+        self._pause_s = min(max(self._pause_s * 2, self._check_s), _LONGEST_PAUSE_S)
+        if outcome is CloseOutcome.UNKNOWN:
+            self._pause_s = _LONGEST_PAUSE_S
+        self._paused_until_s = self._clock.monotonic_s() + self._pause_s
+        _log.info("moderation.closings.refused", outcome=outcome, fault=fault, retry_in_s=self._pause_s)
+        return False

@@ -1,0 +1,43 @@
+"""The table of keys whose reviews the verdict service shall close."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final, NamedTuple
+from uuid import UUID
+
+from classifeed_common.db import Tx, load_queries
+
+SQL: Final = load_queries(__package__, "closings.sql")
+
+
+class DueClosing(NamedTuple):
+    """A key whose reviews nobody needs, and when that was noted."""
+
+    sent_key: str
+    asked_at: datetime
+
+
+async def stop_texts(tx: Tx, point_id: UUID) -> None:
+    """End the requests of a point's texts that wait, its comments' among them, and have their reviews closed."""
+    await tx.execute(SQL["stop_texts"], {"point_id": str(point_id)})
+
+
+async def claim_closings(tx: Tx, *, limit: int, retry_s: float) -> tuple[int, list[DueClosing]]:
+    """Claim keys that are due; return how many, and those whose reviews no equal text needs.
+
+    Other processes leave them alone for `retry_s`.
+    """
+    rows = await (await tx.execute(SQL["claim_closings"], {"limit": limit, "retry_s": retry_s})).fetchall()
+    return len(rows), [DueClosing(sent_key, asked_at) for sent_key, asked_at, is_shared in rows if not is_shared]
+
+
+async def put_off_closings(tx: Tx, closed: Sequence[DueClosing], *, repeat_s: float) -> None:
+    """Have keys that were closed closed again later: after their age, and at least `repeat_s`."""
+    parameters = {
+        "sent_keys": [each.sent_key for each in closed],
+        "asked_at": [each.asked_at for each in closed],
+        "repeat_s": repeat_s,
+    }
+    await tx.execute(SQL["put_off_closings"], parameters)

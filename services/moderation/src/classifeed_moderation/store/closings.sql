@@ -1,0 +1,53 @@
+-- Keys whose reviews the verdict service shall close: their texts were changed, removed or decided. Statements that change
+-- texts add them (`leave`, `put_offer_texts`, `record`).
+
+-- name: stop_texts
+-- Texts of a removed point that wait: they are due in the year 9999, so never.
+WITH waiting AS (
+    SELECT subject_key, cache_key
+    FROM subjects
+    WHERE status = 'PENDING'
+      AND subject_key IN (SELECT %(point_id)s::text
+                          UNION ALL
+                          SELECT point_id::text || '/' || idx FROM comments WHERE point_id = %(point_id)s::uuid)
+    ORDER BY subject_key
+    FOR NO KEY UPDATE
+), stopped AS (
+    UPDATE subjects s SET next_retry = '9999-01-01', is_with_people = false
+    FROM waiting
+    WHERE s.subject_key = waiting.subject_key
+)
+INSERT INTO closings (sent_key, cache_key)
+SELECT subject_key, cache_key FROM waiting
+ON CONFLICT (sent_key) DO UPDATE
+SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+
+-- name: claim_closings
+-- Keys that are due, oldest first; other processes leave them alone for a while. A key waits, and grows no older, while an
+-- equal text needs the reviews.
+UPDATE closings c
+SET due_at = clock_timestamp() + %(retry_s)s * interval '1 second',
+    asked_at = CASE WHEN due.is_shared THEN clock_timestamp() ELSE c.asked_at END
+FROM (SELECT d.sent_key,
+             EXISTS (SELECT FROM subjects s
+                     WHERE s.cache_key = d.cache_key AND s.status = 'PENDING' AND s.next_retry < '9000-01-01') AS is_shared
+      FROM closings d
+      WHERE d.due_at <= statement_timestamp()
+      ORDER BY d.due_at
+      LIMIT %(limit)s
+      FOR NO KEY UPDATE SKIP LOCKED) AS due
+WHERE c.sent_key = due.sent_key
+RETURNING c.sent_key, c.asked_at, due.is_shared
+
+-- name: put_off_closings
+-- Keys that were closed are closed again once they are twice as old. Those that somebody holds are due earlier.
+WITH closed AS (
+    SELECT c.sent_key
+    FROM closings c
+    JOIN unnest(%(sent_keys)s::text[], %(asked_at)s::timestamptz[]) AS w (sent_key, asked_at) USING (sent_key, asked_at)
+    FOR NO KEY UPDATE OF c SKIP LOCKED
+)
+UPDATE closings c
+SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.asked_at, %(repeat_s)s * interval '1 second')
+FROM closed
+WHERE c.sent_key = closed.sent_key

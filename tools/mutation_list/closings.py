@@ -1,0 +1,88 @@
+"""Reviews that moderation has closed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tools.mutation_list.mutation import Mutation
+from tools.mutation_list.paths import MODERATION, MODERATION_TESTS
+
+_CLOSING: Final = f"{MODERATION_TESTS}/integration/judging/test_closing.py"
+
+MUTATIONS: Final = (
+    Mutation(
+        "changed-texts-stay-with-people",
+        "Reviews by people",
+        "People review a text that its seller has changed since.",
+        f"{MODERATION}/store/subjects.sql",
+        before="    FROM replaced r\n    JOIN put USING (subject_key)\n",
+        after="    FROM replaced r\n    JOIN put USING (subject_key)\n    WHERE false\n",
+        tests=(
+            f"{_CLOSING}::test_a_text_that_is_changed_while_it_waits_is_closed",
+            "tests/contract/test_moderation_cleanweb.py::test_no_review_is_left_that_nobody_needs",
+        ),
+    ),
+    Mutation(
+        "late-requests-stay-with-people",
+        "Reviews by people",
+        "People review a text that was changed while its request was under way.",
+        f"{MODERATION}/store/subjects.sql",
+        before="WHERE sent_key NOT IN (SELECT sent_key FROM left_texts)\n",
+        after="WHERE sent_key IN (SELECT sent_key FROM left_texts WHERE false)\n",
+        tests=(f"{_CLOSING}::test_a_response_about_an_earlier_text_closes_its_review",),
+    ),
+    Mutation(
+        "decided-texts-stay-with-people",
+        "Reviews by people",
+        "People review a text that was decided otherwise.",
+        f"{MODERATION}/store/decisions.sql",
+        before="    WHERE m.is_applied AND s.is_with_people\n",
+        after="    WHERE m.is_applied AND s.is_with_people AND false\n",
+        tests=(f"{_CLOSING}::test_a_text_that_is_decided_otherwise_is_closed",),
+    ),
+    Mutation(
+        "removed-points-stay-with-people",
+        "Reviews by people",
+        "People review the texts of a removed point, which are requested for ever.",
+        f"{MODERATION}/app/points/remove_point.py",
+        before="        await closings.stop_texts(tx, point_id)\n",
+        after="",
+        tests=(f"{_CLOSING}::test_a_removed_point_is_closed_and_requested_no_more",),
+    ),
+    Mutation(
+        "closings-of-shared-reviews",
+        "Reviews by people",
+        "A text that was changed takes the review from an equal one that waits.",
+        f"{MODERATION}/store/closings.sql",
+        before="s.cache_key = d.cache_key AND s.status = 'PENDING' AND",
+        after="s.cache_key = d.cache_key AND s.status = 'NONE' AND",
+        tests=(f"{_CLOSING}::test_an_equal_text_that_waits_keeps_the_reviews",),
+    ),
+    Mutation(
+        "closings-called-once",
+        "Reviews by people",
+        "A review that a late request or a restore opens again is never closed.",
+        f"{MODERATION}/store/closings.sql",
+        before="SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.asked_at,",
+        after="SET due_at = 'infinity' + greatest(clock_timestamp() - c.asked_at,",
+        tests=(f"{_CLOSING}::test_keys_are_closed_in_batches_and_again_later",),
+    ),
+    Mutation(
+        "closings-lost-by-a-failed-call",
+        "Reviews by people",
+        "A call that failed counts as made.",
+        f"{MODERATION}/clients/verdict_service.py",
+        before='    return CloseOutcome.FAILED, "no result"\n',
+        after='    return CloseOutcome.CLOSED, "no result"\n',
+        tests=(f"{_CLOSING}::test_a_call_that_fails_is_made_later",),
+    ),
+    Mutation(
+        "closings-of-a-service-without-the-method",
+        "Reviews by people",
+        "A verdict service without the method `close` gets its calls as often as one that has it.",
+        f"{MODERATION}/app/judging/close_reviews.py",
+        before="        if outcome is CloseOutcome.UNKNOWN:\n",
+        after="        if outcome is CloseOutcome.CLOSED:\n",
+        tests=(f"{_CLOSING}::test_a_call_that_fails_is_made_later",),
+    ),
+)
