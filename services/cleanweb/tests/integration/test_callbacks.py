@@ -129,6 +129,17 @@ async def test_after_72_hours_a_callback_is_given_up_and_listed_and_tried_no_mor
     assert fault.endswith("HTTP 503")
 
 
+async def test_a_callback_that_is_sent_again_has_its_whole_time_again(courier: Courier, inbox: Inbox) -> None:
+    inbox.status = 503
+    callback_id = await courier.add("text_toloka_spam")
+    await courier.advance(GIVE_UP_S + 1)
+    assert await courier.deliver(callback_id) is True
+    async with courier.database.transaction() as tx:
+        assert len(await callbacks.take_given_up(tx, callback_id)) == 1
+    assert await courier.deliver(callback_id) is False, "it is tried again"
+    assert await courier.rows("SELECT given_up_at FROM callbacks") == [(None,)]
+
+
 async def test_a_verdict_never_comes_after_a_newer_one_of_its_key(courier: Courier, inbox: Inbox) -> None:
     inbox.status = 503
     first, second = await courier.add("text_toloka_spam"), await courier.add()

@@ -10,6 +10,9 @@ from uuid import uuid4
 import httpx
 import pytest
 
+from classifeed_cleanweb.store import reviews
+from classifeed_cleanweb.store.reviews import NewRequest
+from classifeed_common.db import Database
 from classifeed_common.testing.recovery import until
 
 from ..conftest import Cleanweb, Inbox, Start, request_of
@@ -90,7 +93,8 @@ async def test_kept_reviews_age_out(start: Start) -> None:
     await cleanweb.process("A wooden lamp", key=OFFER)
     for reviewer in ("anna", "ben"):
         await review_as(cleanweb, reviewer, "text_toloka_spam")
-    assert "verdicts" in (await cleanweb.process("A wooden lamp", key="offer/s/n/2~00"))["result"]
+    kept = (await cleanweb.process("A wooden lamp", key="offer/s/n/2~00"))["result"]["verdicts"]
+    assert kept[0]["reviewers"] == ["anna", "ben"], "neither may decide an appeal about the equal text"
     await cleanweb.rows("UPDATE kept_verdicts SET stored_at = stored_at - interval '2 h' RETURNING 1")
     assert (await cleanweb.process("A wooden lamp", key="offer/s/n/3~00"))["result"] == TIMEOUT
     assert await cleanweb.rows(OPEN) == [(1,)]
@@ -126,6 +130,19 @@ async def test_a_review_continues_while_an_equal_text_needs_it(start: Start, inb
     await until(lambda: bool(inbox.received))
     assert inbox.keys == [keys[2]]
     assert await cleanweb.rows("SELECT count(*) FROM callbacks") in ([(0,)], [(1,)])
+
+
+async def test_a_service_closes_its_own_reviews_only(cleanweb_database: Database) -> None:
+    request = NewRequest("shop", "stable", OFFER, "A lamp", b"hash", b"cache")
+    async with cleanweb_database.transaction() as tx:
+        await reviews.open_request(tx, request, [COMMON])
+        for service, environment in (("shop", "testing"), ("other", "stable")):
+            assert await reviews.withdraw_requests(tx, service, environment, [OFFER]) == set()
+            # A key of the same name has a request about the same text in the other environment, too.
+            await reviews.open_request(tx, request._replace(service=service, environment=environment), [COMMON])
+            assert await reviews.withdraw_requests(tx, service, environment, [OFFER]) == {OFFER}
+            found = await tx.execute("SELECT service, environment FROM requests WHERE ended_at IS NULL")
+            assert await found.fetchall() == [("shop", "stable")]
 
 
 async def test_reviews_of_equal_texts_from_an_earlier_version_end_together(start: Start, inbox: Inbox) -> None:

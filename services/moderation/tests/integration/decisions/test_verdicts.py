@@ -116,6 +116,7 @@ async def test_without_the_end_only_forbidden_verdicts_are_applied(moderation: M
     assert (await moderation.subject(good)).status is Status.PENDING
     assert (await moderation.subject(bad)).status is Status.DISAPPROVED
     assert await not_applied(moderation) == ["INCOMPLETE", ""]
+    assert await moderation.rows("SELECT count(*) FROM verdict_cache") == [(0,)], "equal texts get whole lists only"
     assert ABNORMAL._value.get() - before == 2
 
 

@@ -222,6 +222,18 @@ async def test_old_verdicts_are_not_used(make_moderation: MakeModeration) -> Non
     await until(lambda: len(moderation.stand_in.requests) == 2)
 
 
+async def test_verdicts_are_kept_no_longer_for_being_used(make_moderation: MakeModeration) -> None:
+    """A text that comes every day would otherwise never be requested again, whatever the verdict service learns."""
+    moderation = await make_moderation(kept_s=3600.0)
+    await moderation.apply(await moderation.create_point("the same"))
+    await moderation.rows("UPDATE verdict_cache SET stored_at = stored_at - interval '30 min' RETURNING 1")
+    equal = await moderation.create_point("the same")
+    await moderation.advance(RETRY_S)
+    await moderation.corrector.round(Kind.POINT)
+    assert (await moderation.subject(equal)).status is Status.APPROVED
+    assert await moderation.rows("SELECT stored_at < now() - interval '29 min' FROM verdict_cache") == [(True,)]
+
+
 async def test_a_text_that_cannot_be_recorded_holds_up_no_other(moderation: Moderation) -> None:
     broken = await moderation.create_point("broken")
     await moderation.refuse_decisions(broken)
