@@ -38,9 +38,7 @@ def failing(ledger: Ledger, bad: set[str], error: type[BaseException] = ValueErr
     return handle
 
 
-def polling_at_once(
-    subject: OrderedConsumer[Tx], count: int, monkeypatch: pytest.MonkeyPatch
-) -> OrderedConsumer[Tx]:
+def polling_at_once(subject: OrderedConsumer[Tx], count: int, monkeypatch: pytest.MonkeyPatch) -> OrderedConsumer[Tx]:
     """Make the first `count` records come in one poll, though the broker may send them in several."""
     gathered: list[Record] = []
     poll, is_whole = subject._reader.poll, False

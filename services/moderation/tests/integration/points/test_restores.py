@@ -37,6 +37,7 @@ GROUPS: Final = {
     "points and texts": ("points", "comments", "votes", "subjects", "decisions"),
     "positions in the receiver": ("published_positions",),
     "appeals": ("appeals",),
+    "closings": ("closings",),
     "rejudgements": ("rejudgements",),
     "outbox": ("outbox",),
     "positions in Kafka": ("consumer_offsets",),
