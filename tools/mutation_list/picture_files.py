@@ -77,4 +77,13 @@ MUTATIONS: Final = (
         after="",
         tests=(f"{_ROWS}::test_a_footer_that_is_too_large_is_not_read",),
     ),
+    Mutation(
+        "event-file-with-any-number-of-rows",
+        "Pictures",
+        "A Parquet file of some kilobytes names billions of equal rows, and its job runs for days.",
+        f"{PICTURES}/clients/parquet_event_rows.py",
+        before="    if rows > ROWS_LIMIT:",
+        after="    if rows < 0:",
+        tests=(f"{_ROWS}::test_a_file_with_too_many_rows_is_refused_before_its_first_row",),
+    ),
 )

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import pyarrow
     from pyarrow import parquet
 
+ROWS_LIMIT: Final = 10_000_000
+"""Rows of a Parquet file: equal ones take no bytes, and each becomes an event, some 4,000 a second."""
 _BUFFER_BYTES: Final = 1024 * 1024
 _GROUP_LIMIT_BYTES: Final = 40 * 1024 * 1024
 _READ_BYTES: Final = 1024 * 1024
@@ -29,7 +31,8 @@ def read_parquet(path: Path, first_row: int) -> Iterator[list[Row]]:
     """Yield the rows from `first_row` on; see `read_batches`.
 
     Raises:
-        EventFileFault: it is no such file, is broken from some row on, or its pages take too much memory.
+        EventFileFault: it is no such file, has too many rows, is broken from some row on, or its pages take too much
+            memory.
     """
     import pyarrow
     from pyarrow import parquet
@@ -52,6 +55,7 @@ def read_parquet(path: Path, first_row: int) -> Iterator[list[Row]]:
 def _rows(raw: BinaryIO, path: Path, file: parquet.ParquetFile, first_row: int) -> Iterator[Row]:
     columns = _columns_of(file.schema_arrow)
     metadata, skipped = file.metadata, first_row
+    _check_rows(metadata)
     for group in range(metadata.num_row_groups):
         rows = metadata.row_group(group).num_rows
         if skipped >= rows:
@@ -65,6 +69,13 @@ def _rows(raw: BinaryIO, path: Path, file: parquet.ParquetFile, first_row: int) 
             for row in zip(*values, strict=True):
                 found = dict(zip(columns, row, strict=True))
                 yield too_long(found) or found
+
+
+def _check_rows(metadata: parquet.FileMetaData) -> None:
+    # Of the row groups, as they are what is read.
+    rows = sum(metadata.row_group(group).num_rows for group in range(metadata.num_row_groups))
+    if rows > ROWS_LIMIT:
+        raise EventFileFault(f"has {rows} rows; {ROWS_LIMIT} are allowed. Put it in parts")
 
 
 def _columns_of(schema: pyarrow.Schema) -> list[str]:

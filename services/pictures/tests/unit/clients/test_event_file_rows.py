@@ -239,6 +239,16 @@ def test_a_footer_that_is_too_large_is_not_read(path: Path) -> None:
         rows(path, "a.parquet")
 
 
+def test_a_file_with_too_many_rows_is_refused_before_its_first_row(path: Path) -> None:
+    half = pa.table({"url": pa.nulls(5_000_001), "kind": pa.nulls(5_000_001)})
+    with parquet.ParquetWriter(path, half.schema) as writer:
+        for _ in range(2):
+            writer.write_table(half, row_group_size=len(half))
+    assert path.stat().st_size < 100_000
+    with pytest.raises(EventFileFault, match="has 10000002 rows; 10000000 are allowed"):
+        next(read_batches(path, "a.parquet", 0))
+
+
 @pytest.mark.parametrize("version", ["1.0", "2.6"])
 @pytest.mark.parametrize("encoding", ["PLAIN", "DELTA_LENGTH_BYTE_ARRAY", "DELTA_BYTE_ARRAY", None])
 @pytest.mark.parametrize("data_page_version", ["1.0", "2.0"])
