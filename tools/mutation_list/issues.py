@@ -11,6 +11,7 @@ _ALL: Final = f"{PROCESSOR_TESTS}/issues/test_all_issues.py"
 _EXPORT: Final = f"{PROCESSOR_TESTS}/issues/test_export.py"
 _LISTED: Final = f"{_ALL}::test_every_issue_is_listed_while_the_load_runs_after_it_and_once_it_is_packed"
 _KILLED: Final = f"{_ALL}::test_a_kill_at_each_step_of_the_packing_loses_nothing_and_leaves_no_file"
+_RETRIED: Final = f"{_ALL}::test_a_packing_that_fails_is_retried_and_named_until_it_succeeds"
 
 MUTATIONS: Final = (
     Mutation(
@@ -134,5 +135,23 @@ MUTATIONS: Final = (
             "libs/common/tests/unit/rpc/test_idle_readers.py::"
             "test_the_call_of_a_reader_that_takes_nothing_is_cancelled",
         ),
+    ),
+    Mutation(
+        "packing-given-up",
+        "Issues",
+        "After five faults nobody packs the issues of a load, until an operator retries the job.",
+        f"{PROCESSOR}/jobs/pack_records.py",
+        before="resumes=True)",
+        after="resumes=True, max_unknown_faults=5)",
+        tests=(_RETRIED,),
+    ),
+    Mutation(
+        "failing-packing-not-named",
+        "Issues",
+        "The issues of ended loads fill the database, and `status` is well.",
+        f"{PROCESSOR}/app/issues/watch_packing.py",
+        before="    if not count:",
+        after="    if count < 2:",
+        tests=(_RETRIED,),
     ),
 )

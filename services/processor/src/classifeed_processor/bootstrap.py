@@ -21,6 +21,7 @@ from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.issues.export_issues import ExportIssues
 from classifeed_processor.app.issues.read_issues import ReadIssues
 from classifeed_processor.app.issues.schedule_packing import QUEUE as PACK_QUEUE
+from classifeed_processor.app.issues.watch_packing import find_failed_packings
 from classifeed_processor.app.locate_offer import LocateOffer
 from classifeed_processor.app.runs.limit_sellers import SellerWindows
 from classifeed_processor.app.runs.send_run import RunParts
@@ -111,15 +112,16 @@ def build(settings: ProcessorSettings) -> ServiceRunner:
         async with database.transaction() as tx:
             await measure_loads(tx)
             count, seconds = await reading.count_unheard(tx, _UNHEARD_REQUESTS)
+            failed = await find_failed_packings(tx)
         if not count:
-            return {}
+            return failed
         words = (
             f"{count} of the loads have been waiting for a reply of offers for up to {seconds:.0f} s, although they "
             f"requested it again: check whether offers reads {FEEDS_OFFER_REQUESTS}, and sends {FEEDS_OFFER_RESULTS}; "
             f"what "
             f"this version cannot read of it lies in {dlq(FEEDS_OFFER_RESULTS)}"
         )
-        return {"replies": words}
+        return {"replies": words, **failed}
 
     waiting = Watch(look_at_tasks, what="loads that wait")
 

@@ -23,9 +23,9 @@ class PackRecordsArgs(BaseModel):
     task_id: int
 
 
-@packing.register(TASK, backoff=Exponential(first_s=5.0, cap_s=300.0), resumes=True, max_unknown_faults=5)
+@packing.register(TASK, backoff=Exponential(first_s=5.0, cap_s=300.0), resumes=True)
 async def pack_records(ctx: JobContext, args: PackRecordsArgs) -> None:
-    """Pack the issues. Transient faults are retried; after five others the job ends and the chunks stay."""
+    """Pack the issues. Every fault is retried, as nobody else packs them; `find_failed_packings` names what lasts."""
     parts = ctx.resources
     assert isinstance(parts, RunParts)
     await pack_issues(ctx, parts.blobs, parts.spool_dir, TaskKey(args.seller_id, args.namespace, args.task_id))

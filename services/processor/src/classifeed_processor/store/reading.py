@@ -24,6 +24,7 @@ _FIRST_SENT = _SQL["first_sent"]
 _COUNT_OPEN = _SQL["count_open"]
 _COUNT_HELD = _SQL["count_held"]
 _COUNT_UNHEARD = _SQL["count_unheard"]
+_COUNT_FAILING_JOBS = _SQL["count_failing_jobs"]
 
 
 class SentBatch(NamedTuple):
@@ -98,6 +99,13 @@ async def count_held(tx: Tx) -> tuple[int, float]:
 async def count_unheard(tx: Tx, asks: int) -> tuple[int, float]:
     """Return how many tasks have requested replies so often in vain, and for how many seconds the first has waited."""
     row = await (await tx.execute(_COUNT_UNHEARD, {"asks": asks})).fetchone()
+    assert row is not None
+    return row[0], row[1]
+
+
+async def count_failing_jobs(tx: Tx, queue: str, attempts: int) -> tuple[int, str]:
+    """Return how many jobs of a queue wait for a further attempt after so many, and an error of one of them."""
+    row = await (await tx.execute(_COUNT_FAILING_JOBS, {"queue": queue, "attempts": attempts})).fetchone()
     assert row is not None
     return row[0], row[1]
 

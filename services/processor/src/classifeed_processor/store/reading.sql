@@ -71,6 +71,11 @@ SELECT count(*) FROM tasks WHERE ended_at IS NULL AND status <> %(held)s
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(held_at)), 0)::float8
 FROM tasks WHERE ended_at IS NULL AND status = %(held)s
 
+-- name: count_failing_jobs
+-- Jobs of a queue that wait for a further attempt after so many, and an error of one of them.
+SELECT count(*), coalesce(min(error), '')
+FROM dl_jobs WHERE queue = %(queue)s AND waits_for = 'time' AND attempt >= %(attempts)s
+
 -- name: count_unheard
 -- Open tasks whose owner got so many requests in vain, and how long the first of them has been waiting.
 SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(updated_at)), 0)::float8

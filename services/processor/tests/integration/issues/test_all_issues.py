@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,11 +16,20 @@ from classifeed.feeds.v1.task_pb2 import FeedStatistics
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Tx
 from classifeed_common.errors import FailedPrecondition
+from classifeed_common.kafka import Message
+from classifeed_common.testing.recovery import until
+from classifeed_jobs import JobStore, Worker
 from classifeed_processor.app.clean_up import processor_clean_up
 from classifeed_processor.app.issues import schedule_packing
 from classifeed_processor.app.issues.read_issues import IssuePlace, ReadIssues
+from classifeed_processor.app.issues.schedule_packing import QUEUE
+from classifeed_processor.app.issues.watch_packing import find_failed_packings
+from classifeed_processor.app.runs.limit_sellers import SellerWindows
+from classifeed_processor.app.runs.send_run import RunParts
+from classifeed_processor.app.runs.signal_tasks import TaskSignals
 from classifeed_processor.domain.issue_blocks import IssueFilter, IssueKey, key_of
 from classifeed_processor.domain.statistics import LISTED_A_CODE
+from classifeed_processor.jobs.pack_records import packing
 
 from ..inline import Context
 from .conftest import Load, bad_price, long_title
@@ -127,6 +138,26 @@ class DyingPut(BlobStore):
         raise Killed
 
 
+class FailingPut(BlobStore):
+    """Fails by an exception that nobody foresaw."""
+
+    def __init__(self, inner: BlobStore) -> None:
+        self._inner = inner
+        self.is_failing = True
+
+    async def put_file(self, path: Path, sha256: str) -> None:
+        if self.is_failing:
+            raise LookupError("the store lost its mind")
+        await self._inner.put_file(path, sha256)
+
+
+class Unsent:
+    """Sends nothing: a packing has nothing to send."""
+
+    async def send(self, messages: Sequence[Message]) -> None:
+        raise AssertionError
+
+
 @pytest.mark.parametrize("step", ["refer", "put", "kept", "swap"])
 async def test_a_kill_at_each_step_of_the_packing_loses_nothing_and_leaves_no_file(load: Load, step: str) -> None:
     await fill(load)
@@ -179,6 +210,48 @@ async def test_many_late_chunks_are_packed_at_once(load: Load, monkeypatch: pyte
     await load.take_late([bad_price(FLAWED + 2)])
     await load.take_late([bad_price(FLAWED + 3)])
     assert await load.count(waiting) == 0
+
+
+async def test_a_packing_that_fails_is_retried_and_named_until_it_succeeds(load: Load) -> None:
+    await fill(load)
+    await load.end()
+    blobs = FailingPut(load.blobs)
+    jobs = JobStore(tasks=packing)
+    parts = RunParts(blobs, Unsent(), jobs, TaskSignals(), "", load.folder / "spool", SellerWindows(1))
+    worker = Worker(load.database, jobs, packing, queues={QUEUE: 1}, resources=parts, drain_grace_s=0.0)
+    stop = asyncio.Event()
+    working = asyncio.create_task(worker.run(stop))
+    count = "dl_jobs WHERE task = 'processor.pack-records' AND waits_for = 'time' AND attempt = {attempt}"
+
+    async def has_failed(attempt: int) -> bool:
+        return await load.count(count.format(attempt=attempt)) == 1
+
+    async def named() -> list[str]:
+        async with load.database.transaction() as tx:
+            return list((await find_failed_packings(tx)).values())
+
+    async def make_due() -> None:
+        async with load.database.transaction() as tx:
+            rows = await (await tx.execute("SELECT job_id FROM dl_jobs WHERE queue = %s", [QUEUE])).fetchall()
+            await jobs.make_due(tx, [job_id for (job_id,) in rows])
+
+    for attempt in range(1, 8):
+        await until(partial(has_failed, attempt))
+        words = await named()
+        assert len(words) == (attempt >= 5)
+        assert all("The issues of 1 ended loads could not be packed" in each for each in words)
+        assert all("the store lost its mind" in each for each in words)
+        blobs.is_failing = attempt < 7
+        await make_due()
+
+    async def is_packed() -> bool:
+        return await load.count("load_files") == 1
+
+    await until(is_packed)
+    stop.set()
+    await working
+    assert await named() == []
+    await check_list(load)
 
 
 async def test_a_list_under_way_goes_on_while_its_chunks_become_a_file(load: Load) -> None:

@@ -1,0 +1,29 @@
+"""Naming the ended loads whose issues cannot be packed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from classifeed_common.db import Tx
+from classifeed_processor.app.issues.schedule_packing import QUEUE
+from classifeed_processor.store import reading
+
+_ATTEMPTS: Final = 5
+_ERROR_CHARACTERS: Final = 300
+
+
+async def find_failed_packings(tx: Tx) -> Mapping[str, str]:
+    """Return how many packings failed five times or more and wait for the next attempt, with an error of one of them.
+
+    The result is empty if there is none; for `Watch`.
+    """
+    count, error = await reading.count_failing_jobs(tx, QUEUE, _ATTEMPTS)
+    if not count:
+        return {}
+    words = (
+        f"The issues of {count} ended loads could not be packed in {_ATTEMPTS} attempts or more: "
+        f"{error[:_ERROR_CHARACTERS]}. They are complete, and take space in the database. Packing is retried every "
+        "5 minutes. Correct the cause: the log of the processor has it."
+    )
+    return {"packing of issues": words}
