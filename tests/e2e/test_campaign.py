@@ -1,4 +1,4 @@
-"""No offer lost by any fault: processes and servers die at random moments while feeds are loaded by link."""
+"""No offer lost by any fault: processes and servers die or stand still, rows are damaged, while feeds are loaded."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,8 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 
 from classifeed_common.testing.campaigns import IS_LONG
+from tests.e2e.children import SEARCHES, WRITER, stopped_children, wait_for_child, wait_until_unnamed
+from tests.e2e.resting import RESTING_OFFERS, Resting
 from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
@@ -26,6 +28,7 @@ from tests.e2e.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _MOMENTS = 200 if IS_LONG else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
+_MOMENTS_OF_CHILDREN = 20  # the first, and each twentieth of the moments
 _OFFERS = 2_000 if IS_LONG else 500
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
 # Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is closed.
@@ -122,8 +125,21 @@ def plan_strikes(rng: random.Random) -> list[tuple[str, signal.Signals]]:
     return strikes
 
 
-def strike(suite: Suite, name: str, number: signal.Signals) -> None:
-    """Kill a process and wait until another one serves in its place."""
+def stop_children(suite: Suite, rng: random.Random) -> float:
+    """Stop the children of the searcher, then resume one and kill the other; return how soon `status` named both."""
+
+    def search() -> None:
+        suite.run("search", "", "--limit", "1")
+
+    pids = [wait_for_child(suite, "searcher", module, search) for module in (WRITER, SEARCHES)]
+    with stopped_children(suite, "searcher", pids) as named_s:
+        os.kill(rng.choice(pids), signal.SIGKILL)
+    wait_until_unnamed(suite, "searcher", pids)
+    return named_s
+
+
+def strike(suite: Suite, name: str, number: signal.Signals, then: Callable[[], object] = lambda: None) -> None:
+    """Kill a process, do something before the next one starts, and wait until that serves in its place."""
 
     def look() -> tuple[int, int, bool]:
         status = suite.status()
@@ -139,6 +155,7 @@ def strike(suite: Suite, name: str, number: signal.Signals) -> None:
 
     pid, restarts, _ = wait_until(runs, 300, f"{name} runs")
     os.kill(pid, number)
+    then()
 
     def is_back() -> bool:
         _, now, serves = look()
@@ -147,29 +164,46 @@ def strike(suite: Suite, name: str, number: signal.Signals) -> None:
     wait_until(is_back, 600, f"{name} is back", 0.4)
 
 
-def test_offers_are_those_of_the_last_load_whatever_dies(suite: Suite, site: Site, seller: str, tmp_path: Path) -> None:
+def test_offers_are_those_of_the_last_load_whatever_dies(
+    suite: Suite, site: Site, seller: str, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     rng = random.Random(_SEED)
+    resting = Resting(suite, f"{seller}r", tmp_path)
+    resting.load(1)
+    suite.wait(lambda: resting.is_found(RESTING_OFFERS), 120, "the offers of the resting seller are found")
     shops = [Shop(f"{seller}{letter}", tmp_path, site) for letter in "abc"]
     for shop in shops:
         shop.publish(rng)
         added = suite.run("feed", "add", shop.link, "--no-wait", "--seller", shop.seller, "--every", "2s")
         assert added.exit_code == 0, added.document
     with Watcher(suite.status()["postgres"]["offers"], shops) as watcher:
-        for name, number in plan_strikes(rng):
+        for moment, (name, number) in enumerate(plan_strikes(rng)):
             rng.choice(shops).publish(rng)
             time.sleep(rng.random())  # so that the blow falls at any moment of what is under way
-            strike(suite, name, number)
+            if name == "searcher" and not resting.is_damaged:
+                resting.damage_row()
+                strike(suite, name, number, resting.lose_index)
+            else:
+                strike(suite, name, number)
+            if moment % _MOMENTS_OF_CHILDREN == 0:
+                named_s = stop_children(suite, rng)
+                record_property("figure", f"stopped children of the searcher are in `status` after {named_s:.1f} s")
         for shop in shops:
             shop.publish(rng)
         for shop in shops:
             wait_until(partial(is_loaded, suite, shop), 900, f"the last revision of {shop.seller} is loaded", 1)
             paused = suite.run("feed", "pause", "--seller", shop.seller)
             assert paused.exit_code == 0, paused.document
+        suite.wait(resting.is_named, 120, "status names the damaged row")
+        assert resting.is_found(RESTING_OFFERS - 1), "a damaged row is left out, and all others are served"
+        resting.load(2)
         suite.settle(timeout_s=900)
     assert watcher.faults == []
     assert watcher.looks > 30, "it looked while things went on"
     for shop in shops:
         check_at_rest(suite, shop)
+    assert resting.is_found(RESTING_OFFERS)
+    suite.wait(resting.is_mended, 120, "no row is damaged any more")
 
 
 def is_loaded(suite: Suite, shop: Shop) -> bool:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import io
+import os
+import signal
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,7 @@ from classifeed_cli.terminal.output import Output
 from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_DOWNLOADS, PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS
+from tests.e2e.children import DECODER, stopped_children, wait_for_child, wait_until_unnamed
 from tests.e2e.metrics import check_metrics
 from tests.e2e.site import Site, serve_site
 from tests.e2e.suite import Suite
@@ -233,6 +236,20 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     done("get", link, "--namespace", "banners", "--size", "wide", "-o", got)
     done("delete", "banners/autumn", link)
     wait_until(lambda: suite.run("picture", "state", link).exit_code == 1, 120, "the picture to be deleted")
+
+
+def test_a_stopped_decoder_is_named_and_its_pictures_come(
+    suite: Suite, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    first, *links = [site.put(f"/decoder/{number}.jpg", _jpeg(number)) for number in range(4)]
+    assert suite.run("picture", "request", first, "--namespace", "offers", "--wait").exit_code == 0
+    pid = wait_for_child(suite, "pictures", DECODER)
+    with stopped_children(suite, "pictures", [pid]) as named_s:
+        assert suite.run("picture", "request", *links, "--namespace", "offers").exit_code == 0
+        os.kill(pid, signal.SIGKILL)
+    record_property("figure", f"a stopped decoder is in `status` after {named_s:.1f} s")
+    assert suite.run("picture", "request", *links, "--namespace", "offers", "--wait").exit_code == 0
+    wait_until_unnamed(suite, "pictures", [pid])
 
 
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:

@@ -26,18 +26,15 @@ from classifeed.pictures.v1.requests_pb2 import (
 )
 from classifeed_common.blobs import BlobRefs, BlobStore
 from classifeed_common.db import Database
-from classifeed_common.embedded.kafka import EmbeddedKafka
-from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
 from classifeed_common.kafka import Cluster, KafkaProducer, message_of
 from classifeed_common.testing.recovery import until
 from classifeed_domain.topics import PICTURES_EVENTS, PICTURES_REQUESTS, PICTURES_RESULTS
-from classifeed_pictures.bootstrap import prepare
-from classifeed_pictures.settings import PicturesSettings
+from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.store.records import unpack_holdings
 from classifeed_pictures.store.stored import find_stored
 
-from .conftest import all_at_ends, is_read, reader_at_end
+from .conftest import is_read
 from .fleet import Fleet
 
 _ON_THEIR_WAY = {
@@ -62,9 +59,15 @@ class Campaign:
     fleet: Fleet
     recipient: str = field(default_factory=lambda: f"seller-{uuid4().hex}")
     results: list[PictureResult] = field(default_factory=list)
+    deletions: set[tuple[str, str]] = field(default_factory=set)
 
     async def request(
-        self, wanted: Mapping[str, tuple[str, str]], *, recipient: str = "", in_a_message: int = A_MESSAGE
+        self,
+        wanted: Mapping[str, tuple[str, str]],
+        *,
+        recipient: str = "",
+        client: str = "",
+        in_a_message: int = A_MESSAGE,
     ) -> None:
         """Request pictures: by reference, the URL and the namespace."""
         recipient = recipient or self.recipient
@@ -73,7 +76,7 @@ class Campaign:
             requests.append(PictureRequest(url=url, namespace=namespace, reference=reference))
             requests[-1].request_time.GetCurrentTime()
         parts = [requests[at : at + in_a_message] for at in range(0, len(requests), in_a_message)]
-        messages = [PictureRequests(recipient=recipient, requests=part) for part in parts]
+        messages = [PictureRequests(recipient=recipient, requests=part, client=client) for part in parts]
         await self.producer.send([message_of(PICTURES_REQUESTS, recipient.encode(), each) for each in messages])
 
     async def request_and_delete(self, url: str, namespaces: Sequence[str]) -> None:
@@ -82,6 +85,24 @@ class Campaign:
         notice = PictureNotice(url=url, delete_picture=DeletePicture(reason=DELETE_REASON_REQUESTED))
         notice.notice_time.GetCurrentTime()
         await self.producer.send([message_of(PICTURES_REQUESTS, url.encode(), PictureNotices(notices=[notice]))])
+
+    async def request_unused(self, wanted: Mapping[str, tuple[str, str]]) -> None:
+        """Request pictures for two recipients of offers that no offer uses: comparisons have them deleted."""
+        for number in (1, 2):
+            await self.request(wanted, recipient=f"{self.recipient}/{number}", client=OFFERS)
+
+    async def wait_for_deletions(self, wanted: Collection[str], *, within_s: float) -> None:
+        """Return once both recipients of each unused picture have the deletion."""
+        expected = {(f"{self.recipient}/{number}", reference) for reference in wanted for number in (1, 2)}
+
+        async def have_all() -> bool:
+            await self._receive()
+            return self.deletions >= expected
+
+        with suppress(TimeoutError):
+            await until(have_all, within_s=within_s)
+        missing = expected - self.deletions
+        assert not missing, f"recipients without the deletion: {missing}: {await self._describe()}"
 
     async def wait_for(self, wanted: Collection[str], *, within_s: float) -> None:
         """Return once each reference has its picture."""
@@ -101,8 +122,15 @@ class Campaign:
         self.results += await asyncio.to_thread(self._take)
 
     def _take(self) -> list[PictureResult]:
-        records = [each for each in self.reader.consume(500, timeout=0.1) if each.key() == self.recipient.encode()]
-        return [result for each in records for result in PictureResults.FromString(each.value() or b"").results]
+        results: list[PictureResult] = []
+        for record in self.reader.consume(500, timeout=0.1):
+            message = PictureResults.FromString(record.value() or b"")
+            if message.recipient == self.recipient:
+                results += message.results
+            elif message.recipient.startswith(f"{self.recipient}/"):
+                deleted = (each for each in message.results if each.failure.code == "PICTURE_DELETED")
+                self.deletions.update((message.recipient, each.reference) for each in deleted)
+        return results
 
     async def _describe(self) -> str:
         """Return where requests are on their way, in words for whoever has to find out why they do not go on."""
@@ -190,53 +218,3 @@ async def sweeping(campaign: Campaign) -> AsyncIterator[None]:
         sweeps = group.create_task(sweep())
         yield
         sweeps.cancel()
-
-
-@asynccontextmanager
-async def make_campaign(
-    database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3, **changes: str
-) -> AsyncIterator[Campaign]:
-    """Yield a campaign before its first process; `changes` are settings of its own."""
-    settings = {
-        "DSN": database.dsn,
-        "KAFKA_BOOTSTRAP": kafka.bootstrap,
-        "S3_ENDPOINT": s3.endpoint,
-        "S3_ACCESS_KEY": s3.access_key,
-        "S3_SECRET_KEY": s3.secret_key,
-        "BUCKET": f"pictures-{uuid4().hex[:12]}",
-        "ALLOW_LOOPBACK": "true",
-        "DECODERS": "1",
-        "LOOK_AGAIN_S": "1",
-        "HOST_FIRST_RATE": "1000",
-        "HOST_HIGHEST_RATE": "1000",
-        # Permits of those who were killed run out by themselves, later.
-        "DOWNLOADS_PER_HOST": "100",
-        "LEASE_TTL_S": "2",
-        "KAFKA_SESSION_S": "3",
-        "JOBS_LEASE_S": "600",
-        "POLL_RECORDS": "2",
-        "LOG_LEVEL": "error",
-        **changes,
-    }
-    await prepare(PicturesSettings(kafka_bootstrap=kafka.bootstrap))
-    await until(lambda: all_at_ends(database, kafka.bootstrap))
-    blobs = BlobStore(
-        endpoint=s3.endpoint,
-        access_key=s3.access_key,
-        secret_key=s3.secret_key,
-        bucket=settings["BUCKET"],
-        owner="pictures",
-    )
-    await blobs.open()
-    producer = KafkaProducer(kafka.bootstrap, client_id="test")
-    await producer.start()
-    reader = await asyncio.to_thread(reader_at_end, kafka.bootstrap)
-    fleet = Fleet(database, {f"CLASSIFEED_PICTURES_{name}": value for name, value in settings.items()})
-    fleet.open()
-    try:
-        yield Campaign(database, blobs, producer, Cluster(kafka.bootstrap, client_id="campaign"), reader, fleet)
-    finally:
-        await asyncio.to_thread(fleet.close)
-        await asyncio.to_thread(reader.close)
-        await producer.close()
-        await blobs.close()

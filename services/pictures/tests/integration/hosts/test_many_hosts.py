@@ -20,7 +20,8 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
-from ..campaign import Campaign, make_campaign
+from ..campaign import Campaign
+from ..campaign_start import make_campaign
 from ..fleet import DOWNLOADER
 from .checks import busiest_seconds, most_under_way, note_pauses, read_pauses, requests_in_pauses, times_of, unheard
 from .web import ASKS_TO_WAIT, HEALTHY, HOSTILE, Web, many_hosts

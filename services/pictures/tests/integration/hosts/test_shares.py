@@ -12,7 +12,8 @@ from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
-from ..campaign import Campaign, make_campaign
+from ..campaign import Campaign
+from ..campaign_start import make_campaign
 from ..fleet import DOWNLOADER
 from .web import HEALTHY, many_hosts
 

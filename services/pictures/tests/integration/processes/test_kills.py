@@ -1,7 +1,8 @@
 """Processes that are killed again and again, or stopped past their sessions: every request gets its result.
 
 No picture is lost, downloaded without need, or left over. S3, Kafka and PostgreSQL are restarted in between; a
-resharder and a processor stand still with work in their hands, and go on when others have done it.
+resharder and a processor stand still with work in their hands, and go on when others have done it. Comparisons run all
+the time: they delete what offers alone have requested and no offer uses, and leave what another recipient requested.
 
 10,000 requests for 100 URLs and 30 SIGKILLs; 200 with CLASSIFEED_CAMPAIGN=long.
 """
@@ -22,9 +23,11 @@ from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
-from ..campaign import Campaign, make_campaign, sweeping
+from ..campaign import Campaign, sweeping
+from ..campaign_start import make_campaign
 from ..fleet import PROCESSOR, RESHARDER, role_groups
 from ..picture_host import PictureHost, jpeg
+from ..states.offers_server import Offers, served
 from .outages import RECOVERY_S, Servers, check_that_late_work_changes_nothing, end_transaction, held_at_work, strike
 from .uploads import uploading
 
@@ -34,7 +37,7 @@ _OF_EACH_GROUP = 2
 _STRIKES = 23 if IS_LONG else 4
 _KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (30, 6)  # some are spared, as they stand still
 _STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike, modulo 4
-_POLL_RECORDS = "100"
+_CHANGES = {"POLL_RECORDS": "100", "COMPARE_S": "1", "DELETE_AFTER_S": "1", "HELD_LEAST": "1000"}
 _SIZES = (10, 30, 100)
 _NAMESPACES = ("offers", "shops")
 pytestmark = [pytest.mark.kafka, pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 1200)]
@@ -48,7 +51,10 @@ def servers(kafka: EmbeddedKafka, postgres: EmbeddedPostgres, s3: EmbeddedS3, ho
 @pytest.fixture
 async def campaign(migrated_database: MigratedDatabase, servers: Servers) -> AsyncIterator[Campaign]:
     database = await migrated_database("classifeed_pictures")
-    async with make_campaign(database, servers.kafka, servers.s3, POLL_RECORDS=_POLL_RECORDS) as campaign:
+    async with (
+        served(Offers()) as offers,
+        make_campaign(database, servers.kafka, servers.s3, OFFERS_ADDRESS=offers, **_CHANGES) as campaign,
+    ):
         yield campaign
 
 
@@ -66,6 +72,11 @@ async def test_every_request_gets_its_result_whatever_dies(
         for number in range(_STRIKES + 1):
             new = draw_requests(rng, urls, range(len(wanted), _REQUESTS * (number + 1) // (_STRIKES + 1)))
             wanted |= new
+            # Not where a process is held at work: what it has done late is compared with all that is stored.
+            unused = (
+                {} if number % 4 else {f"u{number}": (host.put(f"/unused-{number}.jpg", jpeg(number)), _NAMESPACES[0])}
+            )
+            await campaign.request_unused(unused)
             size = rng.choice(_SIZES)
             idle = _STOPPED.get(number % 4) if number < _STRIKES else None
             stopped: int | None = None
@@ -96,6 +107,7 @@ async def test_every_request_gets_its_result_whatever_dies(
                 await servers.restart_postgres(campaign)
             # A process that stands still has partitions: that all have their results means that they went to another.
             await campaign.wait_for(wanted, within_s=RECOVERY_S)
+            await campaign.wait_for_deletions(unused, within_s=RECOVERY_S)
             assert "Z" not in {state for _, state in fleet.states()}, "a process has ended by itself"
             if idle is not None and stopped is not None:
                 late_events += await check_that_late_work_changes_nothing(campaign, servers, stopped)
@@ -107,6 +119,7 @@ async def test_every_request_gets_its_result_whatever_dies(
     check_results(campaign, wanted)
     check_downloads(campaign, host, urls)
     await campaign.check_pictures()
+    await check_kept(campaign, wanted)
     assert fleet.kills.total() >= _KILLS
     assert all(fleet.kills[group] >= _KILLS_OF_EACH_GROUP for group in role_groups())
 
@@ -132,6 +145,16 @@ def check_results(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> Non
         assert len({(each.info.group_id, each.info.name) for each in results if each.HasField("info")}) == 1
         attempts = list(dict.fromkeys(each.attempt for each in results))  # a relay that was killed sends some again
         assert attempts == sorted(attempts)
+
+
+async def check_kept(campaign: Campaign, wanted: dict[str, tuple[str, str]]) -> None:
+    """Check that comparisons have left all that was requested by another recipient than offers, and nothing unused."""
+    rows = await campaign.rows("SELECT p.url, s.namespace FROM stored_pictures s JOIN pictures p USING (url_hash)")
+    kept = {(url, namespace) for url, namespace in rows}
+    assert kept >= set(wanted.values())
+    assert [url for url, _ in kept if "/unused-" in url] == []
+    [(comparisons,)] = await campaign.rows("SELECT count(*) FROM comparisons WHERE state = 'DONE'")
+    assert comparisons > 2
 
 
 def check_downloads(campaign: Campaign, host: PictureHost, urls: list[str]) -> None:

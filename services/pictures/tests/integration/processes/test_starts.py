@@ -17,7 +17,8 @@ from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
 
-from ..campaign import Campaign, make_campaign
+from ..campaign import Campaign
+from ..campaign_start import make_campaign
 from ..fleet import role_groups
 from ..picture_host import PictureHost, jpeg
 

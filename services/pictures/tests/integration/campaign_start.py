@@ -1,0 +1,71 @@
+"""Starting a campaign: settings, servers, and the process that all others are forked from."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+from classifeed_common.blobs import BlobStore
+from classifeed_common.db import Database
+from classifeed_common.embedded.kafka import EmbeddedKafka
+from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.kafka import Cluster, KafkaProducer
+from classifeed_common.testing.recovery import until
+from classifeed_pictures.bootstrap import prepare
+from classifeed_pictures.settings import PicturesSettings
+
+from .campaign import Campaign
+from .conftest import all_at_ends, reader_at_end
+from .fleet import Fleet
+
+
+@asynccontextmanager
+async def make_campaign(
+    database: Database, kafka: EmbeddedKafka, s3: EmbeddedS3, **changes: str
+) -> AsyncIterator[Campaign]:
+    """Yield a campaign before its first process; `changes` are settings of its own."""
+    settings = {
+        "DSN": database.dsn,
+        "KAFKA_BOOTSTRAP": kafka.bootstrap,
+        "S3_ENDPOINT": s3.endpoint,
+        "S3_ACCESS_KEY": s3.access_key,
+        "S3_SECRET_KEY": s3.secret_key,
+        "BUCKET": f"pictures-{uuid4().hex[:12]}",
+        "ALLOW_LOOPBACK": "true",
+        "DECODERS": "1",
+        "LOOK_AGAIN_S": "1",
+        "HOST_FIRST_RATE": "1000",
+        "HOST_HIGHEST_RATE": "1000",
+        # Permits of those who were killed run out by themselves, later.
+        "DOWNLOADS_PER_HOST": "100",
+        "LEASE_TTL_S": "2",
+        "KAFKA_SESSION_S": "3",
+        "JOBS_LEASE_S": "600",
+        "POLL_RECORDS": "2",
+        "LOG_LEVEL": "error",
+        **changes,
+    }
+    await prepare(PicturesSettings(kafka_bootstrap=kafka.bootstrap))
+    await until(lambda: all_at_ends(database, kafka.bootstrap))
+    blobs = BlobStore(
+        endpoint=s3.endpoint,
+        access_key=s3.access_key,
+        secret_key=s3.secret_key,
+        bucket=settings["BUCKET"],
+        owner="pictures",
+    )
+    await blobs.open()
+    producer = KafkaProducer(kafka.bootstrap, client_id="test")
+    await producer.start()
+    reader = await asyncio.to_thread(reader_at_end, kafka.bootstrap)
+    fleet = Fleet(database, {f"CLASSIFEED_PICTURES_{name}": value for name, value in settings.items()})
+    fleet.open()
+    try:
+        yield Campaign(database, blobs, producer, Cluster(kafka.bootstrap, client_id="campaign"), reader, fleet)
+    finally:
+        await asyncio.to_thread(fleet.close)
+        await asyncio.to_thread(reader.close)
+        await producer.close()
+        await blobs.close()

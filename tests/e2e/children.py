@@ -1,0 +1,81 @@
+"""Child processes of services, which a test stops and kills, and what `status` says about them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Final
+
+from tests.e2e.suite import Suite
+from tests.e2e.waiting import wait_until
+
+WRITER: Final = "classifeed_searcher.engine.writing.worker"
+SEARCHES: Final = "classifeed_searcher.searching.worker"
+DECODER: Final = "classifeed_pictures.decoding.processes.worker"
+NAMED_WITHIN_S: Final = 15.0
+"""Seconds within which `status` names a stopped child: a promise of the product."""
+
+
+def child_of(suite: Suite, service: str, module: str) -> int | None:
+    """Return the child process of a service that runs a module; None: there is none now."""
+    pids = suite.status()["services"][service]["pids"].values()
+    for pid in pids:
+        # A child belongs to the thread that started it.
+        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
+            with suppress(OSError):
+                for child in listed.read_text().split():
+                    if module.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
+                        return int(child)
+    return None
+
+
+def wait_for_child(suite: Suite, service: str, module: str, work: Callable[[], object] = lambda: None) -> int:
+    """Return the child process that runs a module; `work` is repeated until there is one."""
+
+    def find() -> int | None:
+        work()
+        return child_of(suite, service, module)
+
+    return wait_until(find, 120, f"{service} has a child process for {module}")
+
+
+def problems_of(suite: Suite, service: str) -> list[str]:
+    """Return what `status` reports about a service."""
+    return list(suite.status()["services"][service]["problems"])
+
+
+@contextmanager
+def stopped_children(suite: Suite, service: str, pids: Sequence[int]) -> Iterator[float]:
+    """Stop child processes for the block; give the seconds after which `status` has named each with its pid.
+
+    A process that was killed meanwhile is not resumed.
+    """
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    began_s = time.monotonic()
+
+    def are_named() -> bool:
+        problems = " ".join(problems_of(suite, service))
+        return all(f"(process {pid}): the process was stopped by a signal" in problems for pid in pids)
+
+    try:
+        wait_until(are_named, NAMED_WITHIN_S, f"status names the stopped processes {pids}")
+        yield time.monotonic() - began_s
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+
+
+def wait_until_unnamed(suite: Suite, service: str, pids: Sequence[int]) -> None:
+    """Wait until `status` names none of the processes any more."""
+
+    def is_over() -> bool:
+        problems = " ".join(problems_of(suite, service))
+        return not any(f"(process {pid})" in problems for pid in pids)
+
+    wait_until(is_over, 60, f"status names none of {pids} any more")
