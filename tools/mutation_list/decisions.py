@@ -8,6 +8,7 @@ from tools.mutation_list.mutation import Mutation
 from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION, MODERATION_TESTS
 
 _APPEAL_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_appeals.py"
+_APPEAL_PAGES: Final = f"{MODERATION_TESTS}/integration/http/test_appeal_pages.py"
 _REJUDGING_TESTS: Final = f"{MODERATION_TESTS}/integration/decisions/test_rejudging.py"
 
 MUTATIONS: Final = (
@@ -114,5 +115,23 @@ MUTATIONS: Final = (
         tests=(
             "services/cleanweb/tests/integration/test_reviews.py::test_a_text_that_is_only_checked_opens_no_review",
         ),
+    ),
+    Mutation(
+        "appeal-page-without-a-token",
+        "Decisions",
+        "The page of an appeal shows texts to a visitor who has not signed in.",
+        f"{COMMON}/http/pages/guarding.py",
+        before="                who = self._admit(request)\n",
+        after='                who = "nobody"\n',
+        tests=(f"{_APPEAL_PAGES}::test_reviewers_decide_appeals_on_pages",),
+    ),
+    Mutation(
+        "appeal-page-for-any-reviewer",
+        "Decisions",
+        "The page decides under a name that is not the reviewer's.",
+        f"{MODERATION}/http/appeals/operations.py",
+        before="            reviewer=person_name(request.by),\n",
+        after='            reviewer="reviewer",\n',
+        tests=(f"{_APPEAL_PAGES}::test_reviewers_decide_appeals_on_pages",),
     ),
 )

@@ -142,7 +142,7 @@ MUTATIONS: Final = (
         "reviews-unescaped-text",
         "Reviews by people",
         "A text stands in the page as it came.",
-        f"{CLEANWEB}/http/reviews/rendering.py",
+        f"{COMMON}/http/pages/templates.py",
         before="escaped = {key: escape(str(value)) for",
         after="escaped = {key: str(value) for",
         tests=(f"{_REVIEW_PAGE}::test_a_hostile_text_is_shown_as_text",),

@@ -119,7 +119,9 @@ async def test_a_hostile_text_is_shown_as_text(start: Start) -> None:
     browser = await browser_of(cleanweb, "anna")
     response = await browser.get(f"/reviews/{COMMON}")
     assert "&lt;/blockquote&gt;&lt;script&gt;" in response.text
-    assert re.findall(r"<script[^>]*>", response.text) == ['<script src="/reviews/static/reviews.js" defer>']
+    assert re.findall(r"<script[^>]*>", response.text) == [
+        f'<script src="/reviews/static/{name}.js" defer>' for name in ("pages", "reviews")
+    ]
     assert await open_text(browser) == (1, hostile)
     assert response.headers["content-security-policy"].startswith("default-src 'self'; ")
     assert "frame-ancestors 'none'" in response.headers["content-security-policy"]

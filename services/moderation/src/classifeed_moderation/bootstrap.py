@@ -6,8 +6,7 @@ from functools import partial
 from typing import Final
 
 from classifeed.points.v1.point_service_pb2_grpc import add_PointServiceServicer_to_server
-from classifeed_common.auth import KeyStore
-from classifeed_common.clock import Clock, SystemClock
+from classifeed_common.clock import SystemClock
 from classifeed_common.ids import process_holder
 from classifeed_common.kafka import DeadLetters, KafkaProducer, NotifyingPositions, OrderedConsumer, ensure_topics
 from classifeed_common.lease import Leases
@@ -32,17 +31,18 @@ from classifeed_moderation.app.judging.store_texts import TextStore
 from classifeed_moderation.app.judging.take_offer_texts import TakeOfferTexts
 from classifeed_moderation.app.points.maintain_publication import PointPublication
 from classifeed_moderation.clients.breaker import Breaker
-from classifeed_moderation.clients.fake_verdicts import FakeVerdicts, NoVerdicts
+from classifeed_moderation.clients.configured import verdict_service_of
 from classifeed_moderation.clients.pacer import Pacer
-from classifeed_moderation.clients.verdict_service import HttpVerdictService, VerdictService
 from classifeed_moderation.consumers.requests import GROUP, RequestHandler
 from classifeed_moderation.domain.documents import schema
 from classifeed_moderation.domain.subjects import Kind
+from classifeed_moderation.http.appeals.routes import appeal_routes
 from classifeed_moderation.http.callback import callback_routes
 from classifeed_moderation.jobs import rejudge, republish
 from classifeed_moderation.jobs.rejudge import register_rejudge
 from classifeed_moderation.jobs.republish import enqueue_republish, register_republish
 from classifeed_moderation.rpc.moderation_service import moderation_servicer
+from classifeed_moderation.rpc.moderation_service.appeals import Appeals
 from classifeed_moderation.rpc.point_service import PointService
 from classifeed_moderation.rules.loading import rules_snapshot
 from classifeed_moderation.settings import ModerationSettings
@@ -98,7 +98,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         retry_interval_s=settings.retry_interval_s,
         kept_verdicts_s=settings.kept_verdicts_s,
     )
-    verdict_service = verdict_service_of(settings, clock)
+    verdict_service = verdict_service_of(settings, clock, caller=SERVICE)
     pacer = Pacer(clock, settings.testing_requests_s) if settings.verdict_environment == "testing" else None
     judge = TextJudge(
         queue,
@@ -153,6 +153,8 @@ def build(settings: ModerationSettings) -> ServiceRunner:
         refuses_misplaced=True,
         max_records=settings.poll_records,
     )
+    appeals = Appeals(database, outbox, clock, max_open_per_author=settings.max_open_appeals_per_author)
+    verifying = http_keys(settings, required_by="The callback of the verdict service")
     measured = Watch(corrector.measure, what="counts of texts", period_s=settings.check_interval_s)
 
     async def start() -> None:
@@ -192,7 +194,7 @@ def build(settings: ModerationSettings) -> ServiceRunner:
                 take_offer_texts=take_offer_texts,
                 jobs=jobs.store,
                 on_due=corrector.wake,
-                max_open_appeals=settings.max_open_appeals_per_author,
+                appeals=appeals,
             ),
             Servicer.of(
                 add_PointServiceServicer_to_server,
@@ -207,42 +209,22 @@ def build(settings: ModerationSettings) -> ServiceRunner:
             ),
             jobs.servicer(),
         ],
-        routes=callback_routes(
-            recorder,
-            audience=SERVICE,
-            keys=http_keys(settings, required_by="The callback of the verdict service"),
-            policy=POLICY,
-            callbacks_s=settings.callbacks_s,
-            takes_anonymous=settings.verdict_environment == "testing",
-        ),
+        routes=[
+            *callback_routes(
+                recorder,
+                audience=SERVICE,
+                keys=verifying,
+                policy=POLICY,
+                callbacks_s=settings.callbacks_s,
+                takes_anonymous=settings.verdict_environment == "testing",
+            ),
+            *appeal_routes(database, appeals, audience=SERVICE, keys=verifying, policy=POLICY),
+        ],
         schema=SchemaCheck(database, "classifeed_moderation"),
         opens={"rules": rules.open},
         on_start=start,
         on_stop=stop,
         policy=POLICY,
-    )
-
-
-def verdict_service_of(settings: ModerationSettings, clock: Clock) -> VerdictService:
-    """Return what judges texts: the service at an address, made-up verdicts, or nobody."""
-    if settings.fake_clean_web == "on":
-        return FakeVerdicts(
-            clock,
-            delay_s=settings.fake_delay_s,
-            forbidden_percent=settings.fake_forbidden_percent,
-            people_percent=settings.fake_people_percent,
-            failed_percent=settings.fake_failed_percent,
-        )
-    if settings.verdict_environment == "load":
-        return NoVerdicts()
-    keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
-    return HttpVerdictService(
-        settings.verdict_url,
-        service=settings.verdict_service,
-        environment=settings.verdict_environment,
-        connect_s=settings.connect_s,
-        answer_s=settings.answer_s,
-        issue_token=partial(keys.issue, SERVICE, settings.verdict_audience) if keys is not None else None,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from classifeed_common.clock import FakeClock, SystemClock
-from classifeed_moderation.bootstrap import verdict_service_of
+from classifeed_moderation.clients.configured import verdict_service_of
 from classifeed_moderation.clients.verdict_service import Outcome
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text
 from classifeed_moderation.settings import ModerationSettings
@@ -49,7 +49,7 @@ def test_defaults_are_those_of_the_protocol() -> None:
 
 async def test_made_up_verdicts_have_the_shares_that_are_set() -> None:
     shares: dict[str, Any] = {"fake_forbidden_percent": 20, "fake_people_percent": 30, "fake_failed_percent": 10}
-    service = verdict_service_of(ModerationSettings(**NO_DELAY, **shares), SystemClock())
+    service = verdict_service_of(ModerationSettings(**NO_DELAY, **shares), SystemClock(), caller="moderation")
     responses = await service.request(tasks(4000))
     found = Counter("forbidden" if response.verdict_list.verdicts else response.outcome.value for response in responses)
     expected = {"forbidden": 800, "people": 1200, "fault": 400, "verdicts": 1600}
@@ -59,7 +59,7 @@ async def test_made_up_verdicts_have_the_shares_that_are_set() -> None:
 
 async def test_made_up_verdicts_take_their_time() -> None:
     clock = FakeClock()
-    service = verdict_service_of(ModerationSettings(fake_clean_web="on", fake_delay_s=0.2), clock)
+    service = verdict_service_of(ModerationSettings(fake_clean_web="on", fake_delay_s=0.2), clock, caller="moderation")
     requesting = asyncio.create_task(service.request(tasks(1)))
     await asyncio.sleep(0)
     await clock.advance(0.19)
@@ -72,7 +72,7 @@ async def test_made_up_verdicts_take_their_time() -> None:
 def test_shares_of_more_than_all_are_refused() -> None:
     settings = ModerationSettings(**NO_DELAY, fake_forbidden_percent=60, fake_people_percent=60)
     with pytest.raises(ValueError, match="120 % together"):
-        verdict_service_of(settings, SystemClock())
+        verdict_service_of(settings, SystemClock(), caller="moderation")
 
 
 async def test_a_connection_takes_no_longer_than_its_limit() -> None:
@@ -84,7 +84,7 @@ async def test_a_connection_takes_no_longer_than_its_limit() -> None:
         settings = ModerationSettings(
             verdict_url=f"http://127.0.0.1:{server.getsockname()[1]}", connect_s=0.2, answer_s=600
         )
-        service = verdict_service_of(settings, SystemClock())
+        service = verdict_service_of(settings, SystemClock(), caller="moderation")
         [response] = await service.request(tasks(1))
         for each in waiting:
             each.close()

@@ -12,7 +12,7 @@ from classifeed_common.clock import SystemClock
 from classifeed_common.faults import lasting
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.points.comment_point import comment_point
-from classifeed_moderation.bootstrap import verdict_service_of
+from classifeed_moderation.clients.configured import verdict_service_of
 from classifeed_moderation.clients.connections import Connections
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, request_body
 from classifeed_moderation.domain.points import Author, AuthorRole
@@ -133,7 +133,7 @@ async def test_environment_and_service_are_those_of_the_settings() -> None:
     settings = ModerationSettings(
         dsn="postgresql://127.0.0.1:1/none", verdict_service="me", verdict_environment="stable"
     )
-    service = verdict_service_of(settings, SystemClock())
+    service = verdict_service_of(settings, SystemClock(), caller="moderation")
     assert isinstance(service, HttpVerdictService)
     assert (service._service, service._environment) == ("me", "stable")
     params = json.loads(request_body([task], service="me", environment="stable"))["params"]

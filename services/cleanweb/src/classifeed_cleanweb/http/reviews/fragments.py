@@ -7,14 +7,15 @@ from collections.abc import Iterable, Sequence
 from classifeed_cleanweb.app.describe_queues import DayOfProject
 from classifeed_cleanweb.domain.choices import choice_of
 from classifeed_cleanweb.domain.projects import PROJECTS
-from classifeed_cleanweb.http.reviews.rendering import Html, html_of, markup
+from classifeed_cleanweb.http.reviews.rendering import PAGES
 from classifeed_cleanweb.store.reviews import QueueFigures
+from classifeed_common.http.pages.templates import Html, markup
 
 
 def project_rows(projects: Sequence[QueueFigures]) -> Html:
     """Return a row for each project, numbered for the keyboard."""
     return _joined(
-        html_of(
+        PAGES.html_of(
             "project_row.html",
             {"lateness": _lateness(figures)},
             key=key,
@@ -54,7 +55,7 @@ def day_rows(days: Sequence[DayOfProject], *, with_cost: bool) -> Html:
 def choice_rows(choices: Sequence[str]) -> Html:
     """Return a checkbox for each verdict, numbered for the keyboard."""
     return _joined(
-        html_of("choice.html", key=key, verdict=verdict, **choice_of(verdict)._asdict())
+        PAGES.html_of("choice.html", key=key, verdict=verdict, **choice_of(verdict)._asdict())
         for key, verdict in enumerate(choices, 1)
     )
 

@@ -8,13 +8,15 @@ from typing import Final
 from starlette.routing import BaseRoute, Route
 
 from classifeed_cleanweb.http.reviews.operations import OPERATIONS, ReviewServices
-from classifeed_cleanweb.http.reviews.pages import API, ReviewPages, static
-from classifeed_cleanweb.http.reviews.sessions import PATH, REVIEWER_COOKIE
+from classifeed_cleanweb.http.reviews.pages import API, ReviewPages
+from classifeed_cleanweb.http.reviews.rendering import PAGES, PATH
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
+from classifeed_common.http.pages.guarding import PageGuard
+from classifeed_common.http.pages.sessions import Session
 
 # What a person does not reach, and a key that is held down does.
 _RATE: Final = RequestRate(per_s=20, burst=60)
@@ -34,21 +36,21 @@ def review_routes(
         keys: verify tokens.
         policy: who may review.
     """
+    session = Session(PATH, "classifeed_reviewer")
     callers = CallerCheck(
         keys=keys,
         policy=policy,
         grpc_service="classifeed.cleanweb.v1.CleanwebService",
         audience=audience,
-        header=REVIEWER_COOKIE,
+        header=session.token,
         limits=RequestLimits(per_caller=_RATE),
     )
-    pages = ReviewPages(services.database, callers, services.terms)
+    guard = PageGuard(API, PAGES, session, callers, shows="ClaimReview", further=("SubmitOpinion",))
+    pages = ReviewPages(services.database, services.terms)
     return [
         *operation_routes(OPERATIONS, ApiMiddleware(API, "classifeed_cleanweb", services, callers=callers)),
-        Route(f"{PATH}/sign-in", pages.sign_in, methods=["POST"]),
-        Route(f"{PATH}/sign-out", pages.sign_out, methods=["POST"]),
-        Route(f"{PATH}/static/{{name:name}}", static),
-        Route(PATH, pages.guarded(pages.projects)),
-        Route(f"{PATH}/{{project:name}}", pages.guarded(pages.review)),
-        Route(f"{PATH}/{{project:name}}/instructions", pages.guarded(pages.instructions)),
+        *guard.routes(PATH),
+        Route(PATH, guard.guarded(pages.projects)),
+        Route(f"{PATH}/{{project:name}}", guard.guarded(pages.review)),
+        Route(f"{PATH}/{{project:name}}/instructions", guard.guarded(pages.instructions)),
     ]

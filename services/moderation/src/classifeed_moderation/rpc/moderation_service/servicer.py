@@ -30,7 +30,7 @@ def moderation_servicer(
     take_offer_texts: TakeOfferTexts,
     jobs: JobStore,
     on_due: Callable[[], None],
-    max_open_appeals: int,
+    appeals: Appeals,
 ) -> Servicer:
     """Return the servicer of ModerationService.
 
@@ -38,13 +38,13 @@ def moderation_servicer(
         judge: has texts judged that are checked and not stored.
         take_offer_texts: stores submitted texts.
         on_due: called after the commit when texts became due.
-        max_open_appeals: of an author.
+        appeals: the RPCs about appeals, which pages use as well.
     """
     return Servicer.join(
         add_ModerationServiceServicer_to_server,
         Texts(database, outbox, judge, take_offer_texts, current_rules=current_rules),
         Verdicts(database, outbox, clock, current_rules=current_rules, on_due=on_due),
-        Appeals(database, outbox, clock, max_open_per_author=max_open_appeals),
+        appeals,
         Events(database),
         Rejudging(database, jobs),
     )

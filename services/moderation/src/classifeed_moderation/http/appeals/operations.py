@@ -1,0 +1,68 @@
+"""What the pages send: decisions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from pydantic import BaseModel, Field
+
+from classifeed.moderation.v1.moderation_service_pb2 import DecideAppealRequest
+from classifeed_common.http.api.operations import ApiRequest, Operation
+from classifeed_common.rpc.own_names import person_name
+from classifeed_moderation.http.appeals.pages import NO_CONTEXT, PATH
+from classifeed_moderation.rpc.moderation_service.appeals import Appeals
+
+_MAX_BODY_BYTES: Final = 32 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class AppealServices:
+    """What the operations work with."""
+
+    appeals: Appeals
+
+
+class AppealDecision(BaseModel):
+    """The decision of a reviewer, with sentences for the author."""
+
+    appeal_id: int = Field(gt=0, lt=1 << 63)
+    status: Literal["APPROVED", "DISAPPROVED"]
+    rule: str = Field(min_length=1, max_length=128)
+    response: str = Field(default="", max_length=2000)
+
+
+class AppealDecided(BaseModel):
+    """Number of the decision."""
+
+    decision_id: int
+
+
+async def decide_appeal(services: AppealServices, request: ApiRequest) -> AppealDecided:
+    """Decide an appeal under the name of the person who has signed in."""
+    decision: AppealDecision = request.body
+    made = await services.appeals.DecideAppeal(
+        DecideAppealRequest(
+            appeal_id=decision.appeal_id,
+            status=f"MODERATION_STATUS_{decision.status}",
+            reviewer=person_name(request.by),
+            rule=decision.rule,
+            response=decision.response,
+        ),
+        NO_CONTEXT,
+    )
+    return AppealDecided(decision_id=made.decision_id)
+
+
+OPERATIONS: Final[tuple[Operation[AppealServices], ...]] = (
+    Operation(
+        "POST",
+        f"{PATH}/decisions",
+        "Decide an appeal",
+        decide_appeal,
+        AppealDecided,
+        rpc="DecideAppeal",
+        body=AppealDecision,
+        max_body_bytes=_MAX_BODY_BYTES,
+    ),
+)
