@@ -130,4 +130,16 @@ MUTATIONS: Final = (
         after="if known is None or digest else",
         tests=(f"{OFFERS_TESTS}/loads/test_apply_requests.py::test_other_content_under_the_same_numbers_is_refused",),
     ),
+    Mutation(
+        "older-outcomes-of-texts-win",
+        "Offers",
+        "A restored outbox of moderation sends an older outcome after a newer one, and offers takes it.",
+        f"{OFFERS}/store/judging.sql",
+        before="  AND (o.text_decided_at IS NULL OR o.text_decided_at < n.decided_at)\n",
+        after="",
+        tests=(
+            f"{OFFERS_TESTS}/texts/test_texts.py::"
+            "test_outcomes_that_are_repeated_older_or_about_another_text_change_nothing",
+        ),
+    ),
 )
