@@ -63,8 +63,8 @@ MUTATIONS: Final = (
         "Reviews by people",
         "A review that a late request or a restore opens again is never closed.",
         f"{MODERATION}/store/closings.sql",
-        before="SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.asked_at,",
-        after="SET due_at = 'infinity' + greatest(clock_timestamp() - c.asked_at,",
+        before="SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.noted_at,",
+        after="SET due_at = 'infinity' + greatest(clock_timestamp() - c.noted_at,",
         tests=(f"{_CLOSING}::test_keys_are_closed_in_batches_and_again_later",),
     ),
     Mutation(

@@ -46,7 +46,7 @@ DELETE FROM points p USING old WHERE p.point_id = old.point_id
 -- name: delete_closings
 DELETE FROM closings
 WHERE sent_key IN (
-    SELECT sent_key FROM closings WHERE asked_at < %(before)s LIMIT %(limit)s FOR UPDATE SKIP LOCKED
+    SELECT sent_key FROM closings WHERE noted_at < %(before)s LIMIT %(limit)s FOR UPDATE SKIP LOCKED
 )
 
 -- name: delete_appeals

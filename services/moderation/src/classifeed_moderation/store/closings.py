@@ -16,7 +16,7 @@ class DueClosing(NamedTuple):
     """A key whose reviews nobody needs, and when that was noted."""
 
     sent_key: str
-    asked_at: datetime
+    noted_at: datetime
 
 
 async def stop_texts(tx: Tx, point_id: UUID) -> None:
@@ -30,14 +30,14 @@ async def claim_closings(tx: Tx, *, limit: int, retry_s: float) -> tuple[int, li
     Other processes leave them alone for `retry_s`.
     """
     rows = await (await tx.execute(SQL["claim_closings"], {"limit": limit, "retry_s": retry_s})).fetchall()
-    return len(rows), [DueClosing(sent_key, asked_at) for sent_key, asked_at, is_shared in rows if not is_shared]
+    return len(rows), [DueClosing(sent_key, noted_at) for sent_key, noted_at, is_shared in rows if not is_shared]
 
 
 async def put_off_closings(tx: Tx, closed: Sequence[DueClosing], *, repeat_s: float) -> None:
     """Have keys that were closed closed again later: after their age, and at least `repeat_s`."""
     parameters = {
         "sent_keys": [each.sent_key for each in closed],
-        "asked_at": [each.asked_at for each in closed],
+        "noted_at": [each.noted_at for each in closed],
         "repeat_s": repeat_s,
     }
     await tx.execute(SQL["put_off_closings"], parameters)

@@ -20,14 +20,14 @@ WITH waiting AS (
 INSERT INTO closings (sent_key, cache_key)
 SELECT subject_key, cache_key FROM waiting
 ON CONFLICT (sent_key) DO UPDATE
-SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: claim_closings
 -- Keys that are due, oldest first; other processes leave them alone for a while. A key waits, and grows no older, while an
 -- equal text needs the reviews.
 UPDATE closings c
 SET due_at = clock_timestamp() + %(retry_s)s * interval '1 second',
-    asked_at = CASE WHEN due.is_shared THEN clock_timestamp() ELSE c.asked_at END
+    noted_at = CASE WHEN due.is_shared THEN clock_timestamp() ELSE c.noted_at END
 FROM (SELECT d.sent_key,
              EXISTS (SELECT FROM subjects s
                      WHERE s.cache_key = d.cache_key AND s.status = 'PENDING' AND s.next_retry < '9000-01-01') AS is_shared
@@ -37,17 +37,17 @@ FROM (SELECT d.sent_key,
       LIMIT %(limit)s
       FOR NO KEY UPDATE SKIP LOCKED) AS due
 WHERE c.sent_key = due.sent_key
-RETURNING c.sent_key, c.asked_at, due.is_shared
+RETURNING c.sent_key, c.noted_at, due.is_shared
 
 -- name: put_off_closings
--- Keys that were closed are closed again once they are twice as old. Those that somebody holds are due earlier.
+-- Keys that were closed are closed again once they are twice as old. Rows that another transaction holds stay due.
 WITH closed AS (
     SELECT c.sent_key
     FROM closings c
-    JOIN unnest(%(sent_keys)s::text[], %(asked_at)s::timestamptz[]) AS w (sent_key, asked_at) USING (sent_key, asked_at)
+    JOIN unnest(%(sent_keys)s::text[], %(noted_at)s::timestamptz[]) AS w (sent_key, noted_at) USING (sent_key, noted_at)
     FOR NO KEY UPDATE OF c SKIP LOCKED
 )
 UPDATE closings c
-SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.asked_at, %(repeat_s)s * interval '1 second')
+SET due_at = clock_timestamp() + greatest(clock_timestamp() - c.noted_at, %(repeat_s)s * interval '1 second')
 FROM closed
 WHERE c.sent_key = closed.sent_key

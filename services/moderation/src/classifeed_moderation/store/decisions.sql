@@ -36,7 +36,7 @@ WITH made AS (
     JOIN subjects s USING (subject_key)
     WHERE m.is_applied AND s.is_with_people
     ON CONFLICT (sent_key) DO UPDATE
-    SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+    SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 ), changed AS (
     UPDATE points p
     SET tags = m.tags_after, updated_at = clock_timestamp(),

@@ -92,7 +92,7 @@ SELECT DISTINCT ON (sent_key) sent_key, cache_key
 FROM given
 WHERE sent_key NOT IN (SELECT sent_key FROM left_texts)
 ON CONFLICT (sent_key) DO UPDATE
-SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
 -- name: put_off
 -- Texts that wait, requested again after some seconds and not before.
@@ -108,7 +108,8 @@ WITH free AS (
     SELECT subject_key
     FROM subjects
     WHERE status = 'PENDING' AND NOT is_recheck AND cache_key = ANY (%(cache_keys)s)
-      AND next_retry > clock_timestamp() AND next_retry < '9000-01-01' AND NOT subject_key = ANY (%(subject_keys)s)
+      AND next_retry < '9000-01-01'
+      AND next_retry > clock_timestamp() AND NOT subject_key = ANY (%(subject_keys)s)
     FOR NO KEY UPDATE SKIP LOCKED
 )
 UPDATE subjects s SET next_retry = clock_timestamp() FROM free WHERE s.subject_key = free.subject_key
@@ -185,7 +186,7 @@ WITH replaced AS (
     FROM replaced r
     JOIN put USING (subject_key)
     ON CONFLICT (sent_key) DO UPDATE
-    SET cache_key = excluded.cache_key, asked_at = clock_timestamp(), due_at = clock_timestamp()
+    SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 )
 SELECT subject_key FROM put
 

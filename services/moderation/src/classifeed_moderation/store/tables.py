@@ -125,12 +125,12 @@ closings = Table(
     Column("sent_key", Text, primary_key=True),
     # Of the text that was sent: while an equal one waits, its reviews stay open.
     Column("cache_key", LargeBinary, nullable=False),
-    Column("asked_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
-    # When the verdict service is told, or told again.
+    Column("noted_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+    # When the next call is made.
     Column("due_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
 )
 Index("closings_due", closings.c.due_at)
-Index("closings_age", closings.c.asked_at)
+Index("closings_age", closings.c.noted_at)
 
 # Whole verdicts about texts, for equal ones that come later.
 verdict_cache = Table(

@@ -115,7 +115,7 @@ async def test_keys_are_closed_in_batches_and_again_later(make_moderation: MakeM
     assert len(calls(moderation)) == 1
     ages = "SELECT extract(epoch FROM due_at - clock_timestamp())::float8 FROM closings"
     assert [pytest.approx(600, abs=60)] * 2 == [wait_s for (wait_s,) in await moderation.rows(ages)]
-    past = "UPDATE closings SET asked_at = asked_at - interval '2 h', due_at = clock_timestamp() RETURNING 1"
+    past = "UPDATE closings SET noted_at = noted_at - interval '2 h', due_at = clock_timestamp() RETURNING 1"
     await moderation.rows(past)
     await moderation.closer.round()
     assert len(calls(moderation)) == 2

@@ -64,7 +64,7 @@ async def test_no_hot_query_scans(migrated_database: MigratedDatabase) -> None:
         },
         closings.SQL["stop_texts"]: {"point_id": key},
         closings.SQL["claim_closings"]: {"limit": 100, "retry_s": 60},
-        closings.SQL["put_off_closings"]: {"sent_keys": [key], "asked_at": [None], "repeat_s": 600},
+        closings.SQL["put_off_closings"]: {"sent_keys": [key], "noted_at": [None], "repeat_s": 600},
         subjects.SQL["count_waiting"]: {},
         decisions.SQL["lock_points"]: {"point_ids": [key]},
         decisions.SQL["find_kept"]: {"cache_keys": [hash_], "age_s": 60},

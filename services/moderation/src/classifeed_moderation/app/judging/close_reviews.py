@@ -1,4 +1,4 @@
-"""ReviewCloser: tells the verdict service which texts need no review any more."""
+"""ReviewCloser: closes the reviews of texts that need none any more, at the verdict service."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ def upgrade() -> None:
         CREATE TABLE closings (
             sent_key text PRIMARY KEY,
             cache_key bytea NOT NULL,
-            asked_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+            noted_at timestamptz NOT NULL DEFAULT clock_timestamp(),
             due_at timestamptz NOT NULL DEFAULT clock_timestamp()
         )
         """
     )
     op.execute("CREATE INDEX closings_due ON closings (due_at)")
-    op.execute("CREATE INDEX closings_age ON closings (asked_at)")
+    op.execute("CREATE INDEX closings_age ON closings (noted_at)")
