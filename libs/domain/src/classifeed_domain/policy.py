@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from classifeed_common.auth.policy import OPERATOR, SERVICE, Policy
+from classifeed_common.auth.policy import LARGEST_REQUEST_BYTES, OPERATOR, SERVICE, Policy
 from classifeed_domain.owner_rules import OWNER_RULES
 
 # The services that implement a gRPC service; a token for its methods is made for them.
@@ -233,5 +233,17 @@ CALLERS: Final[Mapping[str, frozenset[str]]] = {
     ),
 }
 
-POLICY: Final = Policy(CALLERS, SERVED_BY, OWNER_RULES)
+# Batches that only services send.
+LARGE_REQUESTS: Final[Mapping[str, int]] = dict.fromkeys(
+    (
+        "/classifeed.documents.v1.ReceiverService/Push",
+        "/classifeed.documents.v1.ReceiverService/PushBatch",
+        "/classifeed.documents.v1.ReceiverService/PushStream",
+        "/classifeed.documents.v1.IndexQueueService/AppendFailed",
+        "/classifeed.feeds.v1.FeedSourceService/PutSources",
+    ),
+    LARGEST_REQUEST_BYTES,
+)
+
+POLICY: Final = Policy(CALLERS, SERVED_BY, OWNER_RULES, LARGE_REQUESTS)
 """The policy of the suite."""

@@ -47,6 +47,7 @@ class Service:
     rows: Callable[..., Awaitable[list[tuple[Any, ...]]]]
     stand_in: StandIn
     kafka: str
+    grpc_address: str
 
     async def call_back(self, *verdicts: dict[str, Any], token: str | None = "", **options: Any) -> httpx.Response:
         """Send a callback; an empty token is the right one, None is none."""
@@ -135,9 +136,8 @@ async def service(
             return await (await connection.execute(query, parameters)).fetchall()
 
     async with loopback_client(f"http://{runner.http_address}") as http:
-        yield Service(
-            http, PointServiceStub(channel), ModerationServiceStub(channel), keys, rows, stand_in, kafka.bootstrap
-        )
+        points, moderation = PointServiceStub(channel), ModerationServiceStub(channel)
+        yield Service(http, points, moderation, keys, rows, stand_in, kafka.bootstrap, runner.grpc_address)
     await channel.close()
     stop.set()
     await running

@@ -11,6 +11,12 @@ from classifeed_common.errors import PermissionDenied
 OPERATOR: Final = "operator"
 SERVICE: Final = "service"
 
+REQUEST_LIMIT_BYTES: Final = (1 << 20) + (128 << 10)
+"""What a method may take unless the policy says more: 1 MiB, and what is around it. Two bytes may be an item; half a
+million of them are decoded in 0.1 s and 60 MB."""
+LARGEST_REQUEST_BYTES: Final = 16 << 20
+"""What any method may take."""
+
 # Standard health and reflection say nothing about sellers, and probes have no keys.
 OPEN: Final = (
     "/grpc.health.v1.Health/",
@@ -26,6 +32,7 @@ class Policy:
         callers: full method, as in `/package.Service/Method`, and its callers; what is missing is refused.
         served_by: full name of a gRPC service, and the services that implement it.
         owner_rules: what a token that is for some owners only may reach; None: nothing.
+        large_requests: full methods that take larger requests than REQUEST_LIMIT_BYTES, and how large, in bytes.
     """
 
     def __init__(
@@ -33,8 +40,10 @@ class Policy:
         callers: Mapping[str, frozenset[str]],
         served_by: Mapping[str, tuple[str, ...]] | None = None,
         owner_rules: OwnerRules | None = None,
+        large_requests: Mapping[str, int] | None = None,
     ) -> None:
         self._table = callers
+        self._large_requests = large_requests or {}
         self._served_by = served_by or {}
         self.owner_rules = owner_rules or OwnerRules({}, lambda _: ())
 
@@ -49,6 +58,10 @@ class Policy:
             KeyError: nobody does.
         """
         return self._served_by[grpc_service]
+
+    def limit_bytes(self, method: str) -> int:
+        """Return how large a request of a method may be, in bytes; of a stream, each of its messages."""
+        return self._large_requests.get(method, REQUEST_LIMIT_BYTES)
 
     @staticmethod
     def is_open(method: str) -> bool:

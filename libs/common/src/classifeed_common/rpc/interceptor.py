@@ -161,7 +161,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         make = kinds[handler.request_streaming, handler.response_streaming]
         return make(
             cast(Any, wrap(_Method(method), behavior, streaming=handler.request_streaming)),
-            request_deserializer=receive_with(handler.request_deserializer),
+            request_deserializer=receive_with(handler.request_deserializer, self._policy.limit_bytes(method)),
             response_serializer=_send_with(handler.response_serializer),
         )
 
@@ -169,7 +169,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async def handle(request: Any, context: Context) -> Any:
             async with _HandledCall(method, context, streaming=streaming) as call:
                 guard = self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
-                result = behavior(_checked(request, context, guard, streaming=streaming), context)
+                result = behavior(await _checked(request, context, guard, streaming=streaming), context)
                 response = await result if inspect.isawaitable(result) else result
                 if guard is not None:
                     guard.check_response(response)
@@ -181,7 +181,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         async def handle(request: Any, context: Context) -> AsyncIterator[Any]:
             async with _HandledCall(method, context, streaming=streaming) as call:
                 guard = self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
-                result = behavior(_checked(request, context, guard, streaming=streaming), context)
+                result = behavior(await _checked(request, context, guard, streaming=streaming), context)
                 if inspect.isawaitable(result):
                     await result  # a servicer that writes to the context by itself
                     return
@@ -234,10 +234,10 @@ def _send_with(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
     return send
 
 
-def _checked(received: Any, context: Context, guard: OwnerGuard | None, *, streaming: bool) -> Any:
+async def _checked(received: Any, context: Context, guard: OwnerGuard | None, *, streaming: bool) -> Any:
     if streaming:
         return check_requests(context.read, guard)
-    request = check_received(received)
+    request = await check_received(received)
     if guard is not None:
         guard.check_request(request)
     return request

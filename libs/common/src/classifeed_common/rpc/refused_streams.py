@@ -41,7 +41,7 @@ async def read_rest(read: Callable[[], Awaitable[Any]]) -> None:
             continue
         if reading.cancelled() or error is not None or (received := reading.result()) is grpc.aio.EOF:
             return
-        left_bytes -= received.message.ByteSize()
+        left_bytes -= received.size_bytes
 
 
 def _look_at(reading: asyncio.Future[Any]) -> None:

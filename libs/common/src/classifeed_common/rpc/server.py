@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 import grpc.aio
 
-from classifeed_common.auth.policy import Policy
+from classifeed_common.auth.policy import LARGEST_REQUEST_BYTES, Policy
 from classifeed_common.auth.service_tokens import KeyStore
 from classifeed_common.rpc.interceptor import CallInterceptor
 from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS
@@ -18,7 +18,7 @@ from classifeed_common.settings import ServiceSettings
 
 ServicerT = TypeVar("ServicerT")
 
-MAX_MESSAGE_BYTES: Final = 16 * 1024 * 1024
+MAX_MESSAGE_BYTES: Final = LARGEST_REQUEST_BYTES
 # How far the sender of a stream may be ahead of us. gRPC's own estimate grows to megabytes a stream: 200 uploads at
 # once then take 780 MiB, and 115 MiB with this; over a loopback both carry the same (ADR 0036).
 STREAM_WINDOW_BYTES: Final = 256 * 1024

@@ -1,4 +1,4 @@
-"""Finds the character NUL (U+0000) in the texts of a request: PostgreSQL keeps it in no column."""
+"""Receives requests within a limit of bytes, and finds NUL (U+0000) in their texts: no column can hold it."""
 
 from __future__ import annotations
 
@@ -21,20 +21,25 @@ class Received:
     """A request as it came.
 
     Attributes:
-        message: the request.
+        message: the request; None: it is larger than its method takes, and was not decoded.
+        size_bytes: size on the wire.
+        limit_bytes: how much its method takes.
         has_zero_byte: whether there is a zero byte on the wire. Without one no text can hold NUL, and nothing is
             searched: that is known after 2 µs for 380 kB, while searching them takes 1 µs for each ten texts.
     """
 
-    message: Message
+    message: Message | None
+    size_bytes: int
+    limit_bytes: int
     has_zero_byte: bool
 
 
-def receive_with(deserialize: Callable[[bytes], Message]) -> Callable[[bytes], Received]:
-    """Return a deserializer for gRPC that notes what the bytes alone can show."""
+def receive_with(deserialize: Callable[[bytes], Message], limit_bytes: int) -> Callable[[bytes], Received]:
+    """Return a deserializer for gRPC that decodes what is within the limit, and notes what the bytes alone can show."""
 
     def receive(data: bytes) -> Received:
-        return Received(deserialize(data), b"\0" in data)
+        message = deserialize(data) if len(data) <= limit_bytes else None
+        return Received(message, len(data), limit_bytes, b"\0" in data)
 
     return receive
 

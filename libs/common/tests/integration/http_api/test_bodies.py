@@ -15,7 +15,7 @@ from starlette.types import Message
 
 from classifeed_common.auth import KeyStore
 from classifeed_common.errors import InvalidArgument
-from classifeed_common.http.api.bodies import Body, check_depth
+from classifeed_common.http.api.bodies import Body, check_json
 
 from .conftest import AUDIENCE, CALLER, HEADER, MAX_BYTES, MAX_DEPTH, Serve, Served, assert_problem, refusals
 
@@ -143,7 +143,7 @@ def depth(value: Any) -> int:
 def test_depth_is_that_of_the_parsed_value(value: Any, most: int, in_ascii: bool) -> None:
     body = json.dumps(value, ensure_ascii=in_ascii).encode()
     try:
-        check_depth(body, most)
+        check_json(body, most_deep=most, most_values=None)
         passes = True
     except InvalidArgument:
         passes = False
@@ -157,7 +157,7 @@ def test_depth_is_that_of_the_parsed_value(value: Any, most: int, in_ascii: bool
 )
 @pytest.mark.timeout(60)
 def test_depth_takes_no_more_time_for_a_hostile_body(body: bytes) -> None:
-    check_depth(body, 64)
+    check_json(body, most_deep=64, most_values=None)
 
 
 async def test_while_it_starts_and_while_it_stops_an_api_takes_nothing(serve: Serve, token: str) -> None:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Final, NamedTuple
 
 from classifeed_cleanweb.automatics import Automatics
-from classifeed_cleanweb.automatics.found import Finding
+from classifeed_cleanweb.automatics.found import Finding, Found
 from classifeed_cleanweb.domain.projects import kind_of, projects_of
 from classifeed_cleanweb.metrics import JUDGED
 from classifeed_cleanweb.store import reviews
 from classifeed_cleanweb.store.reviews import NewRequest
 from classifeed_common.db import Database
+from classifeed_common.pacing.yielding import Yielder
 from classifeed_common.rpc.call import remaining_s
 
 AUTOMATIC: Final = "automatic"
 PEOPLE: Final = "people"
 _HASH_BYTES: Final = 16
+# Up to 4 µs a character: longer texts are judged in a thread.
+_LONG_CHARS: Final = 5_000
 
 
 class TextRequest(NamedTuple):
@@ -75,6 +79,8 @@ class TextJudge:
         self._auto_pass = auto_pass
         self._pass_score = pass_score
         self._kept_s = kept_s
+        # One at a time: threads that judge compete with the event loop, and not with each other.
+        self._judging_long = asyncio.Lock()
 
     async def __call__(self, texts: Sequence[TextRequest]) -> list[Judged]:
         """Return the verdicts about each text; where there are none, a review is open when this returns, except of a
@@ -85,9 +91,11 @@ class TextJudge:
         automatics = self._current()
         judged: list[Judged | None] = []
         undecided: list[_Undecided] = []
+        yielder = Yielder()
         for text in texts:
             kind = kind_of(text.key)
-            found = automatics.judge(text.text, text.region_ids, kind)
+            found = await self._find(automatics, text, kind)
+            await yielder.yield_if_due()
             if found.findings:
                 JUDGED.labels("automatic").inc()
                 judged.append(Judged(_verdicts_of(found.findings)))
@@ -99,6 +107,12 @@ class TextJudge:
             for each, verdicts in zip(undecided, await self._look_up(undecided), strict=True):
                 judged[each.place] = verdicts
         return [each for each in judged if each is not None]
+
+    async def _find(self, automatics: Automatics, text: TextRequest, kind: str) -> Found:
+        if len(text.text) <= _LONG_CHARS:
+            return automatics.judge(text.text, text.region_ids, kind)
+        async with self._judging_long:
+            return await asyncio.to_thread(automatics.judge, text.text, text.region_ids, kind)
 
     async def _look_up(self, undecided: Sequence[_Undecided]) -> list[Judged]:
         judged: dict[int, Judged] = {}

@@ -24,6 +24,8 @@ from classifeed_common.http.api.routes import operation_routes
 
 _INVALID_PARAMS: Final = -32602
 _MOST_TEXTS: Final = 100
+# A request has up to 30; reading 200,000 values takes a second.
+_MOST_VALUES: Final = 10_000
 
 
 class TextBody(BaseModel):
@@ -205,6 +207,7 @@ _OPERATION: Final[Operation[RequestServices]] = Operation(
     body=ProcessBody,
     max_body_bytes=2 << 20,
     max_json_depth=16,
+    max_json_values=_MOST_VALUES,
     is_audited=False,
 )
 

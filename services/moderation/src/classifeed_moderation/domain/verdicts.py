@@ -15,6 +15,8 @@ _EXCERPT_LIMIT_CHARS: Final = 200
 _SPANS_LIMIT: Final = 20
 _REVIEWERS_LIMIT: Final = 20
 _NAME_LIMIT_CHARS: Final = 128
+# As many as ApplyVerdicts takes about a key.
+_VERDICTS_LIMIT: Final = 100
 _HALVES: Final = re.compile("[\ud800-\udfff]")
 
 Json: TypeAlias = Mapping[str, Any]
@@ -104,7 +106,7 @@ def parse_callback(found: object) -> dict[str, VerdictList]:
     """Return the verdicts of a callback by key, in the order in which the keys come first.
 
     Raises:
-        VerdictsInvalidError: it is no list of verdicts, it is empty, or a verdict has no key.
+        VerdictsInvalidError: it is no list of verdicts, it is empty, a verdict has no key, or a key has too many.
     """
     by_key: dict[str, _Collected] = {}
     items = _items(found)
@@ -114,7 +116,10 @@ def parse_callback(found: object) -> dict[str, VerdictList]:
         key = item.get("key")
         if not isinstance(key, str) or not key or not _can_be_stored(key):
             raise VerdictsInvalidError(f"verdicts[{number}].key: missing, or not a text")
-        _collect(by_key.setdefault(key, _Collected()), item)
+        collected = by_key.setdefault(key, _Collected())
+        _collect(collected, item)
+        if len(collected.verdicts) > _VERDICTS_LIMIT:
+            raise VerdictsInvalidError(f"verdicts[{number}]: more than {_VERDICTS_LIMIT} verdicts about one key")
     return {key: _verdict_list(collected) for key, collected in by_key.items()}
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from pydantic import BaseModel
+from pydantic import BaseModel, FailFast
 from starlette.routing import BaseRoute
 
 from classifeed_common.auth import KeyStore, Policy
@@ -26,12 +26,13 @@ from classifeed_moderation.domain.verdicts import VerdictsInvalidError, parse_ca
 _NAME: Final = "verdict-callback"
 _ANONYMOUS: Final = RequestRate(per_s=1, burst=1)
 _ANONYMOUS_KEYS: Final = 10
+_MOST_VALUES: Final = 20_000
 
 
 class Callback(BaseModel):
     """Verdicts, each with its key."""
 
-    verdicts: list[dict[str, Any]]
+    verdicts: Annotated[list[dict[str, Any]], FailFast()]
 
 
 class Stored(BaseModel):
@@ -84,6 +85,7 @@ _OPERATION: Final[Operation[CallbackServices]] = Operation(
     body=Callback,
     max_body_bytes=1 << 20,
     max_json_depth=16,
+    max_json_values=_MOST_VALUES,
 )
 
 

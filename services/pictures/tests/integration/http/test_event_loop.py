@@ -1,22 +1,13 @@
-"""No request holds the event loop: the largest that each route and RPC accepts, and the largest that it refuses.
-
-What counts is the CPU time of the loop's thread between two turns of a task that is always ready. Clients have threads
-of their own.
-"""
+"""No request holds the event loop: the largest that each route and RPC accepts, and the largest that it refuses."""
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import gc
 import io
 import json
 import os
-import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-import grpc
 import httpx
 import pytest
 from google.protobuf.descriptor import FieldDescriptor, MethodDescriptor
@@ -26,12 +17,12 @@ from PIL import Image
 
 from buf.validate import validate_pb2
 from classifeed.pictures.v1 import picture_service_pb2
+from classifeed_common.testing.event_loop import LONGEST_S, hold_of_call, hold_of_request, large_bodies, too_long
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.domain.urls.sizes import URLS_LIMIT_BYTES
 
 from ..conftest import Service
 
-LONGEST_S = 0.2
 SERVICE = picture_service_pb2.DESCRIPTOR.services_by_name["PictureService"]
 URLS = 1000
 # Each is the slowest of its kind: escapes, characters to encode, parameters, labels of a host.
@@ -42,32 +33,6 @@ KINDS: dict[str, Callable[[int], str]] = {
     "labels": lambda chars: f"http://{'☃.' * min(chars // 2 - 10, 120)}example/".ljust(chars, "a")[:chars],
     "key": lambda chars: "k" * chars,
 }
-
-
-@contextlib.asynccontextmanager
-async def longest_hold() -> AsyncIterator[list[float]]:
-    """Give a list that holds, at the end, the longest CPU time in seconds that others took between two turns."""
-    longest = [0.0]
-    ends = asyncio.Event()
-
-    async def beat() -> None:
-        before = time.thread_time()
-        while not ends.is_set():
-            await asyncio.sleep(0.001)
-            now = time.thread_time()
-            longest[0] = max(longest[0], now - before)
-            before = now
-
-    # A pass over all objects of the tests' own process takes longer than what is measured.
-    gc.collect()
-    gc.disable()
-    beating = asyncio.create_task(beat())
-    try:
-        yield longest
-    finally:
-        ends.set()
-        await beating
-        gc.enable()
 
 
 def largest(method: MethodDescriptor, url: Callable[[int], str], chars: int) -> Message:
@@ -86,22 +51,6 @@ def largest(method: MethodDescriptor, url: Callable[[int], str], chars: int) -> 
         elif field.name == "namespace":
             setattr(request, field.name, "offers")
     return request
-
-
-def call(address: str, method: MethodDescriptor, requests: list[bytes]) -> str:
-    """Send a call from this thread, and return its code."""
-    path = f"/{SERVICE.full_name}/{method.name}"
-    with grpc.insecure_channel(address, options=[("grpc.max_receive_message_length", 64 << 20)]) as channel:
-        try:
-            if method.client_streaming:
-                stream: Any = channel.stream_unary(path)  # its types want a serializer
-                stream(iter(requests), timeout=120)
-            else:
-                unary: Any = channel.unary_unary(path)
-                unary(requests[0], timeout=120)
-        except grpc.RpcError as error:
-            return str(error.code().name)
-    return "OK"
 
 
 def pieces_of(picture: bytes) -> Iterator[bytes]:
@@ -134,11 +83,12 @@ async def test_no_rpc_holds_the_event_loop(service: Service) -> None:
             }
             cases = {name: sent for name, sent in cases.items() if sent[0]} or {"empty": [b""]}
         for name, requests in cases.items():
-            async with longest_hold() as longest:
-                code = await asyncio.to_thread(call, service.grpc_address, method, requests)
-            found[f"{method.name} ({name})"] = longest[0], code
+            path = f"/{SERVICE.full_name}/{method.name}"
+            found[f"{method.name} ({name})"] = await hold_of_call(
+                service.grpc_address, path, requests, streams=method.client_streaming
+            )
     assert {code for _, code in found.values()} <= {"OK", "NOT_FOUND", "INVALID_ARGUMENT", "FAILED_PRECONDITION"}
-    assert {name: took for name, took in found.items() if took[0] > LONGEST_S} == {}
+    assert too_long(found) == {}
 
 
 @pytest.mark.timeout(600)
@@ -166,19 +116,17 @@ async def test_no_route_holds_the_event_loop(http: httpx.AsyncClient, service: S
             }  # fmt: skip
     found: dict[str, tuple[float, int]] = {}
 
-    def send(request: dict[str, Any]) -> int:
-        with httpx.Client(base_url=f"http://{service.http_address}", trust_env=False, timeout=120) as client:
-            return client.request(**request).status_code
-
+    requests |= {
+        f"wrong, {name}": {"method": "POST", "url": "/state", "content": body, "headers": json_type}
+        for name, body in large_bodies(5 << 20)
+    }
     for name, request in requests.items():
-        async with longest_hold() as longest:
-            status = await asyncio.to_thread(send, request)
-        found[name] = longest[0], status
-    assert {name: status for name, (_, status) in found.items() if status not in {200, 404, 413}} == {}
-    assert {name: took for name, took in found.items() if took[0] > LONGEST_S} == {}
+        found[name] = await hold_of_request(service.http_address, request)
+    assert {name: status for name, (_, status) in found.items() if status not in {200, 400, 404, 413}} == {}
+    assert too_long(found) == {}
     info = (await http.get("/state", params={"url": "u"})).json()["pictures"][0]
     path = f"/get/{info['namespace']}/{info['group_id']}/{info['name']}"
     for size in ("orig", "large"):
-        async with longest_hold() as longest:
-            assert await asyncio.to_thread(send, {"method": "GET", "url": f"{path}/{size}"}) == 200
-        assert longest[0] < LONGEST_S
+        took_s, status = await hold_of_request(service.http_address, {"method": "GET", "url": f"{path}/{size}"})
+        assert status == 200
+        assert took_s < LONGEST_S

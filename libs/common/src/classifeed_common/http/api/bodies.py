@@ -99,18 +99,26 @@ class Body:
         return InvalidArgument("BODY_TOO_LARGE", f"The body is larger than {self._max_bytes} bytes. Send less at once.")
 
 
-def check_depth(body: bytes, most: int) -> None:
-    """Pass when no more objects and arrays of a JSON text lie inside one another; whether it is JSON is not checked.
+def check_json(body: bytes, *, most_deep: int, most_values: int | None) -> None:
+    """Pass a JSON text within limits of depth and of the number of its values; whether it is JSON is not checked.
 
     Takes some milliseconds for a megabyte of anything: what is innermost is taken out level by level.
+
+    Args:
+        body: the text.
+        most_deep: how many objects and arrays may lie inside one another.
+        most_values: how many values it may have; None: any number.
 
     Raises:
         InvalidArgument: REQUEST_INVALID.
     """
-    brackets = _STRING.sub(b"", body).translate(_BRACKETS, _NO_BRACKETS)
-    for _ in range(most):
+    without_texts = _STRING.sub(b"", body)
+    if most_values is not None and without_texts.count(b",") >= most_values:
+        raise refusal([FieldViolation("", f"the JSON has more than {most_values} values")])
+    brackets = without_texts.translate(_BRACKETS, _NO_BRACKETS)
+    for _ in range(most_deep):
         if not brackets:
             return
         brackets = brackets.replace(_OPENING + _CLOSING, b"")
     if _OPENING + _CLOSING in brackets:
-        raise refusal([FieldViolation("", f"the JSON is nested more than {most} levels deep")])
+        raise refusal([FieldViolation("", f"the JSON is nested more than {most_deep} levels deep")])

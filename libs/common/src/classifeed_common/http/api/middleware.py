@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from classifeed_common.errors import DomainError
-from classifeed_common.http.api.bodies import Body, check_depth
+from classifeed_common.http.api.bodies import Body, check_json
 from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.api.checking import checked
 from classifeed_common.http.api.metrics import ContractMetrics
@@ -118,7 +118,7 @@ async def _content(
     content = query = None
     if operation.body is not None:
         given = await body.read()
-        check_depth(given, operation.max_json_depth)
+        check_json(given, most_deep=operation.max_json_depth, most_values=operation.max_json_values)
         content = checked(operation.body, given)
     if operation.query is not None:
         # `?queue=` is what a form sends for a filter that is not used.

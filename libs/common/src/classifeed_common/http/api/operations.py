@@ -40,6 +40,7 @@ class Operation(Generic[ServicesT]):
         query: likewise, of what follows the path.
         max_body_bytes: a larger body is refused.
         max_json_depth: a body with more objects and arrays inside one another is refused.
+        max_json_values: a body with more values is refused; None: any number.
         is_audited: whether each request leaves its lines in the audit log.
         problems: what the handler refuses, by HTTP status, in words of the OpenAPI document.
     """
@@ -54,6 +55,7 @@ class Operation(Generic[ServicesT]):
     query: type[BaseModel] | None = None
     max_body_bytes: int = 1 << 20
     max_json_depth: int = 64
+    max_json_values: int | None = None
     is_audited: bool = True
     problems: Mapping[int, str] = field(default_factory=dict)
 

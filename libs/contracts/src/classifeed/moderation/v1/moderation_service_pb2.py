@@ -27,7 +27,7 @@ from classifeed.moderation.v1 import offer_texts_pb2 as classifeed_dot_moderatio
 from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_dot_v1_dot_subject__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1classifeed/moderation/v1/moderation_service.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1b\x62uf/validate/validate.proto\x1a*classifeed/moderation/v1/offer_texts.proto\x1a&classifeed/moderation/v1/subject.proto\"S\n\x12SubmitTextsRequest\x12=\n\x05texts\x18\x01 \x01(\x0b\x32&.classifeed.moderation.v1.TextsToJudgeB\x06\xbaH\x03\xc8\x01\x01\"J\n\x13SubmitTextsResponse\x12\x33\n\x08subjects\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Subject\",\n\x11GetSubjectRequest\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\"\xc9\x01\n\x12ListPendingRequest\x12?\n\x04kind\x18\x01 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12\x1a\n\tregion_id\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x19\n\x07verdict\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"c\n\x13ListPendingResponse\x12\x33\n\x08subjects\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Subject\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"x\n\rKeyedVerdicts\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12=\n\x08verdicts\x18\x02 \x03(\x0b\x32!.classifeed.moderation.v1.VerdictB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x0f\n\x07has_end\x18\x03 \x01(\x08\"[\n\x14\x41pplyVerdictsRequest\x12\x43\n\x05texts\x18\x01 \x03(\x0b\x32\'.classifeed.moderation.v1.KeyedVerdictsB\x0b\xbaH\x08\x92\x01\x05\x08\x01\x10\xe8\x07\"d\n\x15\x41pplyVerdictsResponse\x12\x35\n\tdecisions\x18\x01 \x03(\x0b\x32\".classifeed.moderation.v1.Decision\x12\x14\n\x0cunknown_keys\x18\x02 \x03(\t\"\x8c\x01\n\x10\x43heckTextRequest\x12\x19\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01\x18\xa0\x8d\x06\x12?\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x1c\n\nregion_ids\x18\x03 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\"\xb0\x01\n\x11\x43heckTextResponse\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x33\n\x08verdicts\x18\x02 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12*\n\x03\x62\x61n\x18\x03 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\"\x80\x01\n\x0eRejudgeRequest\x12\x1e\n\nrequest_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12=\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"7\n\x15GetRejudgementRequest\x12\x1e\n\nrequest_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\"\x8a\x01\n\x0bRejudgement\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\x12\x0e\n\x06judged\x18\x03 \x01(\x03\x12\x38\n\x07\x63hanges\x18\x04 \x03(\x0b\x32\'.classifeed.moderation.v1.RejudgedCount\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\"\xb0\x01\n\rRejudgedCount\x12\x33\n\x04kind\x18\x01 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x11\n\tregion_id\x18\x02 \x01(\x05\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12:\n\x06status\x18\x04 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\r\n\x05texts\x18\x05 \x01(\x03\"c\n\rAppealRequest\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12\x1d\n\tauthor_id\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1a\n\x06reason\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xd0\x0f\".\n\x10GetAppealRequest\x12\x1a\n\tappeal_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\"\xcf\x01\n\x0c\x41ppealRecord\x12\x11\n\tappeal_id\x18\x01 \x01(\x03\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x34\n\x08\x64\x65\x63ision\x18\x03 \x01(\x0b\x32\".classifeed.moderation.v1.Decision\x12\x11\n\tauthor_id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x34\n\x05state\x18\x06 \x01(\x0e\x32%.classifeed.moderation.v1.AppealState\x12\x10\n\x08response\x18\x07 \x01(\t\"Q\n\x12ListAppealsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"g\n\x13ListAppealsResponse\x12\x37\n\x07\x61ppeals\x18\x01 \x03(\x0b\x32&.classifeed.moderation.v1.AppealRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xcd\x01\n\x13\x44\x65\x63ideAppealRequest\x12\x1a\n\tappeal_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\x12\x46\n\x06status\x18\x02 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatusB\n\xbaH\x07\x82\x01\x04\x18\x02\x18\x03\x12\x1c\n\x08reviewer\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x18\n\x04rule\x18\x04 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1a\n\x08response\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xd0\x0f\"m\n\x11ListEventsRequest\x12\x15\n\x03key\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\"\n\x11\x61\x66ter_decision_id\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1d\n\tpage_size\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\"K\n\x12ListEventsResponse\x12\x35\n\tdecisions\x18\x01 \x03(\x0b\x32\".classifeed.moderation.v1.Decision\"x\n\x11GetFiguresRequest\x12\x44\n\x08interval\x18\x01 \x01(\x0e\x32(.classifeed.moderation.v1.FigureIntervalB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1d\n\tintervals\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x05(\x00\"<\n\x07\x46igures\x12\x31\n\x04rows\x18\x01 \x03(\x0b\x32#.classifeed.moderation.v1.FigureRow\"\xfd\x01\n\tFigureRow\x12\x0f\n\x07\x62\x65gin_s\x18\x01 \x01(\x03\x12\x33\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12:\n\x06status\x18\x03 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x11\n\tdimension\x18\x04 \x01(\t\x12\r\n\x05value\x18\x05 \x01(\t\x12\x11\n\tdecisions\x18\x06 \x01(\x03\x12\x11\n\tautomatic\x18\x07 \x01(\x03\x12\x12\n\nwait_p50_s\x18\x08 \x01(\x01\x12\x12\n\nwait_p99_s\x18\t \x01(\x01*\x91\x01\n\x0b\x41ppealState\x12\x1c\n\x18\x41PPEAL_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x41PPEAL_STATE_OPEN\x10\x01\x12\x18\n\x14\x41PPEAL_STATE_GRANTED\x10\x02\x12\x18\n\x14\x41PPEAL_STATE_REFUSED\x10\x03\x12\x19\n\x15\x41PPEAL_STATE_OBSOLETE\x10\x04*d\n\x0e\x46igureInterval\x12\x1f\n\x1b\x46IGURE_INTERVAL_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46IGURE_INTERVAL_HOUR\x10\x01\x12\x17\n\x13\x46IGURE_INTERVAL_DAY\x10\x02\x32\xfa\n\n\x11ModerationService\x12o\n\x0bSubmitTexts\x12,.classifeed.moderation.v1.SubmitTextsRequest\x1a-.classifeed.moderation.v1.SubmitTextsResponse\"\x03\x90\x02\x02\x12\x61\n\nGetSubject\x12+.classifeed.moderation.v1.GetSubjectRequest\x1a!.classifeed.moderation.v1.Subject\"\x03\x90\x02\x01\x12o\n\x0bListPending\x12,.classifeed.moderation.v1.ListPendingRequest\x1a-.classifeed.moderation.v1.ListPendingResponse\"\x03\x90\x02\x01\x12u\n\rApplyVerdicts\x12..classifeed.moderation.v1.ApplyVerdictsRequest\x1a/.classifeed.moderation.v1.ApplyVerdictsResponse\"\x03\x90\x02\x02\x12i\n\tCheckText\x12*.classifeed.moderation.v1.CheckTextRequest\x1a+.classifeed.moderation.v1.CheckTextResponse\"\x03\x90\x02\x01\x12_\n\x07Rejudge\x12(.classifeed.moderation.v1.RejudgeRequest\x1a%.classifeed.moderation.v1.Rejudgement\"\x03\x90\x02\x02\x12m\n\x0eGetRejudgement\x12/.classifeed.moderation.v1.GetRejudgementRequest\x1a%.classifeed.moderation.v1.Rejudgement\"\x03\x90\x02\x01\x12^\n\x06\x41ppeal\x12\'.classifeed.moderation.v1.AppealRequest\x1a&.classifeed.moderation.v1.AppealRecord\"\x03\x90\x02\x02\x12\x64\n\tGetAppeal\x12*.classifeed.moderation.v1.GetAppealRequest\x1a&.classifeed.moderation.v1.AppealRecord\"\x03\x90\x02\x01\x12o\n\x0bListAppeals\x12,.classifeed.moderation.v1.ListAppealsRequest\x1a-.classifeed.moderation.v1.ListAppealsResponse\"\x03\x90\x02\x01\x12\x66\n\x0c\x44\x65\x63ideAppeal\x12-.classifeed.moderation.v1.DecideAppealRequest\x1a\".classifeed.moderation.v1.Decision\"\x03\x90\x02\x02\x12l\n\nListEvents\x12+.classifeed.moderation.v1.ListEventsRequest\x1a,.classifeed.moderation.v1.ListEventsResponse\"\x03\x90\x02\x01\x12\x61\n\nGetFigures\x12+.classifeed.moderation.v1.GetFiguresRequest\x1a!.classifeed.moderation.v1.Figures\"\x03\x90\x02\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n1classifeed/moderation/v1/moderation_service.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1b\x62uf/validate/validate.proto\x1a*classifeed/moderation/v1/offer_texts.proto\x1a&classifeed/moderation/v1/subject.proto\"S\n\x12SubmitTextsRequest\x12=\n\x05texts\x18\x01 \x01(\x0b\x32&.classifeed.moderation.v1.TextsToJudgeB\x06\xbaH\x03\xc8\x01\x01\"J\n\x13SubmitTextsResponse\x12\x33\n\x08subjects\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Subject\",\n\x11GetSubjectRequest\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\"\xc9\x01\n\x12ListPendingRequest\x12?\n\x04kind\x18\x01 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x1d\n\tpage_size\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x03 \x01(\tB\x08\xbaH\x05r\x03\x18\x80 \x12\x1a\n\tregion_id\x18\x04 \x01(\x05\x42\x07\xbaH\x04\x1a\x02(\x00\x12\x19\n\x07verdict\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x01\"c\n\x13ListPendingResponse\x12\x33\n\x08subjects\x18\x01 \x03(\x0b\x32!.classifeed.moderation.v1.Subject\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"x\n\rKeyedVerdicts\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12=\n\x08verdicts\x18\x02 \x03(\x0b\x32!.classifeed.moderation.v1.VerdictB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x0f\n\x07has_end\x18\x03 \x01(\x08\"Z\n\x14\x41pplyVerdictsRequest\x12\x42\n\x05texts\x18\x01 \x03(\x0b\x32\'.classifeed.moderation.v1.KeyedVerdictsB\n\xbaH\x07\x92\x01\x04\x08\x01\x10\x64\"d\n\x15\x41pplyVerdictsResponse\x12\x35\n\tdecisions\x18\x01 \x03(\x0b\x32\".classifeed.moderation.v1.Decision\x12\x14\n\x0cunknown_keys\x18\x02 \x03(\t\"\x8c\x01\n\x10\x43heckTextRequest\x12\x19\n\x04text\x18\x01 \x01(\tB\x0b\xbaH\x08r\x06\x10\x01\x18\xa0\x8d\x06\x12?\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\n\xbaH\x07\x82\x01\x04\x10\x01 \x00\x12\x1c\n\nregion_ids\x18\x03 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\"\xb0\x01\n\x11\x43heckTextResponse\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x33\n\x08verdicts\x18\x02 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12*\n\x03\x62\x61n\x18\x03 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\"\x80\x01\n\x0eRejudgeRequest\x12\x1e\n\nrequest_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12=\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKindB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x0f\n\x07\x64ry_run\x18\x03 \x01(\x08\"7\n\x15GetRejudgementRequest\x12\x1e\n\nrequest_id\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\"\x8a\x01\n\x0bRejudgement\x12\x12\n\nrequest_id\x18\x01 \x01(\t\x12\x0f\n\x07\x64ry_run\x18\x02 \x01(\x08\x12\x0e\n\x06judged\x18\x03 \x01(\x03\x12\x38\n\x07\x63hanges\x18\x04 \x03(\x0b\x32\'.classifeed.moderation.v1.RejudgedCount\x12\x0c\n\x04\x64one\x18\x05 \x01(\x08\"\xb0\x01\n\rRejudgedCount\x12\x33\n\x04kind\x18\x01 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x11\n\tregion_id\x18\x02 \x01(\x05\x12\x0c\n\x04rule\x18\x03 \x01(\t\x12:\n\x06status\x18\x04 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\r\n\x05texts\x18\x05 \x01(\x03\"c\n\rAppealRequest\x12\x17\n\x03key\x18\x01 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x10\x12\x1d\n\tauthor_id\x18\x02 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1a\n\x06reason\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\xd0\x0f\".\n\x10GetAppealRequest\x12\x1a\n\tappeal_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\"\xcf\x01\n\x0c\x41ppealRecord\x12\x11\n\tappeal_id\x18\x01 \x01(\x03\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x34\n\x08\x64\x65\x63ision\x18\x03 \x01(\x0b\x32\".classifeed.moderation.v1.Decision\x12\x11\n\tauthor_id\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x34\n\x05state\x18\x06 \x01(\x0e\x32%.classifeed.moderation.v1.AppealState\x12\x10\n\x08response\x18\x07 \x01(\t\"Q\n\x12ListAppealsRequest\x12\x1d\n\tpage_size\x18\x01 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\x12\x1c\n\npage_token\x18\x02 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\"g\n\x13ListAppealsResponse\x12\x37\n\x07\x61ppeals\x18\x01 \x03(\x0b\x32&.classifeed.moderation.v1.AppealRecord\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\xcd\x01\n\x13\x44\x65\x63ideAppealRequest\x12\x1a\n\tappeal_id\x18\x01 \x01(\x03\x42\x07\xbaH\x04\"\x02 \x00\x12\x46\n\x06status\x18\x02 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatusB\n\xbaH\x07\x82\x01\x04\x18\x02\x18\x03\x12\x1c\n\x08reviewer\x18\x03 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x18\n\x04rule\x18\x04 \x01(\tB\n\xbaH\x07r\x05\x10\x01\x18\x80\x01\x12\x1a\n\x08response\x18\x05 \x01(\tB\x08\xbaH\x05r\x03\x18\xd0\x0f\"m\n\x11ListEventsRequest\x12\x15\n\x03key\x18\x01 \x01(\tB\x08\xbaH\x05r\x03\x18\x80\x10\x12\"\n\x11\x61\x66ter_decision_id\x18\x02 \x01(\x03\x42\x07\xbaH\x04\"\x02(\x00\x12\x1d\n\tpage_size\x18\x03 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x07(\x00\"K\n\x12ListEventsResponse\x12\x35\n\tdecisions\x18\x01 \x03(\x0b\x32\".classifeed.moderation.v1.Decision\"x\n\x11GetFiguresRequest\x12\x44\n\x08interval\x18\x01 \x01(\x0e\x32(.classifeed.moderation.v1.FigureIntervalB\x08\xbaH\x05\x82\x01\x02\x10\x01\x12\x1d\n\tintervals\x18\x02 \x01(\x05\x42\n\xbaH\x07\x1a\x05\x18\xe8\x05(\x00\"<\n\x07\x46igures\x12\x31\n\x04rows\x18\x01 \x03(\x0b\x32#.classifeed.moderation.v1.FigureRow\"\xfd\x01\n\tFigureRow\x12\x0f\n\x07\x62\x65gin_s\x18\x01 \x01(\x03\x12\x33\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12:\n\x06status\x18\x03 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x11\n\tdimension\x18\x04 \x01(\t\x12\r\n\x05value\x18\x05 \x01(\t\x12\x11\n\tdecisions\x18\x06 \x01(\x03\x12\x11\n\tautomatic\x18\x07 \x01(\x03\x12\x12\n\nwait_p50_s\x18\x08 \x01(\x01\x12\x12\n\nwait_p99_s\x18\t \x01(\x01*\x91\x01\n\x0b\x41ppealState\x12\x1c\n\x18\x41PPEAL_STATE_UNSPECIFIED\x10\x00\x12\x15\n\x11\x41PPEAL_STATE_OPEN\x10\x01\x12\x18\n\x14\x41PPEAL_STATE_GRANTED\x10\x02\x12\x18\n\x14\x41PPEAL_STATE_REFUSED\x10\x03\x12\x19\n\x15\x41PPEAL_STATE_OBSOLETE\x10\x04*d\n\x0e\x46igureInterval\x12\x1f\n\x1b\x46IGURE_INTERVAL_UNSPECIFIED\x10\x00\x12\x18\n\x14\x46IGURE_INTERVAL_HOUR\x10\x01\x12\x17\n\x13\x46IGURE_INTERVAL_DAY\x10\x02\x32\xfa\n\n\x11ModerationService\x12o\n\x0bSubmitTexts\x12,.classifeed.moderation.v1.SubmitTextsRequest\x1a-.classifeed.moderation.v1.SubmitTextsResponse\"\x03\x90\x02\x02\x12\x61\n\nGetSubject\x12+.classifeed.moderation.v1.GetSubjectRequest\x1a!.classifeed.moderation.v1.Subject\"\x03\x90\x02\x01\x12o\n\x0bListPending\x12,.classifeed.moderation.v1.ListPendingRequest\x1a-.classifeed.moderation.v1.ListPendingResponse\"\x03\x90\x02\x01\x12u\n\rApplyVerdicts\x12..classifeed.moderation.v1.ApplyVerdictsRequest\x1a/.classifeed.moderation.v1.ApplyVerdictsResponse\"\x03\x90\x02\x02\x12i\n\tCheckText\x12*.classifeed.moderation.v1.CheckTextRequest\x1a+.classifeed.moderation.v1.CheckTextResponse\"\x03\x90\x02\x01\x12_\n\x07Rejudge\x12(.classifeed.moderation.v1.RejudgeRequest\x1a%.classifeed.moderation.v1.Rejudgement\"\x03\x90\x02\x02\x12m\n\x0eGetRejudgement\x12/.classifeed.moderation.v1.GetRejudgementRequest\x1a%.classifeed.moderation.v1.Rejudgement\"\x03\x90\x02\x01\x12^\n\x06\x41ppeal\x12\'.classifeed.moderation.v1.AppealRequest\x1a&.classifeed.moderation.v1.AppealRecord\"\x03\x90\x02\x02\x12\x64\n\tGetAppeal\x12*.classifeed.moderation.v1.GetAppealRequest\x1a&.classifeed.moderation.v1.AppealRecord\"\x03\x90\x02\x01\x12o\n\x0bListAppeals\x12,.classifeed.moderation.v1.ListAppealsRequest\x1a-.classifeed.moderation.v1.ListAppealsResponse\"\x03\x90\x02\x01\x12\x66\n\x0c\x44\x65\x63ideAppeal\x12-.classifeed.moderation.v1.DecideAppealRequest\x1a\".classifeed.moderation.v1.Decision\"\x03\x90\x02\x02\x12l\n\nListEvents\x12+.classifeed.moderation.v1.ListEventsRequest\x1a,.classifeed.moderation.v1.ListEventsResponse\"\x03\x90\x02\x01\x12\x61\n\nGetFigures\x12+.classifeed.moderation.v1.GetFiguresRequest\x1a!.classifeed.moderation.v1.Figures\"\x03\x90\x02\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -53,7 +53,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_KEYEDVERDICTS'].fields_by_name['verdicts']._loaded_options = None
   _globals['_KEYEDVERDICTS'].fields_by_name['verdicts']._serialized_options = b'\272H\005\222\001\002\020d'
   _globals['_APPLYVERDICTSREQUEST'].fields_by_name['texts']._loaded_options = None
-  _globals['_APPLYVERDICTSREQUEST'].fields_by_name['texts']._serialized_options = b'\272H\010\222\001\005\010\001\020\350\007'
+  _globals['_APPLYVERDICTSREQUEST'].fields_by_name['texts']._serialized_options = b'\272H\007\222\001\004\010\001\020d'
   _globals['_CHECKTEXTREQUEST'].fields_by_name['text']._loaded_options = None
   _globals['_CHECKTEXTREQUEST'].fields_by_name['text']._serialized_options = b'\272H\010r\006\020\001\030\240\215\006'
   _globals['_CHECKTEXTREQUEST'].fields_by_name['kind']._loaded_options = None
@@ -124,10 +124,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_MODERATIONSERVICE'].methods_by_name['ListEvents']._serialized_options = b'\220\002\001'
   _globals['_MODERATIONSERVICE'].methods_by_name['GetFigures']._loaded_options = None
   _globals['_MODERATIONSERVICE'].methods_by_name['GetFigures']._serialized_options = b'\220\002\001'
-  _globals['_APPEALSTATE']._serialized_start=3235
-  _globals['_APPEALSTATE']._serialized_end=3380
-  _globals['_FIGUREINTERVAL']._serialized_start=3382
-  _globals['_FIGUREINTERVAL']._serialized_end=3482
+  _globals['_APPEALSTATE']._serialized_start=3234
+  _globals['_APPEALSTATE']._serialized_end=3379
+  _globals['_FIGUREINTERVAL']._serialized_start=3381
+  _globals['_FIGUREINTERVAL']._serialized_end=3481
   _globals['_SUBMITTEXTSREQUEST']._serialized_start=192
   _globals['_SUBMITTEXTSREQUEST']._serialized_end=275
   _globals['_SUBMITTEXTSRESPONSE']._serialized_start=277
@@ -141,43 +141,43 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_KEYEDVERDICTS']._serialized_start=704
   _globals['_KEYEDVERDICTS']._serialized_end=824
   _globals['_APPLYVERDICTSREQUEST']._serialized_start=826
-  _globals['_APPLYVERDICTSREQUEST']._serialized_end=917
-  _globals['_APPLYVERDICTSRESPONSE']._serialized_start=919
-  _globals['_APPLYVERDICTSRESPONSE']._serialized_end=1019
-  _globals['_CHECKTEXTREQUEST']._serialized_start=1022
-  _globals['_CHECKTEXTREQUEST']._serialized_end=1162
-  _globals['_CHECKTEXTRESPONSE']._serialized_start=1165
-  _globals['_CHECKTEXTRESPONSE']._serialized_end=1341
-  _globals['_REJUDGEREQUEST']._serialized_start=1344
-  _globals['_REJUDGEREQUEST']._serialized_end=1472
-  _globals['_GETREJUDGEMENTREQUEST']._serialized_start=1474
-  _globals['_GETREJUDGEMENTREQUEST']._serialized_end=1529
-  _globals['_REJUDGEMENT']._serialized_start=1532
-  _globals['_REJUDGEMENT']._serialized_end=1670
-  _globals['_REJUDGEDCOUNT']._serialized_start=1673
-  _globals['_REJUDGEDCOUNT']._serialized_end=1849
-  _globals['_APPEALREQUEST']._serialized_start=1851
-  _globals['_APPEALREQUEST']._serialized_end=1950
-  _globals['_GETAPPEALREQUEST']._serialized_start=1952
-  _globals['_GETAPPEALREQUEST']._serialized_end=1998
-  _globals['_APPEALRECORD']._serialized_start=2001
-  _globals['_APPEALRECORD']._serialized_end=2208
-  _globals['_LISTAPPEALSREQUEST']._serialized_start=2210
-  _globals['_LISTAPPEALSREQUEST']._serialized_end=2291
-  _globals['_LISTAPPEALSRESPONSE']._serialized_start=2293
-  _globals['_LISTAPPEALSRESPONSE']._serialized_end=2396
-  _globals['_DECIDEAPPEALREQUEST']._serialized_start=2399
-  _globals['_DECIDEAPPEALREQUEST']._serialized_end=2604
-  _globals['_LISTEVENTSREQUEST']._serialized_start=2606
-  _globals['_LISTEVENTSREQUEST']._serialized_end=2715
-  _globals['_LISTEVENTSRESPONSE']._serialized_start=2717
-  _globals['_LISTEVENTSRESPONSE']._serialized_end=2792
-  _globals['_GETFIGURESREQUEST']._serialized_start=2794
-  _globals['_GETFIGURESREQUEST']._serialized_end=2914
-  _globals['_FIGURES']._serialized_start=2916
-  _globals['_FIGURES']._serialized_end=2976
-  _globals['_FIGUREROW']._serialized_start=2979
-  _globals['_FIGUREROW']._serialized_end=3232
-  _globals['_MODERATIONSERVICE']._serialized_start=3485
-  _globals['_MODERATIONSERVICE']._serialized_end=4887
+  _globals['_APPLYVERDICTSREQUEST']._serialized_end=916
+  _globals['_APPLYVERDICTSRESPONSE']._serialized_start=918
+  _globals['_APPLYVERDICTSRESPONSE']._serialized_end=1018
+  _globals['_CHECKTEXTREQUEST']._serialized_start=1021
+  _globals['_CHECKTEXTREQUEST']._serialized_end=1161
+  _globals['_CHECKTEXTRESPONSE']._serialized_start=1164
+  _globals['_CHECKTEXTRESPONSE']._serialized_end=1340
+  _globals['_REJUDGEREQUEST']._serialized_start=1343
+  _globals['_REJUDGEREQUEST']._serialized_end=1471
+  _globals['_GETREJUDGEMENTREQUEST']._serialized_start=1473
+  _globals['_GETREJUDGEMENTREQUEST']._serialized_end=1528
+  _globals['_REJUDGEMENT']._serialized_start=1531
+  _globals['_REJUDGEMENT']._serialized_end=1669
+  _globals['_REJUDGEDCOUNT']._serialized_start=1672
+  _globals['_REJUDGEDCOUNT']._serialized_end=1848
+  _globals['_APPEALREQUEST']._serialized_start=1850
+  _globals['_APPEALREQUEST']._serialized_end=1949
+  _globals['_GETAPPEALREQUEST']._serialized_start=1951
+  _globals['_GETAPPEALREQUEST']._serialized_end=1997
+  _globals['_APPEALRECORD']._serialized_start=2000
+  _globals['_APPEALRECORD']._serialized_end=2207
+  _globals['_LISTAPPEALSREQUEST']._serialized_start=2209
+  _globals['_LISTAPPEALSREQUEST']._serialized_end=2290
+  _globals['_LISTAPPEALSRESPONSE']._serialized_start=2292
+  _globals['_LISTAPPEALSRESPONSE']._serialized_end=2395
+  _globals['_DECIDEAPPEALREQUEST']._serialized_start=2398
+  _globals['_DECIDEAPPEALREQUEST']._serialized_end=2603
+  _globals['_LISTEVENTSREQUEST']._serialized_start=2605
+  _globals['_LISTEVENTSREQUEST']._serialized_end=2714
+  _globals['_LISTEVENTSRESPONSE']._serialized_start=2716
+  _globals['_LISTEVENTSRESPONSE']._serialized_end=2791
+  _globals['_GETFIGURESREQUEST']._serialized_start=2793
+  _globals['_GETFIGURESREQUEST']._serialized_end=2913
+  _globals['_FIGURES']._serialized_start=2915
+  _globals['_FIGURES']._serialized_end=2975
+  _globals['_FIGUREROW']._serialized_start=2978
+  _globals['_FIGUREROW']._serialized_end=3231
+  _globals['_MODERATIONSERVICE']._serialized_start=3484
+  _globals['_MODERATIONSERVICE']._serialized_end=4886
 # @@protoc_insertion_point(module_scope)

@@ -22,36 +22,41 @@ _runtime_version.ValidateProtobufRuntimeVersion(
 _sym_db = _symbol_database.Default()
 
 
+from buf.validate import validate_pb2 as buf_dot_validate_dot_validate__pb2
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/moderation/v1/subject.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x05\x12\x0f\n\x07\x65xcerpt\x18\x03 \x01(\t\"y\n\x07Verdict\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x03 \x01(\t\x12-\n\x05spans\x18\x04 \x03(\x0b\x32\x1e.classifeed.moderation.v1.Span\x12\x11\n\treviewers\x18\x05 \x03(\t\"\xe2\x01\n\nModeration\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12.\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0fnext_retry_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x08verdicts\x18\x04 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\"\x89\x02\n\x07Subject\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x33\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x11\n\ttext_hash\x18\x04 \x01(\x0c\x12\x17\n\x0f\x63ontent_version\x18\x05 \x01(\x03\x12\x12\n\nregion_ids\x18\x06 \x03(\x05\x12\x38\n\nmoderation\x18\x07 \x01(\x0b\x32$.classifeed.moderation.v1.Moderation\x12\x34\n\x08\x64\x65\x63ision\x18\x08 \x01(\x0b\x32\".classifeed.moderation.v1.Decision\"\x9e\x05\n\x08\x44\x65\x63ision\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\x03\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x33\n\x04kind\x18\x03 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x17\n\x0f\x63ontent_version\x18\x04 \x01(\x03\x12:\n\x06status\x18\x05 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x33\n\x08verdicts\x18\x06 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12\x0c\n\x04rule\x18\x07 \x01(\t\x12\x10\n\x08rule_set\x18\x08 \x01(\t\x12\x11\n\tregion_id\x18\t \x01(\x05\x12\x36\n\x05maker\x18\n \x01(\x0e\x32\'.classifeed.moderation.v1.DecisionMaker\x12\x10\n\x08reviewer\x18\x0b \x01(\t\x12\x0f\n\x07\x61pplied\x18\x0c \x01(\x08\x12\x1a\n\x12not_applied_reason\x18\r \x01(\t\x12\x15\n\rsupersedes_id\x18\x0e \x01(\x03\x12/\n\x0b\x64\x65\x63ide_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brecord_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0btags_before\x18\x11 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Tags\x12\x32\n\ntags_after\x18\x12 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Tags\x12\x12\n\nrequest_id\x18\x13 \x01(\t\x12\x11\n\tautomatic\x18\x14 \x01(\x08\"\x15\n\x04Tags\x12\r\n\x05names\x18\x01 \x03(\t\"\x87\x01\n\x03\x42\x61n\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12,\n\x04span\x18\x03 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Span\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x12\n\nsuggestion\x18\x05 \x01(\t\x12\x10\n\x08rule_set\x18\x06 \x01(\t*u\n\x0bSubjectKind\x12\x1c\n\x18SUBJECT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12SUBJECT_KIND_POINT\x10\x01\x12\x18\n\x14SUBJECT_KIND_COMMENT\x10\x02\x12\x16\n\x12SUBJECT_KIND_OFFER\x10\x03*\x97\x01\n\x10ModerationStatus\x12!\n\x1dMODERATION_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19MODERATION_STATUS_PENDING\x10\x01\x12\x1e\n\x1aMODERATION_STATUS_APPROVED\x10\x02\x12!\n\x1dMODERATION_STATUS_DISAPPROVED\x10\x03*\x8b\x01\n\nAuthorRole\x12\x1b\n\x17\x41UTHOR_ROLE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x41UTHOR_ROLE_USER\x10\x01\x12\x17\n\x13\x41UTHOR_ROLE_PARTNER\x10\x02\x12\x19\n\x15\x41UTHOR_ROLE_MODERATOR\x10\x03\x12\x16\n\x12\x41UTHOR_ROLE_EXPERT\x10\x04*\x83\x01\n\rDecisionMaker\x12\x1e\n\x1a\x44\x45\x43ISION_MAKER_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44\x45\x43ISION_MAKER_RULE\x10\x01\x12\x1c\n\x18\x44\x45\x43ISION_MAKER_EXEMPTION\x10\x02\x12\x1b\n\x17\x44\x45\x43ISION_MAKER_REVIEWER\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n&classifeed/moderation/v1/subject.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1b\x62uf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"3\n\x04Span\x12\r\n\x05start\x18\x01 \x01(\x05\x12\x0b\n\x03\x65nd\x18\x02 \x01(\x05\x12\x0f\n\x07\x65xcerpt\x18\x03 \x01(\t\"\x8d\x01\n\x07Verdict\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x0e\n\x06\x65ntity\x18\x03 \x01(\t\x12\x37\n\x05spans\x18\x04 \x03(\x0b\x32\x1e.classifeed.moderation.v1.SpanB\x08\xbaH\x05\x92\x01\x02\x10\x14\x12\x1b\n\treviewers\x18\x05 \x03(\tB\x08\xbaH\x05\x92\x01\x02\x10\x14\"\xe2\x01\n\nModeration\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12.\n\nstart_time\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0fnext_retry_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x08verdicts\x18\x04 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\"\x89\x02\n\x07Subject\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\x33\n\x04kind\x18\x02 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x0c\n\x04text\x18\x03 \x01(\t\x12\x11\n\ttext_hash\x18\x04 \x01(\x0c\x12\x17\n\x0f\x63ontent_version\x18\x05 \x01(\x03\x12\x12\n\nregion_ids\x18\x06 \x03(\x05\x12\x38\n\nmoderation\x18\x07 \x01(\x0b\x32$.classifeed.moderation.v1.Moderation\x12\x34\n\x08\x64\x65\x63ision\x18\x08 \x01(\x0b\x32\".classifeed.moderation.v1.Decision\"\x9e\x05\n\x08\x44\x65\x63ision\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\x03\x12\x0b\n\x03key\x18\x02 \x01(\t\x12\x33\n\x04kind\x18\x03 \x01(\x0e\x32%.classifeed.moderation.v1.SubjectKind\x12\x17\n\x0f\x63ontent_version\x18\x04 \x01(\x03\x12:\n\x06status\x18\x05 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12\x33\n\x08verdicts\x18\x06 \x03(\x0b\x32!.classifeed.moderation.v1.Verdict\x12\x0c\n\x04rule\x18\x07 \x01(\t\x12\x10\n\x08rule_set\x18\x08 \x01(\t\x12\x11\n\tregion_id\x18\t \x01(\x05\x12\x36\n\x05maker\x18\n \x01(\x0e\x32\'.classifeed.moderation.v1.DecisionMaker\x12\x10\n\x08reviewer\x18\x0b \x01(\t\x12\x0f\n\x07\x61pplied\x18\x0c \x01(\x08\x12\x1a\n\x12not_applied_reason\x18\r \x01(\t\x12\x15\n\rsupersedes_id\x18\x0e \x01(\x03\x12/\n\x0b\x64\x65\x63ide_time\x18\x0f \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\x0brecord_time\x18\x10 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x33\n\x0btags_before\x18\x11 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Tags\x12\x32\n\ntags_after\x18\x12 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Tags\x12\x12\n\nrequest_id\x18\x13 \x01(\t\x12\x11\n\tautomatic\x18\x14 \x01(\x08\"\x15\n\x04Tags\x12\r\n\x05names\x18\x01 \x03(\t\"\x87\x01\n\x03\x42\x61n\x12\x0c\n\x04rule\x18\x01 \x01(\t\x12\r\n\x05\x66ield\x18\x02 \x01(\t\x12,\n\x04span\x18\x03 \x01(\x0b\x32\x1e.classifeed.moderation.v1.Span\x12\x0f\n\x07message\x18\x04 \x01(\t\x12\x12\n\nsuggestion\x18\x05 \x01(\t\x12\x10\n\x08rule_set\x18\x06 \x01(\t*u\n\x0bSubjectKind\x12\x1c\n\x18SUBJECT_KIND_UNSPECIFIED\x10\x00\x12\x16\n\x12SUBJECT_KIND_POINT\x10\x01\x12\x18\n\x14SUBJECT_KIND_COMMENT\x10\x02\x12\x16\n\x12SUBJECT_KIND_OFFER\x10\x03*\x97\x01\n\x10ModerationStatus\x12!\n\x1dMODERATION_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19MODERATION_STATUS_PENDING\x10\x01\x12\x1e\n\x1aMODERATION_STATUS_APPROVED\x10\x02\x12!\n\x1dMODERATION_STATUS_DISAPPROVED\x10\x03*\x8b\x01\n\nAuthorRole\x12\x1b\n\x17\x41UTHOR_ROLE_UNSPECIFIED\x10\x00\x12\x14\n\x10\x41UTHOR_ROLE_USER\x10\x01\x12\x17\n\x13\x41UTHOR_ROLE_PARTNER\x10\x02\x12\x19\n\x15\x41UTHOR_ROLE_MODERATOR\x10\x03\x12\x16\n\x12\x41UTHOR_ROLE_EXPERT\x10\x04*\x83\x01\n\rDecisionMaker\x12\x1e\n\x1a\x44\x45\x43ISION_MAKER_UNSPECIFIED\x10\x00\x12\x17\n\x13\x44\x45\x43ISION_MAKER_RULE\x10\x01\x12\x1c\n\x18\x44\x45\x43ISION_MAKER_EXEMPTION\x10\x02\x12\x1b\n\x17\x44\x45\x43ISION_MAKER_REVIEWER\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.moderation.v1.subject_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_SUBJECTKIND']._serialized_start=1608
-  _globals['_SUBJECTKIND']._serialized_end=1725
-  _globals['_MODERATIONSTATUS']._serialized_start=1728
-  _globals['_MODERATIONSTATUS']._serialized_end=1879
-  _globals['_AUTHORROLE']._serialized_start=1882
-  _globals['_AUTHORROLE']._serialized_end=2021
-  _globals['_DECISIONMAKER']._serialized_start=2024
-  _globals['_DECISIONMAKER']._serialized_end=2155
-  _globals['_SPAN']._serialized_start=101
-  _globals['_SPAN']._serialized_end=152
-  _globals['_VERDICT']._serialized_start=154
-  _globals['_VERDICT']._serialized_end=275
-  _globals['_MODERATION']._serialized_start=278
-  _globals['_MODERATION']._serialized_end=504
-  _globals['_SUBJECT']._serialized_start=507
-  _globals['_SUBJECT']._serialized_end=772
-  _globals['_DECISION']._serialized_start=775
-  _globals['_DECISION']._serialized_end=1445
-  _globals['_TAGS']._serialized_start=1447
-  _globals['_TAGS']._serialized_end=1468
-  _globals['_BAN']._serialized_start=1471
-  _globals['_BAN']._serialized_end=1606
+  _globals['_VERDICT'].fields_by_name['spans']._loaded_options = None
+  _globals['_VERDICT'].fields_by_name['spans']._serialized_options = b'\272H\005\222\001\002\020\024'
+  _globals['_VERDICT'].fields_by_name['reviewers']._loaded_options = None
+  _globals['_VERDICT'].fields_by_name['reviewers']._serialized_options = b'\272H\005\222\001\002\020\024'
+  _globals['_SUBJECTKIND']._serialized_start=1658
+  _globals['_SUBJECTKIND']._serialized_end=1775
+  _globals['_MODERATIONSTATUS']._serialized_start=1778
+  _globals['_MODERATIONSTATUS']._serialized_end=1929
+  _globals['_AUTHORROLE']._serialized_start=1932
+  _globals['_AUTHORROLE']._serialized_end=2071
+  _globals['_DECISIONMAKER']._serialized_start=2074
+  _globals['_DECISIONMAKER']._serialized_end=2205
+  _globals['_SPAN']._serialized_start=130
+  _globals['_SPAN']._serialized_end=181
+  _globals['_VERDICT']._serialized_start=184
+  _globals['_VERDICT']._serialized_end=325
+  _globals['_MODERATION']._serialized_start=328
+  _globals['_MODERATION']._serialized_end=554
+  _globals['_SUBJECT']._serialized_start=557
+  _globals['_SUBJECT']._serialized_end=822
+  _globals['_DECISION']._serialized_start=825
+  _globals['_DECISION']._serialized_end=1495
+  _globals['_TAGS']._serialized_start=1497
+  _globals['_TAGS']._serialized_end=1518
+  _globals['_BAN']._serialized_start=1521
+  _globals['_BAN']._serialized_end=1656
 # @@protoc_insertion_point(module_scope)

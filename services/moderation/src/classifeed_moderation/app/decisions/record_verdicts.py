@@ -81,7 +81,7 @@ class VerdictRecorder:
         self._has_gathered = asyncio.Event()
 
     async def record(self, items: Sequence[Recordable], *, gathers: bool = False) -> None:
-        """Return once all is committed.
+        """Return once all is committed, a few hundred at a time: many in one transaction would hold the event loop.
 
         Args:
             items: what is recorded.
@@ -91,6 +91,10 @@ class VerdictRecorder:
             Exception: what the transaction raised, or one of these could not be written: whoever sent them must not
                 believe that they are stored.
         """
+        for begin in range(0, len(items), _BATCH):
+            await self._record(items[begin : begin + _BATCH], gathers=gathers)
+
+    async def _record(self, items: Sequence[Recordable], *, gathers: bool) -> None:
         if not self._batches or len(self._batches[-1].items) >= _BATCH:
             self._batches.append(_Batch())
         batch = self._batches[-1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from classifeed.pictures.v1.orders_pb2 import CopyOrder
 from classifeed.pictures.v1.picture_pb2 import LoadFailure, PictureInfo
 from classifeed_common.blobs import BlobMissing, BlobRefs, BlobStore
@@ -74,7 +76,7 @@ class PictureResizer:
         decoded = await self._decode.decode(original, sizes, formats)
         wanted = {(rule.name, format_) for rule, format_ in lacking}
         versions = [version for version in decoded.versions if (version.size, version.format) in wanted]
-        return lay_out(versions, namespace, files)
+        return await asyncio.to_thread(lay_out, versions, namespace, files)
 
     async def _record(
         self,

@@ -1,0 +1,160 @@
+"""How long requests hold the event loop of a service that runs in the test's own process.
+
+What counts is the CPU time of the loop's thread between two turns of a task that is always ready. Clients have threads
+of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import grpc
+import httpx
+
+from classifeed_common.auth.policy import Policy
+from classifeed_common.contracts import list_methods
+from classifeed_common.testing.large_requests import Text, largest_requests
+
+LONGEST_S: Final = 0.2
+"""What `/health/live` may wait."""
+
+
+@contextlib.asynccontextmanager
+async def longest_hold() -> AsyncIterator[list[float]]:
+    """Give a list that holds, at the end, the longest CPU time in seconds that others took between two turns."""
+    longest = [0.0]
+    ends = asyncio.Event()
+
+    async def beat() -> None:
+        before = time.thread_time()
+        while not ends.is_set():
+            await asyncio.sleep(0.001)
+            now = time.thread_time()
+            longest[0] = max(longest[0], now - before)
+            before = now
+
+    # A pass over all objects of the tests' own process takes longer than what is measured.
+    gc.collect()
+    gc.disable()
+    beating = asyncio.create_task(beat())
+    try:
+        yield longest
+    finally:
+        ends.set()
+        await beating
+        gc.enable()
+
+
+def call(address: str, method: str, requests: Sequence[bytes], token: str = "", *, streams: bool = False) -> str:
+    """Send a call from this thread until its first response, and return the name of its code.
+
+    Args:
+        address: of the service.
+        method: full method.
+        requests: as they are on the wire.
+        token: service token; empty: none.
+        streams: whether the method takes a stream.
+    """
+    options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
+    metadata = (("authorization", f"Bearer {token}"),) if token else ()
+    with grpc.insecure_channel(address, options=options) as channel:
+        # A stream of one response is a response too.
+        made: Any = channel.stream_stream(method) if streams else channel.unary_stream(method)  # types want serializers
+        responses = made(iter(requests) if streams else requests[0], timeout=30, metadata=metadata)
+        try:
+            next(responses, None)
+        except grpc.RpcError as error:
+            return str(error.code().name)
+        responses.cancel()
+    return "OK"
+
+
+async def hold_of_call(
+    address: str, method: str, requests: Sequence[bytes], token: str = "", *, streams: bool = False
+) -> tuple[float, str]:
+    """Return how long a call held the loop, in seconds, and its code. Arguments as of `call`."""
+    async with longest_hold() as longest:
+        code = await asyncio.to_thread(call, address, method, requests, token, streams=streams)
+    return longest[0], code
+
+
+async def hold_of_request(address: str, request: Mapping[str, Any]) -> tuple[float, int]:
+    """Return how long a request over HTTP held the loop, in seconds, and its status.
+
+    Args:
+        address: of the service.
+        request: what `httpx.Client.request` takes.
+    """
+
+    def send() -> int:
+        with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=120) as client:
+            return client.request(**request).status_code
+
+    async with longest_hold() as longest:
+        status = await asyncio.to_thread(send)
+    return longest[0], status
+
+
+async def holds_of_rpcs(
+    address: str,
+    services: Sequence[str],
+    policy: Policy,
+    *,
+    texts: Mapping[str, Text],
+    values: Mapping[str, Any],
+    token: Callable[[], str] = str,
+) -> dict[str, tuple[float, str]]:
+    """Call every method of gRPC services with the largest requests that it takes, those of client streams excepted.
+
+    Args:
+        address: of the service.
+        services: full names.
+        policy: says how large a request may be.
+        texts: kinds of texts; each returns one of so many characters.
+        values: values of fields by their names, where the service takes certain ones only.
+        token: returns a service token.
+
+    Returns:
+        By method and kind, how long it held the loop, in seconds, and the code.
+    """
+    found: dict[str, tuple[float, str]] = {}
+    for path, method in list_methods():
+        if method.containing_service.full_name not in services or method.client_streaming:
+            continue
+        seen: set[bytes] = {b""}
+        found[path] = await hold_of_call(address, path, [b""], token())
+        for kind, text in texts.items():
+            for name, request in largest_requests(
+                method.input_type, policy.limit_bytes(path), text=text, values=values
+            ):
+                if (sent := request.SerializeToString()) not in seen:
+                    seen.add(sent)
+                    found[f"{path} ({kind}, {name})"] = await hold_of_call(address, path, [sent], token())
+    return found
+
+
+def large_bodies(size_bytes: int, *fields: str) -> Iterator[tuple[str, bytes]]:
+    """Yield bodies of a size that are hard to read as JSON, alone and as the value of each field of an object."""
+    count = size_bytes // 2 - 64
+    values = {
+        "numbers": b"[" + b"0," * count + b"0]",
+        "objects": b"[" + b"{}," * (size_bytes // 3 - 64) + b"{}]",
+        "open lists": b"[" * (size_bytes - 128),
+        "escapes": b'"' + b"\\u0000" * (size_bytes // 6 - 64) + b'"',
+        "digits": b"9" * (size_bytes - 128),
+        "names": b"{" + b",".join(b'"%x":0' % number for number in range(size_bytes // 10 - 64)) + b"}",
+    }
+    for kind, value in values.items():
+        yield kind, value
+        for field in fields:
+            yield f"{field}: {kind}", b'{"%s":%s}' % (field.encode(), value)
+
+
+def too_long(found: Mapping[str, tuple[float, object]]) -> dict[str, tuple[float, object]]:
+    """Return what held the loop for longer than LONGEST_S."""
+    return {name: took for name, took in found.items() if took[0] > LONGEST_S}

@@ -1,0 +1,36 @@
+"""No RPC of the api holds the event loop, whatever a request has; over HTTP there are the standard routes only."""
+
+from __future__ import annotations
+
+from google.protobuf.field_mask_pb2 import FieldMask
+
+from classifeed.feeds.v1.feed_service_pb2 import UploadFeedRequest, UploadSpec
+from classifeed_common.auth import KeyStore
+from classifeed_common.testing.event_loop import hold_of_call, hold_of_request, holds_of_rpcs, too_long
+from classifeed_domain.policy import POLICY
+
+from .conftest import Api
+
+SERVICES = ("classifeed.feeds.v1.FeedService", "classifeed.jobs.v1.JobService")
+
+
+async def test_no_request_holds_the_event_loop(api: Api, keys: KeyStore) -> None:
+    found = await holds_of_rpcs(
+        api.target,
+        SERVICES,
+        POLICY,
+        texts={"letters": lambda chars: "a" * chars, "escapes": lambda chars: ("%zz" * chars)[:chars]},
+        values={"update_mask": FieldMask(paths=["settings"]), "url": "https://shop.example/feed.yml"},
+        token=lambda: keys.issue("operator", "api"),
+    )
+    pieces = [UploadFeedRequest(spec=UploadSpec(seller_id="s", file_name="a.csv"))]
+    pieces += [UploadFeedRequest(chunk=bytes(1 << 20))] * 4
+    path = f"/{SERVICES[0]}/UploadFeed"
+    sent = [piece.SerializeToString() for piece in pieces]
+    found[path] = await hold_of_call(api.target, path, sent, keys.issue("operator", "api"), streams=True)
+    for route in ("/metrics", "/health/ready", "/backlog"):
+        found_s, status = await hold_of_request(api.runner.http_address, {"method": "GET", "url": route})
+        found[route] = found_s, str(status)
+    assert found["/metrics"][1] == "200"
+    assert too_long(found) == {}
+    assert {code for _, code in found.values()} >= {"OK", "INVALID_ARGUMENT"}

@@ -1,0 +1,101 @@
+"""No request of cleanweb holds the event loop: the largest that routes and RPCs take, and bodies that are refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from classifeed_cleanweb.http.reviews import routes
+from classifeed_common.auth import ALL_OWNERS, create_team_token
+from classifeed_common.http.api.request_limits import RequestRate
+from classifeed_common.testing.event_loop import hold_of_request, holds_of_rpcs, large_bodies, too_long
+from classifeed_domain.policy import POLICY
+
+from ..conftest import Cleanweb, Start, request_of
+
+RATE: Final = RequestRate(per_s=10_000, burst=10_000)
+# Kinds of texts by what looks for something in them: words, masked words, addresses.
+TEXTS: Final[dict[str, Callable[[int], str]]] = {
+    name: lambda chars, piece=piece: (piece * chars)[:chars]  # type: ignore[misc]
+    for name, piece in {
+        "words": "хуй ",
+        "masks": "х*й ",
+        "links": "a.b.com ",
+    }.items()
+}
+LONGEST_TEXT: Final = 200_000
+MANY: Final = ("masks",)
+BODY_BYTES: Final = 2 << 20
+
+
+@pytest.mark.timeout(600)
+async def test_no_rpc_holds_the_event_loop(start: Start) -> None:
+    cleanweb = await start()
+    found = await holds_of_rpcs(
+        cleanweb.grpc_address,
+        ["classifeed.cleanweb.v1.CleanwebService"],
+        POLICY,
+        texts={"masks": TEXTS["masks"]},
+        values={"service": "classifeed", "environment": "testing", "project": "common_toloka"},
+        token=lambda: cleanweb.keys.issue("service", "cleanweb"),
+    )
+    assert too_long(found) == {}
+
+
+@pytest.mark.timeout(600)
+async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routes, "_RATE", RATE)
+    cleanweb = await start(requests_s=10_000)
+    requests = {name: post(cleanweb, "/v2/", body) for name, body in bodies().items()}
+    for path in ("sign-in", "opinions", "given-back"):
+        requests[path] = post(cleanweb, f"/reviews/{path}", b"[" + b"0," * (8 << 10) + b"0]")
+    for path in ("/metrics", "/health/ready", "/backlog", "/reviews", "/reviews/common_toloka"):
+        requests[path] = {"method": "GET", "url": path, "headers": {"Cookie": cookie_of(cleanweb)}}
+    found = {
+        name: await hold_of_request(str(cleanweb.http.base_url.netloc.decode()), request)
+        for name, request in requests.items()
+    }
+    assert {name: status for name, (_, status) in found.items() if status >= 500} == {}
+    assert too_long(found) == {}
+    assert {name for name, (_, status) in found.items() if status == 200} >= {"one, links", "many, masks", "closed"}
+
+
+def bodies() -> dict[str, bytes]:
+    """Return what is sent to be judged: one long text of each kind, a hundred texts that fill a body, closes."""
+    found: dict[str, bytes] = {}
+    for kind, text in TEXTS.items():
+        found[f"one, {kind}"] = json.dumps(request_of(text(LONGEST_TEXT)), ensure_ascii=False).encode()
+        if kind not in MANY:
+            continue
+        chars = 18_000 * len(text(1000)) // len(text(1000).encode())
+        many = [request_of(text(chars - number), f"k{number}", number=number) for number in range(100)]
+        found[f"many, {kind}"] = json.dumps(many, ensure_ascii=False).encode()
+    closes = [
+        {"jsonrpc": "2.0", "method": "close", "id": number, "params": {
+            "service": "classifeed", "type": "text", "key": f"{number}".ljust(2048, "k"),
+            "body": {"environment": "testing"},
+        }}
+        for number in range(100)
+    ]  # fmt: skip
+    found["closed"] = json.dumps(closes).encode()
+    for name, body in large_bodies(BODY_BYTES, "params", "id"):
+        found[f"wrong, {name}"] = body
+    return found
+
+
+def post(cleanweb: Cleanweb, path: str, content: bytes) -> dict[str, Any]:
+    headers = {
+        "Content-Type": "application/json",
+        "X-Ya-Service-Ticket": cleanweb.keys.issue("moderation", "cleanweb"),
+        "Cookie": cookie_of(cleanweb),
+    }
+    return {"method": "POST", "url": path, "content": content, "headers": headers}
+
+
+def cookie_of(cleanweb: Cleanweb) -> str:
+    methods = ("CleanwebService/ClaimReview", "CleanwebService/SubmitOpinion")
+    token, _ = create_team_token(cleanweb.keys.directory, "anna", methods, 3600, owners=[ALL_OWNERS], policy=POLICY)
+    return f"classifeed_reviewer={token}"
