@@ -5,13 +5,42 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import COMMON, COMMON_TESTS, PICTURES_TESTS
+from tools.mutation_list.paths import API, API_TESTS, COMMON, COMMON_TESTS, PICTURES_TESTS
 
 _TESTS: Final = f"{COMMON_TESTS}/runner/test_schema_check.py"
 
 _PRIVATE_TESTS: Final = f"{COMMON_TESTS}/embedded/test_private_folders.py"
 
+_KEYS: Final = "cli/tests/unit/platform/planning/test_key_files.py"
+
 MUTATIONS: Final = (
+    Mutation(
+        "damaged-key-file-as-a-traceback",
+        "Start of a process",
+        "A damaged file of the keys folder ends `classifeed up` without the file and what to do.",
+        "cli/src/classifeed_cli/platform/planning/credentials.py",
+        before="    check_keys(folder, callers)\n",
+        after="",
+        tests=(f"{_KEYS}::test_a_damaged_file_is_named_with_what_to_do",),
+    ),
+    Mutation(
+        "lost-password-of-a-database-made-again",
+        "Start of a process",
+        "A new password is made for a database that opens only with the lost one.",
+        "cli/src/classifeed_cli/platform/planning/credentials.py",
+        before='if known is None and layout.part("postgres").exists():',
+        after="if False:",
+        tests=(f"{_KEYS}::test_a_lost_file_is_made_again_or_named",),
+    ),
+    Mutation(
+        "lost-key-of-credentials-without-a-word",
+        "Start of a process",
+        "Feeds whose credentials nobody can decrypt are named nowhere.",
+        f"{API}/app/feeds/check_credentials.py",
+        before="if not found:",
+        after="if True:",
+        tests=(f"{API_TESTS}/feeds/test_lost_credentials.py::test_feeds_whose_credentials_no_key_decrypts_are_named",),
+    ),
     Mutation(
         "initdb-without-the-right-to-pass",
         "Start of a process",

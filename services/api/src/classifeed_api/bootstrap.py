@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 from classifeed.feeds.v1.feed_service_pb2_grpc import add_FeedServiceServicer_to_server
 from classifeed_api.app.clean_up import api_clean_up
 from classifeed_api.app.explain_offer import ExplainOffer
+from classifeed_api.app.feeds.check_credentials import check_credentials
 from classifeed_api.app.feeds.check_format import CheckFormat
 from classifeed_api.app.feeds.create_feed import CreateFeed
 from classifeed_api.app.feeds.delete_feed import DeleteFeed
@@ -41,7 +43,7 @@ from classifeed_common.db import Database
 from classifeed_common.ids import process_holder
 from classifeed_common.lease import Leases
 from classifeed_common.publish_mark import MarkPusher
-from classifeed_common.runner import Role, Servicer, ServiceRunner
+from classifeed_common.runner import Role, Servicer, ServiceRunner, Watch
 from classifeed_common.runner.blob_parts import blobs_of
 from classifeed_common.runner.command import version_of
 from classifeed_common.runner.parts import SchemaCheck, channel_to, database_of
@@ -95,6 +97,8 @@ def build(settings: ApiSettings) -> ServiceRunner:
         max_open_per_caller=settings.jobs_max_open_per_caller,
     )
     verifier = SourceVerifier(database, loader, on_lost=sources.wake, interval_s=settings.verify_interval_s)
+    cipher = CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None
+    readable = Watch(partial(check_credentials, database, cipher), what="credentials of feeds")
     task_verifier = TaskVerifier(database, processor, on_lost=tasks.wake, interval_s=settings.verify_interval_s)
     families = (
         UploadMethods(
@@ -106,7 +110,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             reserve_bytes=settings.spool_reserve_bytes,
             idle_s=settings.upload_idle_s,
         ),
-        _feed_methods(settings, database, processor, loader, join_loads, sources, tasks),
+        _feed_methods(settings, database, processor, loader, join_loads, sources, tasks, cipher),
         FetchMethods(loader, join_loads),
         FormatMethods(processor),
         TaskMethods(processor, watch_interval_s=settings.watch_interval_s),
@@ -150,7 +154,7 @@ def build(settings: ApiSettings) -> ServiceRunner:
             Role("publish-uploads", tasks.run, without_task, uploads_blocked),
             Role("publish-feeds", sources.run, unpublished, sources.blocked),
             *jobs.roles({}, drain_grace_s=settings.drain_grace_s / 2),
-            Role("verify-feeds", verifier.run, blocked=verifier.blocked),
+            Role.together("verify-feeds", verifier, readable),
             Role("verify-tasks", task_verifier.run, blocked=task_verifier.blocked),
             Role("sweep", sweeper.run, blocked=sweeper.blocked),
         ],
@@ -172,11 +176,10 @@ def _feed_methods(
     join_loads: JoinLoads,
     sources: MarkPusher,
     tasks: MarkPusher,
+    cipher: CredentialCipher | None,
 ) -> FeedMethods:
     limits = Limits(settings.min_interval_s, settings.allow_loopback)
-    credentials = KeepCredentials(
-        CredentialCipher.load(settings.secrets_file) if settings.secrets_file is not None else None
-    )
+    credentials = KeepCredentials(cipher)
     formats = CheckFormat(processor)
     return FeedMethods(
         create=CreateFeed(database, limits, credentials, formats, on_changed=sources.wake),

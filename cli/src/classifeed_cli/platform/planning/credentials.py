@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from classifeed_cli.platform.planning.layout import CREDENTIAL_KEYS_FILE, Layout, read_json, write_json
+from classifeed_cli.platform.planning.key_files import check_keys, password_lost, read_passwords
+from classifeed_cli.platform.planning.layout import CREDENTIAL_KEYS_FILE, Layout, write_json
 from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.encryption import new_key_line
 
@@ -32,16 +33,23 @@ class Credentials:
 
 
 def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
-    """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent."""
+    """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent.
+
+    Raises:
+        CommandError: KEY_FILE_DAMAGED; KEY_FILE_LOST, the password of a database that exists.
+    """
     names = list(services)
     make_keys(layout.keys, [*names, OPERATOR, SERVICE])
     path = layout.keys / "postgres.json"
-    passwords: dict[str, str] = read_json(path) or {}
+    known = read_passwords(path, "postgres")
+    if known is None and layout.part("postgres").exists():
+        raise password_lost(layout, path)
+    passwords = known or {}
     missing = [name for name in ("postgres", *names) if name not in passwords]
     if missing:
         passwords |= {name: secrets.token_urlsafe(18) for name in missing}
         write_json(path, passwords)
-    s3 = read_json(layout.s3_keys)
+    s3 = read_passwords(layout.s3_keys, "access_key", "secret_key")
     if s3 is None:
         s3 = {"access_key": "classifeed", "secret_key": secrets.token_urlsafe(18), "bucket": BUCKET}
         write_json(layout.s3_keys, s3)
@@ -50,7 +58,15 @@ def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
 
 
 def make_keys(folder: Path, callers: Iterable[str]) -> None:
-    """Make the callers' keys of tokens, and the one of credentials, where they are missing. Idempotent."""
+    """Make the callers' keys of tokens, and the one of credentials, where they are missing. Idempotent.
+
+    Where a lost key of credentials encrypted some, the api names their feeds.
+
+    Raises:
+        CommandError: KEY_FILE_DAMAGED.
+    """
+    callers = list(callers)
+    check_keys(folder, callers)
     write_keys(folder, callers)
     credential_keys = folder / CREDENTIAL_KEYS_FILE
     if not credential_keys.exists():

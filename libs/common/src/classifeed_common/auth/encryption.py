@@ -51,6 +51,11 @@ class CredentialCipher:
         except (binascii.Error, UnicodeDecodeError, ValueError) as error:
             raise ValueError(f"{path} must hold one or more keys, 64 hexadecimal digits a line: {error}") from error
 
+    @property
+    def prefixes(self) -> list[bytes]:
+        """What every text begins with that one of these keys decrypts; all have the same length."""
+        return [_VERSION + key_id for key_id, _ in self._keys]
+
     def encrypt(self, plain: bytes, context: str) -> bytes:
         """Return `plain` encrypted for `context`; a second encryption of the same differs."""
         key_id, key = self._keys[0]

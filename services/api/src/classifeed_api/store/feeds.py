@@ -165,6 +165,15 @@ async def list_unknown(tx: Tx, keys: Sequence[NamespaceKey]) -> list[NamespaceKe
     return [NamespaceKey(*row) for row in await cursor.fetchall()]
 
 
+async def list_unreadable(tx: Tx, prefixes: Sequence[bytes], *, limit: int) -> tuple[list[NamespaceKey], int]:
+    """Return the first feeds whose credentials begin like none of `prefixes` (of one length), and the number of all."""
+    parameters = {
+        "prefixes": list(prefixes), "length": len(prefixes[0]), "removed": FEED_STATUS_REMOVED, "limit": limit,
+    }  # fmt: skip
+    rows = await (await tx.execute(SQL["list_unreadable"], parameters)).fetchall()
+    return [NamespaceKey(seller_id, namespace) for seller_id, namespace, _ in rows], rows[0][2] if rows else 0
+
+
 def _columns_of(published: Sequence[Published]) -> dict[str, list[Any]]:
     return {
         "seller_ids": [feed.seller_id for feed in published],

@@ -99,3 +99,12 @@ UPDATE feed f
   FROM unnest(%(seller_ids)s::text[], %(namespaces)s::text[], %(versions)s::bigint[])
        AS d (seller_id, namespace, version)
  WHERE f.seller_id = d.seller_id AND f.namespace = d.namespace AND f.version = d.version
+
+-- name: list_unreadable
+-- Feeds whose credentials begin like none of `prefixes`, the first ones, with the number of all.
+SELECT seller_id, namespace, count(*) OVER ()
+  FROM feed
+ WHERE sealed_credentials <> ''::bytea AND status <> %(removed)s
+   AND substr(sealed_credentials, 1, %(length)s) <> ALL(%(prefixes)s::bytea[])
+ ORDER BY seller_id, namespace
+ LIMIT %(limit)s
