@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION, MODERATION_TESTS
+from tools.mutation_list.paths import CLEANWEB, COMMON, MODERATION, MODERATION_TESTS, PICTURES, PICTURES_TESTS
 
 _MECHANISM: Final = "Event loops"
 _WORK: Final = (
@@ -50,6 +50,15 @@ MUTATIONS: Final = (
         before='if most_values is not None and without_texts.count(b",") >= most_values:',
         after="if False:",
         tests=(f"{_CLEANWEB}::test_no_route_holds_the_event_loop",),
+    ),
+    Mutation(
+        "urls-decoded-before-they-are-counted",
+        _MECHANISM,
+        "A body of 5 MiB with half a million texts stops pictures for a second.",
+        f"{PICTURES}/http/states.py",
+        before="        check_json(body, most_deep=_MOST_DEEP, most_values=_MOST_URLS)\n",
+        after="",
+        tests=(f"{PICTURES_TESTS}/integration/http/test_event_loop.py::test_no_route_holds_the_event_loop",),
     ),
     Mutation(
         "callback-in-one-transaction",

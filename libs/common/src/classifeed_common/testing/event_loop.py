@@ -145,6 +145,7 @@ def large_bodies(size_bytes: int, *fields: str) -> Iterator[tuple[str, bytes]]:
         "numbers": b"[" + b"0," * count + b"0]",
         "objects": b"[" + b"{}," * (size_bytes // 3 - 64) + b"{}]",
         "open lists": b"[" * (size_bytes - 128),
+        "lists in lists": b"[" * count + b"]" * count,
         "escapes": b'"' + b"\\u0000" * (size_bytes // 6 - 64) + b'"',
         "digits": b"9" * (size_bytes - 128),
         "names": b"{" + b",".join(b'"%x":0' % number for number in range(size_bytes // 10 - 64)) + b"}",

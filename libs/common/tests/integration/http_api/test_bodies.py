@@ -150,6 +150,20 @@ def test_depth_is_that_of_the_parsed_value(value: Any, most: int, in_ascii: bool
     assert passes == (depth(value) <= most)
 
 
+@given(VALUES, st.booleans())
+def test_values_are_counted_where_there_are_too_many(value: Any, in_ascii: bool) -> None:
+    body = json.dumps(value, ensure_ascii=in_ascii).encode()
+    check_json(body, most_deep=64, most_values=max(count(value), 1))
+    with pytest.raises(InvalidArgument, match="more than 3 values"):
+        check_json(b"[" + body + b",1,2,3]", most_deep=64, most_values=3)
+
+
+def count(value: Any) -> int:
+    """Return how many values lie in a value, itself included."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(count, inner))
+
+
 @pytest.mark.parametrize(
     "body",
     [b'"\\' * (1 << 19), b'\\"' * (1 << 19), b'"' + b"\\" * (1 << 20), b"[]" * (1 << 19), b"[" * (1 << 20)],

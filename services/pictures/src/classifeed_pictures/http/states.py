@@ -11,13 +11,14 @@ from starlette.responses import Response
 from classifeed.pictures.v1.picture_pb2 import PictureState
 from classifeed_common.db import Database
 from classifeed_common.errors import FieldViolation, InvalidArgument, NotFound
-from classifeed_common.http.api.bodies import Body
+from classifeed_common.http.api.bodies import Body, check_json
 from classifeed_pictures.app.states.find_states import Rules, canonical_keys, find_states
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.http.fields import check_query, picked, written, written_batch
 
 _MOST_URLS: Final = 1000
 _MAX_BODY_BYTES: Final = 5 << 20
+_MOST_DEEP: Final = 2
 
 
 class StateEndpoint:
@@ -45,6 +46,7 @@ class StateEndpoint:
         """Respond with states in the order of the URLs; unknown ones are marked."""
         fields, format_ = check_query(request)
         body = await Body(request, _MAX_BODY_BYTES).read()
+        check_json(body, most_deep=_MOST_DEEP, most_values=_MOST_URLS)
         try:
             urls = json.loads(body)
         except (ValueError, RecursionError) as error:
