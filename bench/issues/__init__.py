@@ -1,0 +1,1 @@
+"""Exports of loads with many issues."""
