@@ -28,7 +28,7 @@ from tests.e2e.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _MOMENTS = 200 if IS_LONG else 12
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261121"))
-_MOMENTS_OF_CHILDREN = 20  # the first, and each twentieth of the moments
+_MOMENTS_OF_CHILDREN = 20  # the first moment, and one after each 20
 _OFFERS = 2_000 if IS_LONG else 500
 _SERVICES = ("api", "loader", "processor", "offers", "receiver", "indexer", "searcher")
 # Dies by SIGKILL, but for PostgreSQL's second time: a fast shutdown, in which every connection is closed.

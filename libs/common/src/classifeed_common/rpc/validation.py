@@ -34,7 +34,7 @@ async def check_received(received: Received) -> Message:
             f"The request has {received.size_bytes} bytes, and the method takes {received.limit_bytes}. "
             "Send less at once.",
         )
-    # The rules limit the numbers of items, so they come before all that walks through the items.
+    # The rules limit the numbers of items, so they come before every loop over the items.
     check_request(received.message)
     if received.has_zero_byte:
         if received.size_bytes <= _SEARCHED_AT_ONCE_BYTES:
