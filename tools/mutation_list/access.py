@@ -135,9 +135,9 @@ MUTATIONS: Final = (
         "search-of-every-seller",
         "Access",
         "A search with a token for one seller finds the offers of all.",
-        "libs/domain/src/classifeed_domain/owner_rules.py",
-        before='"Search": Narrowed(_narrow_search),',
-        after='"Search": _PUBLIC,',
+        "libs/domain/src/classifeed_domain/policy.py",
+        before="Narrowed(narrow_search)",
+        after="_PUBLIC",
         tests=(f"{_OWNER_TESTS}::test_a_search_finds_own_offers_only",),
     ),
     Mutation(

@@ -35,10 +35,8 @@ def _table(text: str, name: str, _: str) -> str:
 
 
 def _policy(text: str, name: str, _: str) -> str:
-    service = f"classifeed.{name}.v1.{name.title()}Service"
-    served = _after_block(text, "SERVED_BY: Final", "\n}", f'\n    "{service}": ("{name}",),')
-    allowed = f'\n    **_allow("{service}", {{"GetVersion": (OPERATOR,)}}),'
-    return _after_block(served, "CALLERS: Final", "\n}", allowed)
+    row = f'"{name}.v1.{name.title()}Service": _served(("{name}",), Methods("GetVersion", (OPERATOR,), _CLOSED)),'
+    return _after_block(text, "SERVICES: Final", "\n}", f"\n    {row}")
 
 
 def _suite_values(text: str, name: str, _: str) -> str:

@@ -25,8 +25,7 @@ from classifeed_common.auth import (
     revoke_team_token,
 )
 from classifeed_domain.namespace_names import is_seller_id
-from classifeed_domain.owner_rules import SELLER_METHODS
-from classifeed_domain.policy import POLICY
+from classifeed_domain.policy import POLICY, SELLER_METHODS
 
 _app = typer.Typer(help="Tokens with which other teams call the services.", no_args_is_help=True)
 _KeysOption = Annotated[

@@ -11,7 +11,7 @@ import pytest
 from classifeed_cli.main import run
 from classifeed_common.auth import KeyStore, list_team_tokens, write_keys
 from classifeed_common.errors import Unauthenticated
-from classifeed_domain.owner_rules import SELLER_METHODS
+from classifeed_domain.policy import SELLER_METHODS
 
 METHOD = "/classifeed.feeds.v1.FeedService/UploadFeed"
 

@@ -1,249 +1,191 @@
-"""Who may call what: full method and its callers. What is not listed is refused, whoever calls.
+"""One table of all methods: who serves them, who may call them, and which sellers a token for some may reach.
 
-A caller is the name of a service, or `operator`: the command line, on behalf of whoever holds its key, or `service`:
-the key by which a person tests or repairs as if a service called; it may call what any service may. Tokens of teams
-may call some of the operator's methods; `owner_rules` says for which sellers.
+What is not listed is refused, whoever calls. A caller is the name of a service, or `operator`: the command line, on
+behalf of whoever holds its key, or `service`: the key by which a person tests or repairs as if a service called; it may
+call what any service may. Tokens of teams may call some of the operator's methods (ADR 0098).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Final
 
-from classifeed_common.auth.policy import LARGEST_REQUEST_BYTES, OPERATOR, SERVICE, Policy
-from classifeed_domain.owner_rules import OWNER_RULES
-
-# The services that implement a gRPC service; a token for its methods is made for them.
-SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {
-    "classifeed.feeds.v1.FeedService": ("api",),
-    "classifeed.feeds.v1.TaskService": ("processor",),
-    "classifeed.feeds.v1.FeedSourceService": ("loader",),
-    "classifeed.offers.v1.OfferService": ("offers",),
-    "classifeed.documents.v1.ReceiverService": ("receiver",),
-    "classifeed.documents.v1.SchemaService": ("receiver",),
-    "classifeed.documents.v1.IndexQueueService": ("receiver",),
-    "classifeed.documents.v1.IndexerService": ("indexer",),
-    "classifeed.jobs.v1.JobService": ("api", "loader", "processor", "offers", "moderation", "cleanweb", "pictures"),
-    "classifeed.search.v1.SearchService": ("searcher",),
-    "classifeed.moderation.v1.ModerationService": ("moderation",),
-    "classifeed.points.v1.PointService": ("moderation",),
-    "classifeed.cleanweb.v1.CleanwebService": ("cleanweb",),
-    "classifeed.pictures.v1.PictureService": ("pictures",),
-}
+from classifeed_common.auth.owners import Closed, InResponse, Named, Narrowed, OwnerRule, OwnerRules, Public
+from classifeed_common.auth.policy import LARGEST_REQUEST_BYTES, OPERATOR, REQUEST_LIMIT_BYTES, SERVICE, Policy
+from classifeed_domain.owner_rules import find_sellers, narrow_document, narrow_search
 
 
-def _allow(service: str, methods: Mapping[str, tuple[str, ...]]) -> dict[str, frozenset[str]]:
-    table = {}
-    for method, callers in methods.items():
-        stand_in = () if set(callers) == {OPERATOR} else (SERVICE,)
-        table[f"/{service}/{method}"] = frozenset((*callers, *stand_in))
-    return table
+@dataclass(frozen=True, slots=True)
+class Methods:
+    """Methods of a service that have all of these in common.
+
+    Attributes:
+        names: divided by blanks.
+        callers: who may call them.
+        rule: which requests a token for some sellers may send.
+        for_shops: whether the program of a shop calls them (`token create --may seller`).
+        limit_bytes: size of a request; batches that only services send are larger.
+    """
+
+    names: str
+    callers: tuple[str, ...]
+    rule: OwnerRule
+    for_shops: bool = False
+    limit_bytes: int = REQUEST_LIMIT_BYTES
 
 
-CALLERS: Final[Mapping[str, frozenset[str]]] = {
-    **_allow(
-        "classifeed.feeds.v1.FeedService",
-        {
-            **dict.fromkeys(
-                (
-                    "CreateFeed",
-                    "GetFeed",
-                    "ListFeeds",
-                    "UpdateFeed",
-                    "PauseFeed",
-                    "ResumeFeed",
-                    "DeleteFeed",
-                    "RunFeed",
-                    "GetFetch",
-                    "ListFetches",
-                    "ExplainOffer",
-                    "ListFormats",
-                    "GetFormatFile",
-                ),
-                (OPERATOR,),
-            ),
-            "UploadFeed": (OPERATOR,),
-            "GetUpload": (OPERATOR,),
-            "GetTask": (OPERATOR,),
-            "ListTasks": (OPERATOR,),
-            "WatchTask": (OPERATOR,),
-            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), (OPERATOR,)),
-            "ListOfferErrors": (OPERATOR,),
-            "ExportOfferErrors": (OPERATOR,),
-        },
-    ),
-    **_allow(
-        "classifeed.feeds.v1.TaskService",
-        {
-            "CreateTask": ("api", "loader"),
-            **dict.fromkeys(("ConfirmTask", "RejectTask", "CancelTask", "RerunTask"), ("api",)),
-            "GetTask": ("api", OPERATOR),
-            "ListTasks": ("api", OPERATOR),
-            "FindTasks": ("api", "loader"),
-            "ListOfferErrors": ("api", OPERATOR),
-            "ExportOfferErrors": ("api", OPERATOR),
-            "LocateOffer": ("api", OPERATOR),
-            "ListFormats": ("api", OPERATOR),
-            "GetFormatFile": ("api", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.feeds.v1.FeedSourceService",
-        {
-            "PutSources": ("api",),
-            "RunSource": ("api",),
-            "GetSourceStates": ("api", OPERATOR),
-            "ListSources": ("api", OPERATOR),
-            "GetFetch": ("api", OPERATOR),
-            "ListFetches": ("api", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.offers.v1.OfferService",
-        {
-            "GetOffer": ("api", OPERATOR),
-            "ListOffers": ("api", OPERATOR),
-            "UpdateOffer": (OPERATOR,),
-            "DeleteOffer": (OPERATOR,),
-            "RepublishOffers": (OPERATOR,),
-            "GetPublication": (OPERATOR,),
-            "ExportPictureUrls": ("pictures",),
-            "RequestPictures": ("pictures", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.documents.v1.ReceiverService",
-        dict.fromkeys(("Push", "PushBatch", "PushStream", "CheckPositions", "ListDocuments"), ("offers", "moderation")),
-    ),
-    **_allow(
-        "classifeed.documents.v1.SchemaService",
-        {
-            "PutSchema": ("offers", "moderation", OPERATOR),
-            "GetSchema": ("offers", "moderation", "indexer", "searcher", OPERATOR),
-            "ListEpochs": ("offers", "moderation", "indexer", "searcher", OPERATOR),
-        },
-    ),
-    **_allow(
-        "classifeed.documents.v1.IndexQueueService",
-        {
-            "ReadElements": ("indexer",),
-            "AppendFailed": ("indexer",),
-            "ReportProgress": ("indexer",),
-            "GetQueueEnds": ("indexer", "searcher", OPERATOR),
-            "Refill": ("indexer",),
-            "ScanDocuments": ("searcher",),
-            "GetDigest": ("searcher", OPERATOR),
-        },
-    ),
-    **_allow("classifeed.documents.v1.IndexerService", dict.fromkeys(("GetStatus", "RequestRefill"), (OPERATOR,))),
-    **_allow(
-        "classifeed.jobs.v1.JobService",
-        dict.fromkeys(
-            (
-                "TriggerJob",
-                "TriggerJobs",
-                "GetJob",
-                "ListJobs",
-                "WatchJob",
-                "CancelJob",
-                "RetryJob",
-                "RetryJobs",
-                "ListJobEvents",
-                "ListQueues",
-                "PauseQueue",
-                "ResumeQueue",
-                "SetQueueLimits",
-                "ListWorkers",
-                "GetLocks",
-                "ListSchedules",
-                "GetSchedule",
-                "PutSchedule",
-                "DeleteSchedule",
-                "PauseSchedule",
-                "ResumeSchedule",
-            ),
+_Service = tuple[tuple[str, ...], tuple[Methods, ...]]
+
+
+def _served(by: tuple[str, ...], *methods: Methods) -> _Service:
+    """Return the methods of a gRPC service, and the services that implement it; tokens are made for these."""
+    return by, methods
+
+
+_NAME: Final = Named("name")
+_PARENT: Final = Named("parent")
+# Repairs of the operator, and data that names no seller in a field of its own: jobs, texts by key, pictures by URL.
+_CLOSED: Final = Closed()
+_PUBLIC: Final = Public()
+
+SERVICES: Final[Mapping[str, _Service]] = {
+    "feeds.v1.FeedService": _served(
+        ("api",),
+        Methods(
+            "CreateFeed ListFeeds ListFetches ListTasks ListOfferErrors ExportOfferErrors",
             (OPERATOR,),
+            _PARENT,
+            for_shops=True,
+        ),
+        Methods(
+            "GetFeed PauseFeed ResumeFeed DeleteFeed RunFeed GetFetch ExplainOffer GetTask WatchTask ConfirmTask "
+            "RejectTask CancelTask RerunTask",
+            (OPERATOR,),
+            _NAME,
+            for_shops=True,
+        ),
+        Methods("UpdateFeed", (OPERATOR,), Named("feed.name"), for_shops=True),
+        Methods("ListFormats GetFormatFile", (OPERATOR,), _PUBLIC, for_shops=True),
+        Methods("UploadFeed", (OPERATOR,), Named("spec.seller_id"), for_shops=True),
+        Methods("GetUpload", (OPERATOR,), InResponse(), for_shops=True),
+    ),
+    "feeds.v1.TaskService": _served(
+        ("processor",),
+        Methods("CreateTask FindTasks", ("api", "loader"), _CLOSED),
+        Methods("ConfirmTask RejectTask CancelTask RerunTask", ("api",), _NAME),
+        Methods("GetTask", ("api", OPERATOR), _NAME),
+        Methods("ListTasks ListOfferErrors ExportOfferErrors LocateOffer", ("api", OPERATOR), _PARENT),
+        Methods("ListFormats GetFormatFile", ("api", OPERATOR), _PUBLIC),
+    ),
+    "feeds.v1.FeedSourceService": _served(
+        ("loader",),
+        Methods("PutSources", ("api",), _CLOSED, limit_bytes=LARGEST_REQUEST_BYTES),
+        Methods("RunSource", ("api",), _CLOSED),
+        Methods("GetSourceStates", ("api", OPERATOR), Named("names")),
+        Methods("ListSources", ("api", OPERATOR), _CLOSED),
+        Methods("GetFetch", ("api", OPERATOR), _NAME),
+        Methods("ListFetches", ("api", OPERATOR), _PARENT),
+    ),
+    "offers.v1.OfferService": _served(
+        ("offers",),
+        Methods("GetOffer", ("api", OPERATOR), _NAME, for_shops=True),
+        Methods("ListOffers", ("api", OPERATOR), _PARENT, for_shops=True),
+        Methods("UpdateOffer DeleteOffer", (OPERATOR,), _NAME, for_shops=True),
+        Methods("RepublishOffers GetPublication", (OPERATOR,), _CLOSED),
+        Methods("ExportPictureUrls", ("pictures",), _CLOSED),
+        Methods("RequestPictures", ("pictures", OPERATOR), _CLOSED),
+    ),
+    "documents.v1.ReceiverService": _served(
+        ("receiver",),
+        Methods("Push PushBatch PushStream", ("offers", "moderation"), _CLOSED, limit_bytes=LARGEST_REQUEST_BYTES),
+        Methods("CheckPositions ListDocuments", ("offers", "moderation"), _CLOSED),
+    ),
+    "documents.v1.SchemaService": _served(
+        ("receiver",),
+        Methods("PutSchema", ("offers", "moderation", OPERATOR), _CLOSED),
+        Methods("GetSchema ListEpochs", ("offers", "moderation", "indexer", "searcher", OPERATOR), _CLOSED),
+    ),
+    "documents.v1.IndexQueueService": _served(
+        ("receiver",),
+        Methods("ReadElements ReportProgress Refill", ("indexer",), _CLOSED),
+        Methods("AppendFailed", ("indexer",), _CLOSED, limit_bytes=LARGEST_REQUEST_BYTES),
+        Methods("GetQueueEnds", ("indexer", "searcher", OPERATOR), _CLOSED),
+        Methods("ScanDocuments", ("searcher",), _CLOSED),
+        Methods("GetDigest", ("searcher", OPERATOR), _CLOSED),
+    ),
+    "documents.v1.IndexerService": _served(
+        ("indexer",),
+        Methods("GetStatus RequestRefill", (OPERATOR,), _CLOSED),
+    ),
+    "jobs.v1.JobService": _served(
+        ("api", "loader", "processor", "offers", "moderation", "cleanweb", "pictures"),
+        Methods(
+            "TriggerJob TriggerJobs GetJob ListJobs WatchJob CancelJob RetryJob RetryJobs ListJobEvents "
+            "ListQueues PauseQueue ResumeQueue SetQueueLimits ListWorkers GetLocks ListSchedules GetSchedule "
+            "PutSchedule DeleteSchedule PauseSchedule ResumeSchedule",
+            (OPERATOR,),
+            _CLOSED,
         ),
     ),
-    **_allow(
-        "classifeed.search.v1.SearchService",
-        {
-            "Search": ("api", OPERATOR),
-            "GetDocument": ("api", OPERATOR),
-            "GetIndexStatus": ("api", OPERATOR),
-            "GetDigest": (OPERATOR,),
-        },
+    "search.v1.SearchService": _served(
+        ("searcher",),
+        Methods("Search", ("api", OPERATOR), Narrowed(narrow_search), for_shops=True),
+        Methods("GetDocument", ("api", OPERATOR), Narrowed(narrow_document), for_shops=True),
+        Methods("GetIndexStatus", ("api", OPERATOR), _PUBLIC, for_shops=True),
+        Methods("GetDigest", (OPERATOR,), _CLOSED),
     ),
-    **_allow(
-        "classifeed.moderation.v1.ModerationService",
-        {
-            **dict.fromkeys(("SubmitTexts", "GetSubject"), ("offers", "api", OPERATOR)),
-            "ApplyVerdicts": ("cleanweb",),
-            **dict.fromkeys(
-                (
-                    "ListPending",
-                    "CheckText",
-                    "Rejudge",
-                    "GetRejudgement",
-                    "Appeal",
-                    "GetAppeal",
-                    "ListAppeals",
-                    "DecideAppeal",
-                    "ListEvents",
-                    "GetFigures",
-                ),
-                (OPERATOR,),
-            ),
-        },
+    "moderation.v1.ModerationService": _served(
+        ("moderation",),
+        Methods("SubmitTexts GetSubject", ("api", "offers", OPERATOR), _CLOSED),
+        Methods("ApplyVerdicts", ("cleanweb",), _CLOSED),
+        Methods(
+            "ListPending CheckText Rejudge GetRejudgement Appeal GetAppeal ListAppeals DecideAppeal ListEvents "
+            "GetFigures",
+            (OPERATOR,),
+            _CLOSED,
+        ),
     ),
-    **_allow(
-        "classifeed.points.v1.PointService",
-        dict.fromkeys(("CreatePoint", "GetPoint", "ListPoints", "AddComment", "Vote", "DeletePoint"), (OPERATOR,)),
+    "points.v1.PointService": _served(
+        ("moderation",),
+        Methods("CreatePoint GetPoint ListPoints AddComment Vote DeletePoint", (OPERATOR,), _CLOSED),
     ),
-    **_allow(
-        "classifeed.cleanweb.v1.CleanwebService",
-        {
-            "JudgeText": ("moderation",),
-            **dict.fromkeys(
-                ("ClaimReview", "SubmitOpinion", "GetQueues", "ListCallbacks", "ResendCallbacks"), (OPERATOR,)
-            ),
-        },
+    "cleanweb.v1.CleanwebService": _served(
+        ("cleanweb",),
+        Methods("JudgeText", ("moderation",), _CLOSED),
+        Methods("ClaimReview SubmitOpinion GetQueues ListCallbacks ResendCallbacks", (OPERATOR,), _CLOSED),
     ),
-    **_allow(
-        "classifeed.pictures.v1.PictureService",
-        {
-            **dict.fromkeys(("GetState", "BatchGetStates"), ("offers", "api", OPERATOR)),
-            **dict.fromkeys(
-                (
-                    "RequestPictures",
-                    "ListSimilar",
-                    "LookAgain",
-                    "PutPicture",
-                    "DeletePictures",
-                    "ListComparisons",
-                    "ConfirmComparison",
-                    "PutNamespace",
-                    "ListNamespaces",
-                    "ListBackups",
-                    "RestoreBackup",
-                ),
-                (OPERATOR,),
-            ),
-        },
+    "pictures.v1.PictureService": _served(
+        ("pictures",),
+        Methods("GetState BatchGetStates", ("api", "offers", OPERATOR), _CLOSED),
+        Methods(
+            "RequestPictures ListSimilar LookAgain PutPicture DeletePictures ListComparisons ConfirmComparison "
+            "PutNamespace ListNamespaces ListBackups RestoreBackup",
+            (OPERATOR,),
+            _CLOSED,
+        ),
     ),
 }
 
-# Batches that only services send.
-LARGE_REQUESTS: Final[Mapping[str, int]] = dict.fromkeys(
-    (
-        "/classifeed.documents.v1.ReceiverService/Push",
-        "/classifeed.documents.v1.ReceiverService/PushBatch",
-        "/classifeed.documents.v1.ReceiverService/PushStream",
-        "/classifeed.documents.v1.IndexQueueService/AppendFailed",
-        "/classifeed.feeds.v1.FeedSourceService/PutSources",
-    ),
-    LARGEST_REQUEST_BYTES,
-)
 
-POLICY: Final = Policy(CALLERS, SERVED_BY, OWNER_RULES, LARGE_REQUESTS)
+def _methods() -> Iterator[tuple[str, Methods]]:
+    for service, (_, rows) in SERVICES.items():
+        for row in rows:
+            for name in row.names.split():
+                yield f"/classifeed.{service}/{name}", row
+
+
+def _with_stand_in(callers: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(callers if set(callers) == {OPERATOR} else (*callers, SERVICE))
+
+
+SERVED_BY: Final[Mapping[str, tuple[str, ...]]] = {f"classifeed.{name}": by for name, (by, _) in SERVICES.items()}
+CALLERS: Final[Mapping[str, frozenset[str]]] = {method: _with_stand_in(row.callers) for method, row in _methods()}
+RULES: Final[Mapping[str, OwnerRule]] = {method: row.rule for method, row in _methods()}
+SELLER_METHODS: Final = tuple(method for method, row in _methods() if row.for_shops)
+LARGE_REQUESTS: Final[Mapping[str, int]] = {
+    method: row.limit_bytes for method, row in _methods() if row.limit_bytes != REQUEST_LIMIT_BYTES
+}
+
+POLICY: Final = Policy(CALLERS, SERVED_BY, OwnerRules(RULES, find_sellers), LARGE_REQUESTS)
 """The policy of the suite."""

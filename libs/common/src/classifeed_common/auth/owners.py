@@ -1,7 +1,7 @@
 """Owners: whose data a request may reach with a token that is for some owners only (ADR 0098).
 
 Each method has a rule. What an owner is, and how a message names one, is not known here: the table is the suite's
-(`classifeed_domain.owner_rules`).
+(`classifeed_domain.policy`).
 """
 
 from __future__ import annotations
