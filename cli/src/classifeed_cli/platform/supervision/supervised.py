@@ -168,5 +168,6 @@ class Supervised:
             await wait_for_event(self._stopping, pause_s)
             if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
                 self.restarts += 1
-                self.restart_times.append(time.time())
+                if self.last_exit:  # with 0 ends a process that a signal asked to end
+                    self.restart_times.append(time.time())
                 self._start_once()

@@ -148,3 +148,19 @@ async def test_restarts_are_remembered_with_the_end_of_the_log(layout: Layout) -
         assert unit.last_words.splitlines()[-1] == "why it ended"
     finally:
         await unit.stop()
+
+
+async def test_restarts_after_an_exit_with_0_are_no_crashes(layout: Layout) -> None:
+    log = layout.log("x")
+    unit = Supervised(
+        "x",
+        spawn=lambda: spawn_bound([sys.executable, "-S", "-c", ""], log=log),
+        probe=asyncio.Event().wait,
+        log=log,
+    )
+    unit.start()
+    try:
+        await until(lambda: unit.restarts == 2)
+        assert not unit.restart_times
+    finally:
+        await unit.stop()
