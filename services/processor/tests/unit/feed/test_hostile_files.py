@@ -220,7 +220,7 @@ def test_memory_is_flat_over_many_offers(tmp_path: Path, name: str) -> None:
     block = b"".join(shell.offer % number + 3 * shell.child + b"<name>n</name>" + end for number in range(10_000))
     with path.open("wb") as file:
         file.write(shell.head)
-        blocks = 20 if IS_LONG else 8
+        blocks = 20 if IS_LONG else 5
         for _ in range(blocks):
             file.write(block)
         file.write(shell.tail.removeprefix(end))
