@@ -106,7 +106,7 @@ class Cleanweb:
     ) -> dict[str, Any]:
         """Send a request as moderation does; return the JSON-RPC response."""
         response = await self.post(json.dumps(request_of(text, key, regions, **changes)).encode())
-        assert response.status_code == 200, response.text
+        response.raise_for_status()
         found: dict[str, Any] = response.json()
         return found
 

@@ -296,7 +296,7 @@ async def test_a_repeated_incomplete_response_writes_nothing_and_is_requested_la
         await moderation.recorder.record([Arrived(str(point_id), INCOMPLETE, is_response=True)])
         waits.append(await next_request_s(moderation))
         assert await moderation.rows(_WRITTEN) == [(1, 0)]
-    assert waits == [60, 60, 120, 240, 480, 600, 600, 600]
+    assert waits == pytest.approx([60, 60, 120, 240, 480, 600, 600, 600], abs=10)  # seconds that the test takes
     assert (await moderation.subject(point_id)).status is Status.PENDING
     await moderation.apply(point_id)
     assert (await moderation.subject(point_id)).status is Status.APPROVED
