@@ -206,7 +206,7 @@ _OPERATION: Final[Operation[RequestServices]] = Operation(
     rpc="JudgeText",
     body=ProcessBody,
     max_body_bytes=2 << 20,
-    max_json_depth=16,
+    max_json_depth=8,
     max_json_values=_MOST_VALUES,
     is_audited=False,
 )

@@ -84,7 +84,7 @@ _OPERATION: Final[Operation[CallbackServices]] = Operation(
     rpc="ApplyVerdicts",
     body=Callback,
     max_body_bytes=1 << 20,
-    max_json_depth=16,
+    max_json_depth=8,
     max_json_values=_MOST_VALUES,
 )
 
