@@ -224,10 +224,11 @@ def test_doctor_names_what_is_missing(cli: Cli) -> None:
 
 
 @pytest.mark.slow
-def test_replaced_passwords_are_explained_in_one_line(cli: Cli) -> None:
+def test_a_lost_password_is_explained_in_one_line(cli: Cli) -> None:
     cli.json("up", "--detach", "--only", "beta")
     cli.json("down")
     (cli.data / "keys" / "postgres.json").unlink()
     error = cli.json("up", "--detach", "--only", "beta", code=3)["error"]
-    assert "its keys folder was replaced" in error["message"]
+    assert error["reason"] == "KEY_FILE_LOST"
+    assert "postgres.json is missing" in error["message"]
     assert "\n" not in error["message"]
