@@ -238,20 +238,6 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     wait_until(lambda: suite.run("picture", "state", link).exit_code == 1, 120, "the picture to be deleted")
 
 
-def test_a_stopped_decoder_is_named_and_its_pictures_come(
-    suite: Suite, site: Site, record_property: Callable[[str, object], None]
-) -> None:
-    first, *links = [site.put(f"/decoder/{number}.jpg", _jpeg(number)) for number in range(4)]
-    assert suite.run("picture", "request", first, "--namespace", "offers", "--wait").exit_code == 0
-    pid = wait_for_child(suite, "pictures", DECODER)
-    with stopped_children(suite, "pictures", [pid]) as named_s:
-        assert suite.run("picture", "request", *links, "--namespace", "offers").exit_code == 0
-        os.kill(pid, signal.SIGKILL)
-    record_property("figure", f"a stopped decoder is in `status` after {named_s:.1f} s")
-    assert suite.run("picture", "request", *links, "--namespace", "offers", "--wait").exit_code == 0
-    wait_until_unnamed(suite, "pictures", [pid])
-
-
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
     """Offers alone knows what it shows: what database and topics have lost is requested again, until all is there."""
     seller = "loser"
@@ -285,6 +271,20 @@ def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site:
     suite.settle()
     assert are_stored()
     assert {site.requests[f"/lost/{number}.jpg"] for number in links} == {2}
+
+
+def test_a_stopped_decoder_is_named_and_its_pictures_come(
+    suite: Suite, site: Site, record_property: Callable[[str, object], None]
+) -> None:
+    first, *links = [site.put(f"/decoder/{number}.jpg", _jpeg(number)) for number in range(4)]
+    assert suite.run("picture", "request", first, "--namespace", "offers", "--wait").exit_code == 0
+    pid = wait_for_child(suite, "pictures", DECODER)
+    with stopped_children(suite, "pictures", [pid]) as named_s:
+        assert suite.run("picture", "request", *links, "--namespace", "offers").exit_code == 0
+        os.kill(pid, signal.SIGKILL)
+    record_property("figure", f"a stopped decoder is in `status` after {named_s:.1f} s")
+    assert suite.run("picture", "request", *links, "--namespace", "offers", "--wait").exit_code == 0
+    wait_until_unnamed(suite, "pictures", [pid])
 
 
 def test_demo_prints_what_the_recording_shows(
