@@ -34,13 +34,13 @@ async def check_received(received: Received) -> Message:
             f"The request has {received.size_bytes} bytes, and the method takes {received.limit_bytes}. "
             "Send less at once.",
         )
-    # The rules limit the numbers of items, so they come before every loop over the items.
+    is_large = received.size_bytes > _SEARCHED_AT_ONCE_BYTES
+    if received.has_zero_byte and not is_large:
+        check_texts(received.message)
     check_request(received.message)
-    if received.has_zero_byte:
-        if received.size_bytes <= _SEARCHED_AT_ONCE_BYTES:
-            check_texts(received.message)
-        else:
-            await asyncio.to_thread(check_texts, received.message)
+    # The rules limit the numbers of items, so they come first where there may be many.
+    if received.has_zero_byte and is_large:
+        await asyncio.to_thread(check_texts, received.message)
     return received.message
 
 
