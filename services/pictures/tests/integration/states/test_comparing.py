@@ -296,11 +296,13 @@ class TestOfOthers:
         self, service: Service, host: PictureHost, offers: tuple[Offers, str]
     ) -> None:
         urls = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(3)]
+        offers[0].urls = urls[2:]  # until it is stored
         await service.request(urls[:2], client="")
         await service.request(urls[2:], prefix="offer-")
-        results = await service.results(4)
-        [deleted] = [result for result in results if result.HasField("failure")]
-        highest = max(result.attempt for result in results if result is not deleted)
+        stored = await service.results(3)
+        highest = max(result.attempt for result in stored)
+        offers[0].urls = []
+        [deleted] = await service.results(1)
         assert (deleted.reference, deleted.failure.code) == ("offer-0", "PICTURE_DELETED")
         assert deleted.attempt > highest
         exports = offers[0].exports
