@@ -168,6 +168,6 @@ class Supervised:
             await wait_for_event(self._stopping, pause_s)
             if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
                 self.restarts += 1
-                if self.last_exit:  # with 0 ends a process that a signal asked to end
+                if self.last_exit:  # a process that ends by a signal in order exits with 0
                     self.restart_times.append(time.time())
                 self._start_once()
