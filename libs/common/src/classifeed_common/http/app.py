@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
@@ -60,6 +61,7 @@ def build_app(
     """
 
     counted = Backlog(backlogs)
+    shown: set[str] = set()
 
     async def live(_: Request) -> Response:
         return JSONResponse({"status": "live"})
@@ -72,10 +74,16 @@ def build_app(
             await counted.count()
         except Unavailable as error:  # a scrape without backlog is better than none
             log_fault(_log, "http.backlog.uncounted", error)
-        ROLE_BLOCKED.clear()
-        for role, items in state.blocked.items():
+        blocked = state.blocked
+        for role, items in blocked.items():
             ROLE_BLOCKED.labels(role).set(len(items))
-        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
+        for role in shown - blocked.keys():
+            ROLE_BLOCKED.remove(role)
+        shown.clear()
+        shown.update(blocked)
+        # Thousands of series take longer than a probe may wait.
+        content = await asyncio.to_thread(generate_latest)
+        return Response(content, media_type=CONTENT_TYPE_LATEST)
 
     async def backlog(_: Request) -> Response:
         items = await counted.count()
