@@ -39,6 +39,7 @@ from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.testing.databases import DatabaseServer
+from classifeed_common.testing.measuring.memory import forget_peak, peak_bytes, resident_bytes
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore, Worker
 from classifeed_processor.app.issues.export_issues import ExportIssues
@@ -151,29 +152,20 @@ async def export(format_name: str) -> dict[str, float]:
     assert task is not None
     exports = ExportIssues(ReadIssues(database, blobs), Path(os.environ["BENCH_FOLDER"]))
     for wanted in (IssueFilter(external_id="a7"), IssueFilter()):
-        _forget_peak()
-        before, began_s, size, count = _memory("VmRSS"), time.monotonic(), 0, 0
+        forget_peak()
+        before, began_s, size, count = resident_bytes(), time.monotonic(), 0, 0
         async with aclosing(exports(task, _FORMATS[format_name], wanted)) as pieces:
-            async for piece, count in pieces:  # noqa: B007 - the last one counts
-                size += len(piece)
+            async for piece, issues in pieces:
+                size, count = size + len(piece), issues
     figures = {
         "issues": count,
         "seconds": round(time.monotonic() - began_s, 1),
         "file_mib": round(size / _MIB, 1),
-        "grown_mib": round((_memory("VmHWM") - before) / _MIB, 1),
+        "grown_mib": round((peak_bytes() - before) / _MIB, 1),
     }
     await blobs.close()
     await database.close()
     return figures
-
-
-def _forget_peak() -> None:
-    Path("/proc/self/clear_refs").write_text("5")
-
-
-def _memory(name: str) -> int:
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(f"{name}:")]
-    return int(line.split()[1]) * 1024
 
 
 def _database() -> Database:

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
+from classifeed_common.embedded.process import children_of
 from tests.e2e.suite import Suite
 from tests.e2e.waiting import wait_until
 
@@ -23,13 +24,10 @@ NAMED_WITHIN_S: Final = 15.0
 def child_of(suite: Suite, service: str, module: str) -> int | None:
     """Return the child process of a service that runs a module; None: there is none now."""
     pids = suite.status()["services"][service]["pids"].values()
-    for pid in pids:
-        # A child belongs to the thread that started it.
-        for listed in Path(f"/proc/{pid}/task").glob("*/children"):
-            with suppress(OSError):
-                for child in listed.read_text().split():
-                    if module.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
-                        return int(child)
+    for child in (child for pid in pids for child in children_of(pid)):
+        with suppress(OSError):
+            if module.encode() in Path(f"/proc/{child.pid}/cmdline").read_bytes().split(b"\0"):
+                return child.pid
     return None
 
 

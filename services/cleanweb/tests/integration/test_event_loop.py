@@ -8,10 +8,10 @@ from typing import Any, Final
 
 import pytest
 
-from classifeed_cleanweb.http.reviews import routes
 from classifeed_common.auth import ALL_OWNERS, create_team_token
 from classifeed_common.http.api.request_limits import RequestRate
-from classifeed_common.testing.event_loop import hold_of_request, holds_of_rpcs, large_bodies, too_long
+from classifeed_common.http.pages import guarding
+from classifeed_common.testing.measuring.event_loop import hold_of_request, holds_of_rpcs, large_bodies, too_long
 from classifeed_domain.policy import POLICY
 
 from ..conftest import Cleanweb, Start, request_of
@@ -47,7 +47,7 @@ async def test_no_rpc_holds_the_event_loop(start: Start) -> None:
 
 @pytest.mark.timeout(600)
 async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(routes, "_RATE", RATE)
+    monkeypatch.setattr(guarding, "_RATE", RATE)
     cleanweb = await start(requests_s=10_000)
     requests = {name: post(cleanweb, "/v2/", body) for name, body in bodies().items()}
     for path in ("sign-in", "opinions", "given-back"):

@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2 import ClaimReviewRequest, Review, SubmitOpinionRequest
-from classifeed_cleanweb.http.reviews import routes
 from classifeed_common.http.api.request_limits import RequestRate
+from classifeed_common.http.pages import guarding
 
 from ..conftest import Cleanweb, Start
 from .test_review_page import browser_of, open_text, send
@@ -42,7 +42,7 @@ async def held(cleanweb: Cleanweb) -> list[tuple[str, int]]:
 @pytest.fixture(autouse=True)
 def without_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a reviewer open pages as fast as the test does."""
-    monkeypatch.setattr(routes, "_RATE", RequestRate(per_s=10_000, burst=10_000))
+    monkeypatch.setattr(guarding, "_RATE", RequestRate(per_s=10_000, burst=10_000))
 
 
 async def test_thirty_open_pages_hold_one_text(start: Start) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -31,9 +32,9 @@ def check_keys(folder: Path, callers: Iterable[str]) -> None:
     )
     for caller in callers:
         if (path := folder / f"{caller}.pem").exists():
-            _check(path, lambda caller=caller: read_private_key(folder, caller), _PRIVATE)  # type: ignore[misc]
+            _check(path, partial(read_private_key, folder, caller), _PRIVATE)
     if (path := folder / CREDENTIAL_KEYS_FILE).exists():
-        _check(path, lambda path=path: CredentialCipher.load(path), _CREDENTIALS)  # type: ignore[misc]
+        _check(path, partial(CredentialCipher.load, path), _CREDENTIALS)
 
 
 def read_passwords(path: Path, *names: str) -> dict[str, str] | None:

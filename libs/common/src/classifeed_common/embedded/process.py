@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,11 +100,14 @@ def _read_stat(pid: int) -> list[str]:
 
 
 def children_of(pid: int) -> list[ProcessIdentity]:
-    """Return the direct children of a process; empty where the system does not report them."""
-    try:
-        listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
+    """Return the direct children of a process; empty where the system does not report them.
+
+    The kernel lists a child with the thread that started it.
+    """
+    listed: list[str] = []
+    for thread in Path(f"/proc/{pid}/task").glob("*/children"):
+        with suppress(OSError):
+            listed += thread.read_text().split()
     found = (ProcessIdentity.of(int(child)) for child in listed)
     return [child for child in found if child is not None]
 

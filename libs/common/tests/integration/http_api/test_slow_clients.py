@@ -15,6 +15,7 @@ import httpx
 import pytest
 
 from classifeed_common.testing.http import loopback_client
+from classifeed_common.testing.measuring.memory import resident_bytes
 from classifeed_common.testing.recovery import until
 
 from .small_server import FILE_BYTES, WHOLE_BYTES
@@ -33,10 +34,7 @@ class Process:
 
     @property
     def resident_bytes(self) -> int:
-        [line] = [
-            line for line in Path(f"/proc/{self.pid}/status").read_text().splitlines() if line.startswith("VmRSS")
-        ]
-        return int(line.split()[1]) << 10
+        return resident_bytes(self.pid)
 
     def connect(self, stack: ExitStack, request: str = "") -> socket.socket:
         """Send a request and read nothing."""

@@ -160,8 +160,7 @@ def request_body(tasks: Sequence[Task], *, service: str, environment: str) -> by
         }
         for number, task in enumerate(tasks, start=_FIRST_ID)
     ]
-    sent = requests[0] if len(requests) == 1 else requests
-    return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(requests)
 
 
 def close_body(sent_keys: Sequence[str], *, service: str, environment: str) -> bytes:
@@ -175,7 +174,12 @@ def close_body(sent_keys: Sequence[str], *, service: str, environment: str) -> b
         }
         for number, key in enumerate(sent_keys, start=_FIRST_ID)
     ]
-    return json.dumps(calls[0] if len(calls) == 1 else calls, ensure_ascii=False, separators=(",", ":")).encode()
+    return _encode(calls)
+
+
+def _encode(calls: Sequence[dict[str, Any]]) -> bytes:
+    sent = calls[0] if len(calls) == 1 else calls
+    return json.dumps(sent, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
@@ -186,8 +190,8 @@ def read_closed(content: bytes, count: int) -> tuple[CloseOutcome, str]:
         return CloseOutcome.FAILED, "no JSON"
     items = [item for item in (found if isinstance(found, list) else [found]) if isinstance(item, dict)]
     errors = [item["error"] for item in items if item.get("error") is not None]
-    for error in errors:
-        code = error.get("code") if isinstance(error, dict) else error
+    if errors:
+        code = _code_of(errors[0])
         outcome = CloseOutcome.UNKNOWN if code == _METHOD_NOT_FOUND else CloseOutcome.FAILED
         return outcome, f"error {_word(code)}"
     closed = {item.get("id") for item in items if isinstance(item.get("result"), dict)}
@@ -216,8 +220,7 @@ def read_responses(content: bytes, count: int) -> list[Response]:
 
 def _read(found: dict[str, Any]) -> Response:
     if found.get("error") is not None:
-        error = found["error"]
-        return Response(Outcome.FAULT, fault=f"error {_word(error.get('code') if isinstance(error, dict) else error)}")
+        return Response(Outcome.FAULT, fault=f"error {_word(_code_of(found['error']))}")
     result = found.get("result")
     if not isinstance(result, dict):
         return Response(Outcome.FAULT, fault="no result")
@@ -236,6 +239,10 @@ def _read_errors(errors: Any) -> Response:
     named = errors.items() if isinstance(errors, dict) else ()
     words = ", ".join(f"{_word(name)}: {_word(value)}" for name, value in list(named)[:_SHOWN_ERRORS])
     return Response(Outcome.FAULT, fault=f"errors {words or _word(errors)}")
+
+
+def _code_of(error: Any) -> Any:
+    return error.get("code") if isinstance(error, dict) else error
 
 
 def _word(found: Any) -> str:

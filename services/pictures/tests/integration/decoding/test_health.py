@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 
+from classifeed_common.embedded.process import children_of
 from classifeed_common.testing.recovery import Stopwatch, until
 
 from ..conftest import Service
@@ -18,8 +19,8 @@ _WORKER = b"classifeed_pictures.decoding.processes.worker"
 
 def _decoders() -> list[int]:
     """Return the decoders that this process has started."""
-    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-    return [int(pid) for pid in children if _WORKER in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    children = children_of(os.getpid())
+    return [each.pid for each in children if _WORKER in Path(f"/proc/{each.pid}/cmdline").read_bytes()]
 
 
 async def test_a_stopped_decoder_is_named_with_its_pid_and_its_pictures_come(

@@ -17,7 +17,13 @@ from PIL import Image
 
 from buf.validate import validate_pb2
 from classifeed.pictures.v1 import picture_service_pb2
-from classifeed_common.testing.event_loop import LONGEST_S, hold_of_call, hold_of_request, large_bodies, too_long
+from classifeed_common.testing.measuring.event_loop import (
+    LONGEST_S,
+    hold_of_call,
+    hold_of_request,
+    large_bodies,
+    too_long,
+)
 from classifeed_pictures.domain.urls.canonical import URL_LIMIT_CHARS
 from classifeed_pictures.domain.urls.sizes import URLS_LIMIT_BYTES
 

@@ -6,10 +6,11 @@ import io
 import os
 import socket
 from contextlib import ExitStack
-from pathlib import Path
 
 import httpx
 from PIL import Image
+
+from classifeed_common.testing.measuring.memory import resident_bytes
 
 from ..conftest import Service
 
@@ -22,12 +23,6 @@ def large_png() -> bytes:
     buffer = io.BytesIO()
     Image.frombytes("RGB", (SIDE, SIDE), os.urandom(SIDE * SIDE * 3)).save(buffer, "PNG", compress_level=0)
     return buffer.getvalue()
-
-
-def resident_bytes() -> int:
-    """Return the memory of this process, which the service runs in."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmRSS")]
-    return int(line.split()[1]) << 10
 
 
 async def test_200_readers_of_an_original_that_read_nothing(http: httpx.AsyncClient, service: Service) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import parquet
 
+from classifeed_common.testing.measuring.memory import peak_bytes
 from classifeed_pictures.clients.event_file_rows import read_batches
 from classifeed_pictures.domain.event_files import EventFileFault
 from classifeed_pictures.domain.event_rows import WrongRow
@@ -98,12 +99,6 @@ def _padded(value: int, length: int) -> bytes:
     return bytes([*found[:-1], found[-1] & 127])
 
 
-def _peak_bytes() -> int:
-    # Not ru_maxrss, which begins with the peak of the process that started this one.
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM:")]
-    return int(line.split()[1]) * 1024
-
-
 def _read(name: str, path: Path) -> Iterator[str]:
     try:
         for batch in read_batches(path, name, 0):
@@ -116,8 +111,8 @@ if __name__ == "__main__":
     _write_first = sys.argv[3]
     for _ in read_batches(Path(_write_first), "a.parquet", 0):  # all that is loaded late is loaded
         pass
-    before = _peak_bytes()
+    before = peak_bytes()
     last = ""
     for row in _read(sys.argv[1], Path(sys.argv[2])):
         last = row
-    print(json.dumps({"last": last, "grown_bytes": _peak_bytes() - before}))  # noqa: T201
+    print(json.dumps({"last": last, "grown_bytes": peak_bytes() - before}))  # noqa: T201

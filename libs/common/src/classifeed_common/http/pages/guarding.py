@@ -1,4 +1,4 @@
-"""PageGuard: lets people with a token see pages, and shows others the form in which they sign in."""
+"""PageGuard: shows pages to people with a token, and to others the form in which they sign in."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.errors import DomainError, NotFound, PermissionDenied, Unauthenticated
 from classifeed_common.http.api.bodies import Body
 from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.api.checking import checked
+from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.app import require_open
 from classifeed_common.http.pages.sessions import Session, SignIn
 from classifeed_common.http.pages.templates import Templates
@@ -25,8 +27,32 @@ from classifeed_common.rpc.own_names import person_name
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 _MAX_TOKEN_BYTES: Final = 16 << 10
+# A person does not reach this rate; a key that is held down does.
+_RATE: Final = RequestRate(per_s=20, burst=60)
 _log = structlog.get_logger("pages")
 _Show = Callable[[Request, str], Awaitable[Response]]
+
+
+def page_callers(
+    session: Session, *, keys: KeyStore | None, policy: Policy, grpc_service: str, audience: str
+) -> CallerCheck:
+    """Return the check of people by the token in the cookie, at the rate of people.
+
+    Args:
+        session: the cookie.
+        keys: verify tokens.
+        policy: what tokens allow.
+        grpc_service: full name of the service whose RPCs tokens must allow.
+        audience: whom tokens must be for.
+    """
+    return CallerCheck(
+        keys=keys,
+        policy=policy,
+        grpc_service=grpc_service,
+        audience=audience,
+        header=session.token,
+        limits=RequestLimits(per_caller=_RATE),
+    )
 
 
 class PageGuard:
@@ -59,14 +85,14 @@ class PageGuard:
         self._further = further
 
     def guarded(self, show: _Show) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler that lets people in, shows others the form, and errors as pages."""
+        """Return a handler that shows a page to people with a token, the form to others, and errors as pages."""
 
         async def respond(request: Request) -> Response:
             try:
                 who = self._admit(request)
                 require_open(request)
                 return await show(request, who)
-            except Exception as error:  # noqa: BLE001 - a person gets a page, whatever happens
+            except Exception as error:  # noqa: BLE001 - explained, and shown as a page
                 return self._refusal(request, explain(error, f"{request.method} {request.url.path}"))
 
         return respond
@@ -102,7 +128,7 @@ class PageGuard:
         return response
 
     async def sign_out(self, request: Request) -> Response:
-        """Throw the token away."""
+        """Remove the cookie."""
         response = Response(status_code=204)
         self._session.forget(response, request)
         return response

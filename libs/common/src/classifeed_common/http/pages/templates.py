@@ -50,7 +50,7 @@ class Templates:
         self._path = path
         self._brand = brand
         self._script = script
-        self._statics = {**{name: (__package__, kind) for name, kind in _SHARED.items()}}
+        self._statics = {name: (__package__, kind) for name, kind in _SHARED.items()}
         self._statics[script] = (package, "text/javascript")
 
     def html_of(self, name: str, pieces: Mapping[str, Html] | None = None, **values: str | int) -> Html:

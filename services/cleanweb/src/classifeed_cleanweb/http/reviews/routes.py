@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
@@ -11,15 +10,10 @@ from classifeed_cleanweb.http.reviews.operations import OPERATIONS, ReviewServic
 from classifeed_cleanweb.http.reviews.pages import API, ReviewPages
 from classifeed_cleanweb.http.reviews.rendering import PAGES, PATH
 from classifeed_common.auth import KeyStore, Policy
-from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.api.middleware import ApiMiddleware
-from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
-from classifeed_common.http.pages.guarding import PageGuard
+from classifeed_common.http.pages.guarding import PageGuard, page_callers
 from classifeed_common.http.pages.sessions import Session
-
-# What a person does not reach, and a key that is held down does.
-_RATE: Final = RequestRate(per_s=20, burst=60)
 
 
 def review_routes(
@@ -37,13 +31,8 @@ def review_routes(
         policy: who may review.
     """
     session = Session(PATH, "classifeed_reviewer")
-    callers = CallerCheck(
-        keys=keys,
-        policy=policy,
-        grpc_service="classifeed.cleanweb.v1.CleanwebService",
-        audience=audience,
-        header=session.token,
-        limits=RequestLimits(per_caller=_RATE),
+    callers = page_callers(
+        session, keys=keys, policy=policy, grpc_service="classifeed.cleanweb.v1.CleanwebService", audience=audience
     )
     guard = PageGuard(API, PAGES, session, callers, shows="ClaimReview", further=("SubmitOpinion",))
     pages = ReviewPages(services.database, services.terms)

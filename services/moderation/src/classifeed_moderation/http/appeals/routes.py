@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
 from starlette.routing import BaseRoute, Route
 
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.db import Database
-from classifeed_common.http.api.callers import CallerCheck
 from classifeed_common.http.api.middleware import ApiMiddleware
-from classifeed_common.http.api.request_limits import RequestLimits, RequestRate
 from classifeed_common.http.api.routes import operation_routes
-from classifeed_common.http.pages.guarding import PageGuard
+from classifeed_common.http.pages.guarding import PageGuard, page_callers
 from classifeed_common.http.pages.sessions import Session
 from classifeed_moderation.http.appeals.operations import OPERATIONS, AppealServices
 from classifeed_moderation.http.appeals.pages import API, PAGES, PATH, AppealPages
 from classifeed_moderation.rpc.moderation_service.appeals import Appeals
-
-# A person does not reach this rate; a key that is held down does.
-_RATE: Final = RequestRate(per_s=20, burst=60)
 
 
 def appeal_routes(
@@ -38,13 +32,8 @@ def appeal_routes(
         policy: who may decide appeals.
     """
     session = Session(PATH, "classifeed_appeals")
-    callers = CallerCheck(
-        keys=keys,
-        policy=policy,
-        grpc_service="classifeed.moderation.v1.ModerationService",
-        audience=audience,
-        header=session.token,
-        limits=RequestLimits(per_caller=_RATE),
+    callers = page_callers(
+        session, keys=keys, policy=policy, grpc_service="classifeed.moderation.v1.ModerationService", audience=audience
     )
     middleware = ApiMiddleware(API, "classifeed_moderation", AppealServices(appeals), callers=callers)
     guard = PageGuard(API, PAGES, session, callers, shows="ListAppeals", further=("GetAppeal", "DecideAppeal"))

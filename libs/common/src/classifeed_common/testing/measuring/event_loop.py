@@ -18,7 +18,7 @@ import httpx
 
 from classifeed_common.auth.policy import Policy
 from classifeed_common.contracts import list_methods
-from classifeed_common.testing.large_requests import Text, largest_requests
+from classifeed_common.testing.measuring.large_requests import Text, largest_requests
 
 T = TypeVar("T")
 LONGEST_S: Final = 0.2

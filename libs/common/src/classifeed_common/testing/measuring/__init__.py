@@ -1,0 +1,1 @@
+"""What code costs: memory of processes, and how long requests hold an event loop."""
