@@ -1,7 +1,7 @@
 """One table of all methods: who serves them, who may call them, and which sellers a token for some may reach.
 
-What is not listed is refused, whoever calls. A caller is the name of a service, or `operator`: the command line, on
-behalf of whoever holds its key, or `service`: the key by which a person tests or repairs as if a service called; it may
+Every caller is refused at a method that is not listed. A caller is the name of a service, `operator` or `service`.
+The command line calls as `operator`, with the operator's key. With the key `service` a person tests or repairs: it may
 call what any service may. Tokens of teams may call some of the operator's methods (ADR 0098).
 """
 

@@ -1,4 +1,4 @@
-"""No RPC of the api holds the event loop, whatever a request has; over HTTP there are the standard routes only."""
+"""The largest request of each RPC of the api holds no event loop; over HTTP there are the standard routes only."""
 
 from __future__ import annotations
 

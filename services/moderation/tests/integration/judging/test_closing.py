@@ -1,4 +1,4 @@
-"""Reviews that nobody needs any more are closed at the verdict service, whatever is lost or repeated on the way."""
+"""The verdict service closes reviews that no text needs, also after lost and repeated calls."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def call(address: str, method: str, requests: Sequence[bytes], token: str = "", 
 async def _least_hold(send: Callable[[], T]) -> tuple[float, T]:
     """Return how long a request held the loop, in seconds, and what `send` returned in its thread.
 
-    Beside others a core takes longer for the same work: what held the loop for too long is sent again, twice at most.
+    Other processes make a core slower, so a request that held the loop for too long is sent again, twice at most.
     """
     least_s = float("inf")
     for _ in range(3):
