@@ -83,11 +83,19 @@ class Feed:
     def await_task(self, count: int) -> dict[str, Any]:
         """Wait until the namespace has so many tasks, all ended, and return the newest."""
 
-        def ended() -> list[dict[str, Any]]:
-            tasks = self.tasks()
-            return tasks if len(tasks) == count and all(t["status"] != "IN_PROGRESS" for t in tasks) else []
+        tasks: list[dict[str, Any]] = []
 
-        return wait_until(ended, 300, f"{count} tasks have ended", 0.5)[0]
+        def ended() -> bool:
+            tasks[:] = self.tasks()
+            return len(tasks) >= count and all(task["status"] != "IN_PROGRESS" for task in tasks)
+
+        try:
+            wait_until(ended, 300, f"{count} tasks have ended", 0.5)
+        except AssertionError as late:
+            late.add_note(f"tasks: {tasks}; fetches: {self.fetches()}")
+            raise
+        assert len(tasks) == count, (tasks, self.fetches())
+        return tasks[0]
 
 
 @pytest.fixture
