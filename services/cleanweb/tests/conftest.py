@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
 from classifeed_cleanweb.bootstrap import build
@@ -98,6 +99,7 @@ class Cleanweb:
     http: httpx.AsyncClient
     rpc: CleanwebServiceStub
     grpc_address: str
+    http_app: Starlette
     keys: KeyStore
     rows: Callable[..., Awaitable[list[tuple[Any, ...]]]]
 
@@ -160,7 +162,8 @@ async def start(cleanweb_database: Database, keys: KeyStore, inbox: Inbox) -> As
             await running
 
         closing.append(close)
-        return Cleanweb(http, CleanwebServiceStub(channel), runner.grpc_address, keys, rows)
+        app = runner.http_app(runner.role_names)
+        return Cleanweb(http, CleanwebServiceStub(channel), runner.grpc_address, app, keys, rows)
 
     yield make
     for close in closing:

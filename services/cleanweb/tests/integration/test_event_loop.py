@@ -11,7 +11,13 @@ import pytest
 from classifeed_common.auth import ALL_OWNERS, create_team_token
 from classifeed_common.http.api.request_limits import RequestRate
 from classifeed_common.http.pages import guarding
-from classifeed_common.testing.measuring.event_loop import hold_of_request, holds_of_rpcs, large_bodies, too_long
+from classifeed_common.testing.measuring.event_loop import (
+    hold_of_request,
+    holds_of_routes,
+    holds_of_rpcs,
+    large_bodies,
+    too_long,
+)
 from classifeed_domain.policy import POLICY
 
 from ..conftest import Cleanweb, Start, request_of
@@ -50,14 +56,12 @@ async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.M
     monkeypatch.setattr(guarding, "_RATE", RATE)
     cleanweb = await start(requests_s=10_000)
     requests = {name: post(cleanweb, "/v2/", body) for name, body in bodies().items()}
-    for path in ("sign-in", "opinions", "given-back"):
-        requests[path] = post(cleanweb, f"/reviews/{path}", b"[" + b"0," * (8 << 10) + b"0]")
-    for path in ("/metrics", "/health/ready", "/backlog", "/reviews", "/reviews/common_toloka"):
-        requests[path] = {"method": "GET", "url": path, "headers": {"Cookie": cookie_of(cleanweb)}}
-    found = {
-        name: await hold_of_request(str(cleanweb.http.base_url.netloc.decode()), request)
-        for name, request in requests.items()
-    }
+    address = cleanweb.http.base_url.netloc.decode()
+    found = {name: await hold_of_request(address, request) for name, request in requests.items()}
+    cookie = {"Cookie": cookie_of(cleanweb)}
+    for size_bytes in (16 << 10, BODY_BYTES):
+        routes = await holds_of_routes(address, cleanweb.http_app, size_bytes=size_bytes, headers=cookie)
+        found |= {f"{name}, {size_bytes} bytes": took for name, took in routes.items()}
     assert {name: status for name, (_, status) in found.items() if status >= 500} == {}
     assert too_long(found) == {}
     assert {name for name, (_, status) in found.items() if status == 200} >= {"one, links", "many, masks", "closed"}

@@ -13,6 +13,7 @@ from uuid import uuid4
 import grpc
 import httpx
 import pytest
+from starlette.applications import Starlette
 
 from classifeed.moderation.v1.moderation_service_pb2_grpc import ModerationServiceStub
 from classifeed.points.v1.point_pb2 import Author, Location
@@ -48,6 +49,7 @@ class Service:
     stand_in: StandIn
     kafka: str
     grpc_address: str
+    http_app: Starlette
 
     async def call_back(self, *verdicts: dict[str, Any], token: str | None = "", **options: Any) -> httpx.Response:
         """Send a callback; an empty token is the right one, None is none."""
@@ -137,7 +139,8 @@ async def service(
 
     async with loopback_client(f"http://{runner.http_address}") as http:
         points, moderation = PointServiceStub(channel), ModerationServiceStub(channel)
-        yield Service(http, points, moderation, keys, rows, stand_in, kafka.bootstrap, runner.grpc_address)
+        app = runner.http_app(runner.role_names)
+        yield Service(http, points, moderation, keys, rows, stand_in, kafka.bootstrap, runner.grpc_address, app)
     await channel.close()
     stop.set()
     await running

@@ -9,7 +9,13 @@ import pytest
 from google.protobuf.message import Message
 
 from classifeed.points.v1.point_pb2 import Location
-from classifeed_common.testing.measuring.event_loop import hold_of_request, holds_of_rpcs, large_bodies, too_long
+from classifeed_common.testing.measuring.event_loop import (
+    hold_of_request,
+    holds_of_routes,
+    holds_of_rpcs,
+    large_bodies,
+    too_long,
+)
 from classifeed_domain.policy import POLICY
 
 from .conftest import PATH, TOKEN, Service
@@ -52,8 +58,8 @@ async def test_no_request_holds_the_event_loop(service: Service) -> None:
     for name, content in contents.items():
         request = {"method": "POST", "url": PATH, "content": content, "headers": headers}
         found[name] = await hold_of_request(address, request)
-    for path in ("/metrics", "/health/ready", "/backlog"):
-        found[path] = await hold_of_request(address, {"method": "GET", "url": path})
+    token = {TOKEN: headers[TOKEN]}
+    found |= await holds_of_routes(address, service.http_app, size_bytes=BODY_BYTES, headers=token)
     assert {name: found[name] for name in bodies if found[name][1] != 200} == {}
     place: dict[str, Message] = {"south_west": Location(latitude=0), "north_east": Location(latitude=1)}
     found |= await holds_of_rpcs(

@@ -12,6 +12,7 @@ from uuid import uuid4
 import httpx
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from starlette.applications import Starlette
 
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed.pictures.v1.picture_service_pb2_grpc import PictureServiceStub
@@ -70,6 +71,7 @@ class Service:
     settings: PicturesSettings
     jobs: JobServiceStub
     grpc_address: str
+    http_app: Starlette
 
     async def request(
         self, urls: Sequence[str], *, namespace: str = "offers", prefix: str = "", client: str = OFFERS
@@ -151,8 +153,10 @@ async def service(
     pictures = PictureServiceStub(channel)
     jobs = JobServiceStub(channel)
     recipient = f"seller-{uuid4().hex}"
-    addresses = runner.http_address, runner.grpc_address
-    yield Service(database, pictures, producer, recipient, reader, addresses[0], blobs, settings, jobs, addresses[1])
+    yield Service(
+        database, pictures, producer, recipient, reader, runner.http_address, blobs, settings, jobs,
+        runner.grpc_address, runner.http_app(runner.role_names),
+    )  # fmt: skip
     await blobs.close()
     await asyncio.to_thread(reader.close)
     await channel.close()

@@ -9,18 +9,24 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import re
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import grpc
 import httpx
+from starlette.applications import Starlette
+from starlette.routing import Route
 
 from classifeed_common.auth.policy import Policy
 from classifeed_common.contracts import list_methods
+from classifeed_common.testing.http import NO_AUTHORITIES
 from classifeed_common.testing.measuring.large_requests import Text, largest_requests
 
 T = TypeVar("T")
+_SEGMENT: Final = "%zz" * 500
+_FORM: Final = "application/x-www-form-urlencoded"
 LONGEST_S: Final = 0.2
 """What `/health/live` may wait."""
 
@@ -106,7 +112,7 @@ async def hold_of_request(address: str, request: Mapping[str, Any]) -> tuple[flo
     """
 
     def send() -> int:
-        with httpx.Client(base_url=f"http://{address}", trust_env=False, timeout=120) as client:
+        with httpx.Client(base_url=f"http://{address}", trust_env=False, verify=NO_AUTHORITIES, timeout=120) as client:
             return client.request(**request).status_code
 
     return await _least_hold(send)
@@ -147,6 +153,38 @@ async def holds_of_rpcs(
                 if (sent := request.SerializeToString()) not in seen:
                     seen.add(sent)
                     found[f"{path} ({kind}, {name})"] = await hold_of_call(address, path, [sent], token())
+    return found
+
+
+async def holds_of_routes(
+    address: str, app: Starlette, *, size_bytes: int, headers: Mapping[str, str] | None = None
+) -> dict[str, tuple[float, int]]:
+    """Send each route of a service long parameters, and bodies of a size that have many parts.
+
+    Args:
+        address: of the service.
+        app: what the service serves, for its list of routes.
+        size_bytes: of a body.
+        headers: sent with each request.
+
+    Returns:
+        By method, path and kind, how long it held the loop, in seconds, and the status.
+    """
+    found: dict[str, tuple[float, int]] = {}
+    for route in app.routes:
+        assert isinstance(route, Route), route
+        bodies = [
+            ("JSON", "application/json", b"[" + b"{}," * (size_bytes // 3 - 64) + b"{}]"),
+            ("form", _FORM, b"a=1&" * (size_bytes // 4)),
+        ]
+        url = re.sub(r"{[^}]+}", _SEGMENT, route.path)
+        for method in sorted((route.methods or set()) - {"HEAD"}):
+            request: dict[str, Any] = {"method": method, "url": url, "params": {"url": _SEGMENT}}
+            for kind, content_type, body in bodies if method in {"POST", "PUT", "PATCH"} else [("no body", "", b"")]:
+                sent = {**(headers or {}), **({"Content-Type": content_type} if body else {})}
+                found[f"{method} {route.path} ({kind})"] = await hold_of_request(
+                    address, request | {"content": body, "headers": sent}
+                )
     return found
 
 
