@@ -27,7 +27,7 @@ from classifeed_domain.policy import CALLERS, POLICY
 AUDIENCE: Final = "everything"
 METHODS: Final = {full: method for full, method in list_methods() if method.client_streaming}
 _REQUESTS: Final = 80
-_CALLS: Final = 12
+_CALLS: Final = 4
 MakeToken = Callable[[KeyStore, str], str]
 
 

@@ -14,7 +14,7 @@ from classifeed_common.testing.campaigns import IS_LONG
 from .conftest import ApiServices
 
 _HERE = Path(__file__).parent
-_EXAMPLES = 20 if IS_LONG else 5
+_EXAMPLES = 20 if IS_LONG else 2
 
 
 @pytest.mark.slow

@@ -37,7 +37,7 @@ from classifeed_jobs.maintenance.reaper import _LOCK_LOST
 from classifeed_jobs.schema.ddl import VERSIONS
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-_EXAMPLES = 17_000 if IS_LONG else 30
+_EXAMPLES = 17_000 if IS_LONG else 15
 _WORKERS = ("w1", "w2")
 _MAX_FAULTS = 2
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "kept")

@@ -14,6 +14,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.testing.background import running
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_jobs import JobAdmin, JobContext, Reaper
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
@@ -82,6 +83,7 @@ async def test_killer_is_quarantined_at_its_third_death_and_its_neighbours_are_n
 
 
 @pytest.mark.slow
+@in_campaigns
 async def test_naive_way_holds_the_deaths_against_the_neighbours(marked: Bench) -> None:
     _, killer, neighbours = await _neighbours_of_a_killer(marked, "naive")
     assert killer.reason == "QUARANTINED"

@@ -19,7 +19,7 @@ import pytest
 from classifeed_common.db import Database
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_jobs import Fixed, JobContext, Reaper
 
 from ..conftest import Bench, until
@@ -119,6 +119,7 @@ async def test_process_stopped_past_its_lease_can_neither_have_an_effect_nor_fin
 
 
 @pytest.mark.slow
+@in_campaigns
 @pytest.mark.parametrize(
     ("has_effect", "broken", "seen"), [(True, "guard", "a stale effect"), (False, "finish", "a stale end was heard")]
 )
@@ -201,6 +202,7 @@ async def test_killed_workers_lose_no_job_and_double_no_effect(bench: Bench, pro
 
 @pytest.mark.slow
 @pytest.mark.timeout(_CAMPAIGN_TIMEOUT_S)
+@in_campaigns
 async def test_claims_that_ignore_lock_keys_fail_the_campaign(bench: Bench, processes: Processes) -> None:
     with pytest.raises(AssertionError, match="keys overlap"):
         await _campaign(bench, processes, "keys")

@@ -199,12 +199,9 @@ INSERT INTO blob_refs SELECT 'since:' || substr(sha256, 1, 32), sha256 FROM blob
 """
 
 
-@pytest.mark.parametrize("is_generic", [False, True], ids=["custom", "generic"])
-@pytest.mark.parametrize("name", ["touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs", *READING])
 @pytest.mark.parametrize("count", [2, 500])
-async def test_what_is_read_does_not_grow_with_the_tables(
-    tables: Database, name: str, is_generic: bool, count: int
-) -> None:
+async def test_what_is_read_does_not_grow_with_the_tables(tables: Database, count: int) -> None:
+    found: dict[tuple[str, bool], int] = {}
     async with tables.transaction() as tx:
         # In one transaction, so that autovacuum sees nothing of it.
         for statement in BEFORE.split(";\n"):
@@ -212,8 +209,11 @@ async def test_what_is_read_does_not_grow_with_the_tables(
         rows = await (
             await tx.execute("SELECT sha256, ref FROM blob_refs WHERE ref LIKE 'since:%%' LIMIT %s", [count])
         ).fetchall()
-        added = "new" if name == "add_refs" else ""
-        given: dict[str, Any] = {"sha256s": [sha256 for sha256, _ in rows], "refs": [ref + added for _, ref in rows]}
-        given |= {"after": "5", "limit": count}
-        handled = await rows_handled(tx, SQL[name], given, is_generic=is_generic)
-    assert handled <= 10 * count + 100
+        for name in ("touch_blobs", "add_refs", "list_refs", "lock_blobs", "remove_refs", *READING):
+            added = "new" if name == "add_refs" else ""
+            refs = [ref + added for _, ref in rows]
+            given = {"sha256s": [sha256 for sha256, _ in rows], "refs": refs, "after": "5", "limit": count}
+            for is_generic in (False, True):
+                async with tx.transaction(force_rollback=True):
+                    found[name, is_generic] = await rows_handled(tx, SQL[name], given, is_generic=is_generic)
+    assert {case: handled for case, handled in found.items() if handled > 10 * count + 100} == {}

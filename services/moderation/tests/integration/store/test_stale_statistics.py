@@ -5,8 +5,6 @@ from __future__ import annotations
 from hashlib import md5
 from typing import Any
 
-import pytest
-
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.plans import rows_handled
 from classifeed_moderation.store import decisions, subjects
@@ -46,20 +44,18 @@ STATEMENTS: dict[str, tuple[Any, dict[str, Any]]] = {
 UNPREPARED = {"claim_due", "claim_shares"}
 
 
-@pytest.mark.parametrize(
-    ("name", "is_generic"),
-    [*((name, False) for name in STATEMENTS), *((name, True) for name in STATEMENTS if name not in UNPREPARED)],
-)
-async def test_what_is_read_does_not_grow_with_the_table(
-    migrated_database: MigratedDatabase, name: str, is_generic: bool
-) -> None:
+async def test_what_is_read_does_not_grow_with_the_table(migrated_database: MigratedDatabase) -> None:
     database = await migrated_database("classifeed_moderation")
-    queries, given = STATEMENTS[name]
+    found: dict[tuple[str, bool], int] = {}
     async with database.transaction() as tx:
         # In one transaction, so that autovacuum sees nothing of it.
         await tx.execute(SEED, {"seller": "old", "count": 100})
         await tx.execute("ANALYZE subjects, verdict_cache")
         await tx.execute(SEED, {"seller": "new", "count": TEXTS})
         await tx.execute(CACHE, {"count": TEXTS})
-        handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
-    assert handled <= 10 * BATCH + _MOST_OTHERS
+        cases = [*((name, False) for name in STATEMENTS), *((name, True) for name in STATEMENTS.keys() - UNPREPARED)]
+        for name, is_generic in cases:
+            queries, given = STATEMENTS[name]
+            async with tx.transaction(force_rollback=True):
+                found[name, is_generic] = await rows_handled(tx, queries[name], given, is_generic=is_generic)
+    assert {case: rows for case, rows in found.items() if rows > 10 * BATCH + _MOST_OTHERS} == {}

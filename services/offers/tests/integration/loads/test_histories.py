@@ -429,7 +429,7 @@ def test_histories(play: Play) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("naive", NAIVE_WAYS if IS_LONG else NAIVE_WAYS[:2])
+@pytest.mark.parametrize("naive", NAIVE_WAYS if IS_LONG else NAIVE_WAYS[:1])
 def test_the_model_finds_the_naive_way(
     play: Play, monkeypatch: pytest.MonkeyPatch, naive: Callable[[pytest.MonkeyPatch], None]
 ) -> None:

@@ -62,24 +62,29 @@ ABOUT_OFFERS: dict[str, Query] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("name", "is_generic"),
-    [*((name, False) for name in ABOUT_OFFERS), *((name, True) for name in ABOUT_OFFERS if name not in UNPREPARED)],
-)
-async def test_what_is_read_does_not_grow_with_the_namespace(db: Database, name: str, is_generic: bool) -> None:
+async def test_what_is_read_does_not_grow_with_the_namespace(db: Database) -> None:
     """Verdicts about 100 texts read a namespace of 20,000 offers whole: a load took 56 s in place of 7. Marks of 500
     offers were compared with one another, from the sixth time on: 30 ms in place of 5.
     """
-    queries, given = ABOUT_OFFERS[name]
-    wanted = max((len(value) for value in given.values() if isinstance(value, list)), default=given.get("limit", 1))
+    found: dict[tuple[str, bool], int] = {}
     async with db.transaction() as tx:
         # In one transaction, so that autovacuum sees nothing of it.
         for statement in (BEFORE + ";" + SINCE).split(";\n"):
             await tx.execute(statement.strip(";\n "))
-        if queries is applying.SQL or queries is judging.SQL or queries is picturing.SQL:
-            await applying.forbid_scans(tx)
-        handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
-    assert handled <= 10 * wanted + _MOST_OTHERS
+        cases = [
+            *((name, False) for name in ABOUT_OFFERS),
+            *((name, True) for name in ABOUT_OFFERS.keys() - UNPREPARED),
+        ]
+        for name, is_generic in cases:
+            queries, given = ABOUT_OFFERS[name]
+            async with tx.transaction(force_rollback=True):
+                if queries is applying.SQL or queries is judging.SQL or queries is picturing.SQL:
+                    await applying.forbid_scans(tx)
+                handled = await rows_handled(tx, queries[name], given, is_generic=is_generic)
+            lengths = [len(value) for value in given.values() if isinstance(value, list)]
+            if handled > 10 * max(lengths, default=given.get("limit", 1)) + _MOST_OTHERS:
+                found[name, is_generic] = handled
+    assert found == {}
 
 
 NOBODY_WAITS = f"""

@@ -27,7 +27,7 @@ from classifeed.documents.v1.index_queue_service_pb2_grpc import IndexQueueServi
 from classifeed.documents.v1.receiver_service_pb2_grpc import ReceiverServiceStub
 from classifeed_common.db import Database
 from classifeed_common.rpc.status import from_rpc_error
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.locks import comes_to_wait
 from classifeed_common.testing.rpc import OpenChannel, StartServer
@@ -515,6 +515,7 @@ async def test_histories(play: Play) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
+@in_campaigns
 @pytest.mark.parametrize("naive", NAIVE_WAYS)
 async def test_the_model_finds_the_naive_way(
     play: Play, monkeypatch: pytest.MonkeyPatch, naive: Callable[[pytest.MonkeyPatch], None]

@@ -46,7 +46,6 @@ async def longest_hold() -> AsyncIterator[list[float]]:
             before = now
 
     # A pass over all objects of the tests' own process takes longer than what is measured.
-    gc.collect()
     gc.disable()
     beating = asyncio.create_task(beat())
     try:
