@@ -224,9 +224,11 @@ class Moderation:
         self.take_offer_texts = TakeOfferTexts(
             self.queue,
             self.outbox,
+            clock,
             current_rules=lambda: self.rules,
             retry_interval_s=RETRY_S,
             kept_verdicts_s=self.kept_s,
+            decisions_days=400,
             on_due=self.corrector.wake,
         )
         self._stop = asyncio.Event()

@@ -119,9 +119,11 @@ def build(settings: ModerationSettings) -> ServiceRunner:
     take_offer_texts = TakeOfferTexts(
         queue,
         outbox,
+        clock,
         current_rules=current_rules,
         retry_interval_s=settings.retry_interval_s,
         kept_verdicts_s=settings.kept_verdicts_s,
+        decisions_days=settings.decisions_days,
         on_due=corrector.wake,
     )
     texts = TextStore(queue, outbox, clock, retry_interval_s=settings.retry_interval_s)

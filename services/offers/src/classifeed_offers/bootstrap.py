@@ -42,6 +42,7 @@ from classifeed_offers.app.pictures.request_pictures import PictureRequester
 from classifeed_offers.app.publishing.publish_offers import PublishOffers
 from classifeed_offers.app.publishing.republish_offers import Republisher
 from classifeed_offers.app.publishing.watch_publication import PublicationWatch
+from classifeed_offers.app.texts.check_decisions import DecisionCheck
 from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.outcomes import GROUP as OUTCOMES_GROUP
 from classifeed_offers.consumers.outcomes import OutcomeHandler
@@ -51,9 +52,10 @@ from classifeed_offers.consumers.requests import GROUP, RequestHandler
 from classifeed_offers.domain.completion import Guard
 from classifeed_offers.domain.documents import DueOffer, PictureRules, schema
 from classifeed_offers.domain.moderation import ApprovedBySetting, ByVerdicts
-from classifeed_offers.jobs import republish, request_pictures, sweep
+from classifeed_offers.jobs import republish, request_pictures, return_decisions, sweep
 from classifeed_offers.jobs.republish import RepublishJobs, register_republish
 from classifeed_offers.jobs.request_pictures import PictureCatchUp
+from classifeed_offers.jobs.return_decisions import register_return, return_starter
 from classifeed_offers.jobs.sweep import SweepJobs, sweep_registry
 from classifeed_offers.rpc.offer_service import OfferService
 from classifeed_offers.settings import OffersSettings
@@ -62,6 +64,7 @@ from classifeed_offers.store import publishing
 SERVICE = "offers"
 _WATCH_S: Final = 5.0
 _REQUEST_AGAIN_S: Final = 10.0
+_CHECK_DECISIONS_S: Final = 30.0
 # Results of pictures come one by one, and each makes a document for the receiver, the indexer and the searcher.
 _GATHER_S: Final = 2.0
 _GATHER_TIMES: Final = 30.0
@@ -180,12 +183,13 @@ def build(settings: OffersSettings) -> ServiceRunner:
         group=OUTCOMES_GROUP,
         topics=[MODERATION_OUTCOMES],
         positions=outcome_positions,
-        handle=OutcomeHandler(outbox).handle,
+        handle=OutcomeHandler(outbox, start_return=return_starter(lambda: jobs.store)).handle,
         on_log_lost=outcome_positions.skip_lost,  # texts that wait are requested again
         dead_letters=DeadLetters(producer),
         refuses_misplaced=True,
         gather_s=_OUTCOMES_GATHER_S,
     )
+    decisions = DecisionCheck(database, outbox, period_s=_CHECK_DECISIONS_S)
     requester = TextRequester(database, outbox, wait_s=settings.text_wait_s, period_s=_REQUEST_AGAIN_S)
 
     pictures, picture_requester = _pictures(
@@ -230,11 +234,16 @@ def build(settings: OffersSettings) -> ServiceRunner:
         version_of(SERVICE),
         roles=[
             Role("consume", consumer.run, consumer.backlog, consumer.blocked),
-            Role.together("consume-verdicts", outcomes, requester, backlog=requester.backlog),
+            Role.together("consume-verdicts", outcomes, requester, decisions, backlog=requester.backlog),
             Role.together("consume-pictures", *picture_parts, backlog=picture_requester.backlog),
             Role("relay", relay.run, unsent, relay.blocked),
             *jobs.roles(
-                {sweep.QUEUE: settings.sweeps_at_once, republish.QUEUE: 1, request_pictures.QUEUE: 1},
+                {
+                    sweep.QUEUE: settings.sweeps_at_once,
+                    republish.QUEUE: 1,
+                    request_pictures.QUEUE: 1,
+                    return_decisions.QUEUE: 1,
+                },
                 drain_grace_s=settings.drain_grace_s / 2,  # leaves time to hand back what did not end
             ),
             Role("publish", publish, unpublished, unpushed),
@@ -263,6 +272,7 @@ def _tasks(settings: OffersSettings, outbox: Outbox, guard: Guard, store: Callab
     """Return the tasks of the jobs; `store` is not called before the jobs are built."""
     tasks = sweep_registry(outbox, guard=guard)
     register_republish(tasks)
+    register_return(tasks, outbox)
     PictureCatchUp(outbox, store, settings.picture_namespace, rate=settings.picture_catch_up_rate).register(tasks)
     return tasks
 

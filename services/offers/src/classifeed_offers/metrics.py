@@ -50,3 +50,8 @@ TEXTS_REQUESTED_AGAIN: Final = METRICS.counter(
     "Texts whose verdict was requested again, as it was missing.",
     unit="texts",
 )
+DECISIONS_RETURNED: Final = METRICS.counter(
+    "classifeed_offers_decisions_returned_total",
+    "Decisions about texts that were sent to a moderation whose restore had lost decisions.",
+    unit="decisions",
+)

@@ -7,6 +7,7 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from classifeed.moderation.v1.offer_texts_pb2 import TextsToJudge
+from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED
 from classifeed_common.kafka import Poison, Record, type_of
 from classifeed_moderation.domain.subjects import HASH_BYTES
 
@@ -15,6 +16,7 @@ _TEXTS_LIMIT: Final = 100
 _ID_LIMIT_CHARS: Final = 256
 _ADDRESS_LIMIT_CHARS: Final = 64
 _REGIONS_LIMIT: Final = 20
+_DECIDED: Final = (MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED)
 
 
 def decode_texts(record: Record) -> TextsToJudge:
@@ -53,4 +55,6 @@ def fault_of_texts(message: TextsToJudge) -> str | None:
             return f"texts[{number}] has a NUL in its id or its text"
         if len(text.region_ids) > _REGIONS_LIMIT:
             return f"texts[{number}].region_ids has more than {_REGIONS_LIMIT} items"
+        if text.HasField("kept_decision") and text.kept_decision.status not in _DECIDED:
+            return f"texts[{number}].kept_decision.status must be APPROVED or DISAPPROVED"
     return None

@@ -6,6 +6,8 @@ from typing import Final
 
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed_moderation.domain.rules import Reason
+from classifeed_moderation.domain.verdicts import Span as VerdictSpan
+from classifeed_moderation.domain.verdicts import Verdict
 
 _MESSAGE: Final = "The text is not allowed here."
 _SUGGESTION: Final = "Write the text again, without the part that was refused."
@@ -28,3 +30,12 @@ def ban_of(text: str, title_chars: int, reason: Reason, rule_set: str) -> Ban:
     ban.field = "title" if start < title_chars else "description"
     ban.span.CopyFrom(Span(start=start - begin, end=end - begin, excerpt=text[start:end][:_EXCERPT_LIMIT_CHARS]))
     return ban
+
+
+def reason_of_ban(ban: Ban, title_chars: int) -> Reason:
+    """Return the reason that a ban was made of, as far as the ban tells it."""
+    spans: tuple[VerdictSpan, ...] = ()
+    if ban.HasField("span"):
+        begin = title_chars + 1 if title_chars and ban.field == "description" else 0
+        spans = (VerdictSpan(begin + ban.span.start, begin + ban.span.end, ban.span.excerpt),)
+    return Reason(ban.rule, verdict=Verdict(ban.rule, spans=spans), message=ban.message, suggestion=ban.suggestion)

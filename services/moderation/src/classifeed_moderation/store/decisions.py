@@ -78,6 +78,22 @@ async def find_repeated(tx: Tx, decisions: Sequence[Decision]) -> dict[str, floa
     return dict(await (await tx.execute(SQL["find_repeated"], parameters)).fetchall())
 
 
+async def find_times(tx: Tx, decision_ids: Collection[int]) -> dict[int, datetime]:
+    """Return when decisions were recorded, by their numbers."""
+    parameters = {"decision_ids": list(decision_ids)}
+    return dict(await (await tx.execute(SQL["find_times"], parameters)).fetchall())
+
+
+async def find_lost(tx: Tx, decision_ids: Collection[int], *, kept_days: int) -> dict[int, int]:
+    """Return the numbers that no decision has, each with the newest decision below it; 0: there is none.
+
+    Args:
+        kept_days: how long decisions are kept; older numbers are not looked up.
+    """
+    parameters = {"decision_ids": list(decision_ids), "kept_days": kept_days}
+    return dict(await (await tx.execute(SQL["find_lost"], parameters)).fetchall())
+
+
 async def keep_verdicts(tx: Tx, verdicts: Mapping[bytes, VerdictList]) -> None:
     """Keep whole verdicts for equal texts."""
     keys = sorted(verdicts)

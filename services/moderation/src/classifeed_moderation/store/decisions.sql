@@ -46,6 +46,17 @@ WITH made AS (
 )
 SELECT subject_key, decision_id, recorded_at FROM recorded
 
+-- name: find_times
+SELECT decision_id, recorded_at FROM decisions WHERE decision_id = ANY (%(decision_ids)s)
+
+-- name: find_lost
+-- Numbers that no decision has, with the newest below each. Older ones than decisions are kept for may have been deleted.
+SELECT n.decision_id,
+       coalesce((SELECT max(d.decision_id) FROM decisions d WHERE d.decision_id < n.decision_id), 0) AS kept_decision_id
+FROM unnest(%(decision_ids)s::bigint[]) AS n (decision_id)
+WHERE NOT EXISTS (SELECT FROM decisions d WHERE d.decision_id = n.decision_id)
+  AND n.decision_id >> 10 > (extract(epoch FROM clock_timestamp() - %(kept_days)s * interval '1 day') * 1000)::bigint
+
 -- name: find_repeated
 -- Verdicts that were recorded before in the same state of the text and changed nothing, with their age in seconds.
 SELECT w.subject_key, extract(epoch from clock_timestamp() - r.recorded_at)::float8 AS age_s

@@ -13,6 +13,7 @@ from classifeed_common.db import Tx
 from classifeed_common.kafka import Poison, Record, decode_all, message_of, type_of
 from classifeed_common.outbox import Outbox
 from classifeed_domain.topics import FEEDS_OFFER_RESULTS
+from classifeed_offers.app.texts.check_decisions import StartReturn, note_decisions
 from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.domain.offers import HASH_BYTES
 
@@ -22,10 +23,16 @@ _STATUSES: Final = {MODERATION_STATUS_APPROVED, MODERATION_STATUS_DISAPPROVED}
 
 
 class OutcomeHandler:
-    """Handles polls of outcomes, for an OrderedConsumer over the positions of a table."""
+    """Handles polls of outcomes, for an OrderedConsumer over the positions of a table.
 
-    def __init__(self, outbox: Outbox) -> None:
+    Args:
+        outbox: takes what loads have to learn.
+        start_return: has decisions sent to a moderation that lost them.
+    """
+
+    def __init__(self, outbox: Outbox, *, start_return: StartReturn) -> None:
         self._outbox = outbox
+        self._start_return = start_return
 
     async def handle(self, tx: Tx, records: Sequence[Record]) -> None:
         """Apply the outcomes of a poll.
@@ -33,7 +40,10 @@ class OutcomeHandler:
         Raises:
             Poison: a record has none, or breaks the protocol.
         """
-        late = await apply_outcomes(tx, decode_all(records, decode_outcomes))
+        judged = decode_all(records, decode_outcomes)
+        late = await apply_outcomes(tx, judged)
+        partitions = [record.partition for record in records]
+        await note_decisions(tx, judged, partitions, start_return=self._start_return)
         messages = [message_of(FEEDS_OFFER_RESULTS, result.seller_id.encode(), result) for result in late]
         await self._outbox.put(tx, messages)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
@@ -10,6 +10,7 @@ from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_offers.domain.offers import Namespace
 from classifeed_offers.store.applying import forbid_scans
+from classifeed_offers.store.republishing import OfferKey
 
 SQL: Final = load_queries(__package__, "judging.sql")
 
@@ -21,6 +22,13 @@ class Outcome(NamedTuple):
     text_hash: bytes
     ban: bytes | None
     decided_at: datetime
+
+
+class AppliedDecision(NamedTuple):
+    """The number of a decision that was applied, and whose text it was about."""
+
+    decision_id: int
+    namespace: Namespace
 
 
 async def apply_outcomes(tx: Tx, namespace: Namespace, outcomes: Sequence[Outcome], *, by: str) -> list[Any]:
@@ -73,3 +81,49 @@ async def count_unanswered(tx: Tx) -> tuple[int, float]:
     row = await (await tx.execute(SQL["count_unanswered"])).fetchone()
     assert row is not None
     return row[0], row[1]
+
+
+async def note_applied(tx: Tx, newest: Mapping[int, AppliedDecision]) -> None:
+    """Keep the newest decision that was applied of each partition."""
+    parameters = {
+        "partitions": list(newest),
+        "decision_ids": [each.decision_id for each in newest.values()],
+        "sellers": [each.namespace.seller_id for each in newest.values()],
+        "namespaces": [each.namespace.namespace for each in newest.values()],
+    }
+    await tx.execute(SQL["note_applied"], parameters)
+
+
+async def claim_checks(tx: Tx, *, period_s: float) -> list[AppliedDecision]:
+    """Return decisions that nobody has checked for `period_s`; other processes leave them alone as long."""
+    rows = await (await tx.execute(SQL["claim_checks"], {"period_s": period_s})).fetchall()
+    return [AppliedDecision(decision_id, Namespace(*namespace)) for *namespace, decision_id in rows]
+
+
+async def forget_applied(tx: Tx, *, decision_id: int, kept_decision_id: int) -> bool:
+    """Forget all decisions above a kept one if `decision_id` is among them; return whether it was."""
+    parameters = {"decision_id": decision_id, "kept_decision_id": kept_decision_id}
+    return (await tx.execute(SQL["forget_applied"], parameters)).rowcount > 0
+
+
+async def list_decided(tx: Tx, *, after: OfferKey, since: datetime, limit: int) -> list[tuple[OfferKey, bool]]:
+    """Return the next offers in the order of their keys, and whether each waits or was decided `since` then."""
+    parameters = {**after._asdict(), "since": since, "limit": limit}
+    rows = await (await tx.execute(SQL["list_decided"], parameters)).fetchall()
+    return [(OfferKey(*key), bool(is_wanted)) for *key, is_wanted in rows]
+
+
+async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[str]) -> None:
+    """Have texts that wait requested in the next round. The caller holds their head."""
+    parameters = {**_address(namespace), "external_ids": list(external_ids)}
+    await tx.execute(SQL["request_at_once"], parameters)
+
+
+async def load_decided(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> list[Any]:
+    """Return those of the texts that were decided `since` then, as rows by name. The caller holds their head."""
+    parameters = {**_address(namespace), "external_ids": list(external_ids), "since": since}
+    return await fetch_named(tx, SQL["load_decided"], parameters)
+
+
+def _address(namespace: Namespace) -> dict[str, str]:
+    return {"seller": namespace.seller_id, "namespace": namespace.namespace}

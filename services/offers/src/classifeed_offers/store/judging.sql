@@ -62,3 +62,75 @@ SELECT count(*), coalesce(extract(epoch FROM clock_timestamp() - min(text_reques
                                                  FILTER (WHERE text_requested_at > '-infinity')), 0)::float8
 FROM offers
 WHERE text_requested_at IS NOT NULL
+
+-- name: note_applied
+-- The newest decision of each partition. A poll has a partition once, and each partition has one reader.
+INSERT INTO applied_decisions AS a (partition, decision_id, seller_id, namespace)
+SELECT partition, decision_id, seller_id, namespace
+FROM unnest(%(partitions)s::integer[], %(decision_ids)s::bigint[], %(sellers)s::text[], %(namespaces)s::text[])
+     AS n (partition, decision_id, seller_id, namespace)
+ORDER BY partition
+ON CONFLICT (partition) DO UPDATE
+SET decision_id = excluded.decision_id, seller_id = excluded.seller_id, namespace = excluded.namespace
+WHERE a.decision_id < excluded.decision_id
+
+-- name: claim_checks
+-- Decisions that were not checked for a while, each for one process.
+UPDATE applied_decisions a
+SET checked_at = clock_timestamp()
+FROM (SELECT partition
+      FROM applied_decisions
+      WHERE decision_id > 0 AND checked_at <= clock_timestamp() - %(period_s)s * interval '1 second'
+      ORDER BY partition
+      FOR NO KEY UPDATE SKIP LOCKED) AS due
+WHERE a.partition = due.partition
+RETURNING a.seller_id, a.namespace, a.decision_id
+
+-- name: forget_applied
+-- If a decision is still the newest of its partition, all above the newest that moderation has: several partitions report
+-- the same loss, and one job is enough. A report that is read again changes nothing.
+WITH lost AS MATERIALIZED (
+    SELECT partition, decision_id
+    FROM applied_decisions
+    WHERE decision_id > %(kept_decision_id)s
+    ORDER BY partition
+    FOR NO KEY UPDATE
+)
+UPDATE applied_decisions a
+SET decision_id = 0
+FROM lost
+WHERE a.partition = lost.partition AND %(decision_id)s IN (SELECT decision_id FROM lost)
+
+-- name: list_decided
+-- The next offers in the order of their keys, and which of them were decided since then or wait.
+SELECT seller_id, namespace, external_id, text_requested_at IS NOT NULL OR text_decided_at >= %(since)s AS is_wanted
+FROM offers
+WHERE (seller_id, namespace, external_id) > (%(seller_id)s, %(namespace)s, %(external_id)s)
+ORDER BY seller_id, namespace, external_id
+LIMIT %(limit)s
+
+-- name: request_at_once
+-- Texts that wait: their requests may be lost, too. Looked up by their whole keys, as in `request_again`.
+UPDATE offers o
+SET text_requested_at = '-infinity'
+FROM unnest(%(external_ids)s::text[]) AS n (external_id)
+CROSS JOIN LATERAL (
+    SELECT w.offer_id
+    FROM offers w
+    WHERE w.seller_id = %(seller)s AND w.namespace = %(namespace)s AND w.external_id = n.external_id
+    LIMIT 1
+) AS waiting
+WHERE o.offer_id = waiting.offer_id AND o.text_requested_at > '-infinity'
+
+-- name: load_decided
+-- Texts that were decided since then, with what was decided. The caller holds their head.
+SELECT o.external_id, o.content, o.text_hash, o.ban, o.text_decided_at
+FROM unnest(%(external_ids)s::text[]) AS n (external_id)
+CROSS JOIN LATERAL (
+    SELECT d.external_id, d.content, d.text_hash, d.ban, d.text_decided_at, d.text_requested_at, d.approved_text_hash
+    FROM offers d
+    WHERE d.seller_id = %(seller)s AND d.namespace = %(namespace)s AND d.external_id = n.external_id
+    LIMIT 1
+) AS o
+WHERE o.text_decided_at >= %(since)s AND o.text_requested_at IS NULL
+  AND (o.ban IS NOT NULL OR o.text_hash = o.approved_text_hash)

@@ -80,6 +80,20 @@ Index(
     postgresql_where=offers.c.pictures_requested_at.is_not(None),
 )
 
+# The newest decision of moderation that was applied from each partition of its topic. Moderation reports if a restore
+# has lost it (ADR 0102).
+applied_decisions = Table(
+    "applied_decisions",
+    metadata,
+    Column("partition", Integer, primary_key=True, autoincrement=False),
+    # 0: none since the last report of a loss.
+    Column("decision_id", BigInteger, nullable=False),
+    # Whose text it was about: the check has the same key.
+    Column("seller_id", Text, nullable=False),
+    Column("namespace", Text, nullable=False),
+    Column("checked_at", DateTime(timezone=True), nullable=False, server_default=_NOW),
+)
+
 # The highest run seen in a namespace. Its row lock is what everything that changes a namespace's offers stands on.
 task_heads = Table(
     "task_heads",

@@ -9,9 +9,11 @@ from typing import Any
 
 import structlog
 
-from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsToJudge
+from classifeed.moderation.v1.offer_texts_pb2 import KeptDecision, OfferTextJudged, TextsToJudge
+from classifeed_common.clock import Clock
 from classifeed_common.db import Tx, after_commit
 from classifeed_common.outbox import Outbox
+from classifeed_moderation.app.decisions.adopt_decisions import Kept, adopt_decisions, report_lost
 from classifeed_moderation.app.decisions.apply_verdicts import Rules
 from classifeed_moderation.app.decisions.report_decisions import outcome_messages
 from classifeed_moderation.app.judging.queue_texts import TaskQueue
@@ -33,6 +35,7 @@ class TakeOfferTexts:
 
     Args:
         current_rules: returns the rules in force.
+        decisions_days: how long decisions are kept.
         on_due: called after the commit when texts are due.
     """
 
@@ -40,28 +43,44 @@ class TakeOfferTexts:
         self,
         queue: TaskQueue,
         outbox: Outbox,
+        clock: Clock,
         *,
         current_rules: Callable[[], Rules],
         retry_interval_s: float,
         kept_verdicts_s: float,
+        decisions_days: int,
         on_due: Callable[[], None],
     ) -> None:
         self._queue = queue
         self._outbox = outbox
+        self._clock = clock
         self._current_rules = current_rules
         self._retry_s = retry_interval_s
         self._kept_s = kept_verdicts_s
+        self._decisions_days = decisions_days
         self._on_due = on_due
 
     async def __call__(self, tx: Tx, sent: Sequence[TextsToJudge]) -> None:
-        """Store texts that are new, and put the outcomes of those that are decided into the outbox once more."""
-        texts = list(_newest(sent))
-        if not texts:
+        """Store texts that are new, and put the outcomes of those that are decided into the outbox once more.
+
+        A text that comes with a decision needs none: the decision is adopted. Decisions that a restore has lost are
+        reported.
+        """
+        await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)
+        newest = _newest(sent)
+        if not newest:
             return
-        queued = await self._choose(tx, texts)
+        texts = [text for text, _ in newest.values()]
+        kept = {key: Kept(text.text_hash, decision) for key, (text, decision) in newest.items() if decision is not None}
+        requested = [text for text in texts if text.key not in kept]
+        queued = await self._choose(tx, requested)
         due_in_s = [self._retry_s if text.cache_key in queued else 0.0 for text in texts]
-        added = await offer_texts.put_offer_texts(tx, texts, due_in_s)
-        new = [text for text in texts if text.key in added]
+        done = await offer_texts.put_offer_texts(tx, texts, due_in_s)
+        new = [text for text in requested if text.key in done]
+        if kept:
+            done |= await adopt_decisions(
+                tx, kept, rules=self._current_rules(), outbox=self._outbox, decided_at=self._clock.now()
+            )
         firsts: dict[bytes, Task] = {}
         for text in new:
             if text.cache_key in queued:
@@ -70,12 +89,12 @@ class TakeOfferTexts:
             after_commit(tx, partial(self._queue.put_all, firsts.values()))
         if any(text.cache_key not in queued for text in new):
             after_commit(tx, self._on_due)
-        if len(new) < len(texts):
-            await self._report_again(tx, [text for text in texts if text.key not in added])
+        if len(done) < len(texts):
+            await self._report_again(tx, [text for text in texts if text.key not in done])
 
     async def _choose(self, tx: Tx, texts: Sequence[NewOfferText]) -> set[bytes]:
         """Return the keys of the texts that go into the queue: as many as it has room for, oldest first."""
-        if not (room := self._queue.room_for_new(Kind.OFFER)):
+        if not texts or not (room := self._queue.room_for_new(Kind.OFFER)):
             return set()
         keys = dict.fromkeys(text.cache_key for text in texts)
         kept = await decisions.find_kept(tx, keys, age_s=self._kept_s)
@@ -104,15 +123,15 @@ def judged_again(row: Any, rules: Rules) -> OfferTextJudged:
     return judged
 
 
-def _newest(sent: Iterable[TextsToJudge]) -> Iterable[NewOfferText]:
-    """Return the newest text of each offer."""
-    newest: dict[str, NewOfferText] = {}
+def _newest(sent: Iterable[TextsToJudge]) -> dict[str, tuple[NewOfferText, KeptDecision | None]]:
+    """Return the newest text of each offer, and the decision that came with it."""
+    newest: dict[str, tuple[NewOfferText, KeptDecision | None]] = {}
     for message in sent:
         for text in message.texts:
             key = offer_key(message.seller_id, message.namespace, text.external_id)
             known = newest.get(key)
-            if known is None or known.content_version <= text.content_version:
-                newest[key] = NewOfferText(
+            if known is None or known[0].content_version <= text.content_version:
+                new = NewOfferText(
                     key,
                     message.seller_id,
                     message.namespace,
@@ -123,4 +142,5 @@ def _newest(sent: Iterable[TextsToJudge]) -> Iterable[NewOfferText]:
                     text.content_version,
                     tuple(text.region_ids),
                 )
-    return newest.values()
+                newest[key] = new, text.kept_decision if text.HasField("kept_decision") else None
+    return newest

@@ -1,0 +1,99 @@
+"""Adopt decisions that the owner of offers keeps, where a restore has lost them; report which numbers are lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+
+from classifeed.moderation.v1.offer_texts_pb2 import KeptDecision, LostDecisions, TextsJudged, TextsToJudge
+from classifeed.moderation.v1.subject_pb2 import MODERATION_STATUS_APPROVED
+from classifeed_common.db import Tx
+from classifeed_common.kafka import message_of
+from classifeed_common.outbox import Outbox
+from classifeed_domain.topics import MODERATION_OUTCOMES
+from classifeed_moderation.app.decisions.apply_verdicts import Rules
+from classifeed_moderation.app.decisions.report_decisions import report_decisions
+from classifeed_moderation.domain.bans import reason_of_ban
+from classifeed_moderation.domain.decisions import Decision, Maker, Subject
+from classifeed_moderation.domain.rules import Judgement
+from classifeed_moderation.domain.subjects import Status
+from classifeed_moderation.store import decisions, subjects
+
+_MILLISECOND_BITS: Final = 10  # below them numbers of one millisecond differ (ADR 0090)
+# Decisions may be stored in another order than that of their numbers, but not by as much.
+_MARGIN_MS: Final = 60_000
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A decision as its owner keeps it, and the hash of the text that it is about."""
+
+    text_hash: bytes
+    decision: KeptDecision
+
+
+async def adopt_decisions(
+    tx: Tx, kept: Mapping[str, Kept], *, rules: Rules, outbox: Outbox, decided_at: datetime
+) -> set[str]:
+    """Record decisions about stored texts that have none as late, report them, and return the keys of these texts.
+
+    An adopted refusal has the verdict that its ban names, so it can be judged again. A refusal by a rule that is not
+    among the rules counts as a reviewer's.
+    """
+    locked = await subjects.lock_subjects(tx, kept)
+    times = await decisions.find_times(tx, [each.decision_id for each in locked.values() if each.decision_id])
+    made: dict[Maker, list[Decision]] = {}
+    for key, subject in locked.items():
+        known_at = times.get(subject.decision_id or 0) if subject.decided_by is not None else None
+        is_known = known_at is not None and known_at >= kept[key].decision.decide_time.ToDatetime(tzinfo=UTC)
+        if subject.text_hash == kept[key].text_hash and not is_known:
+            maker, decision = _adopt(subject, kept[key].decision, rules)
+            made.setdefault(maker, []).append(decision)
+    for maker, adopted in made.items():
+        recorded = await decisions.record(tx, adopted, rule_set=rules.version, maker=maker, decided_at=decided_at)
+        await report_decisions(tx, outbox, recorded)
+    keys = {decision.subject.key for adopted in made.values() for decision in adopted}
+    if keys:
+        _log.info("moderation.decisions.adopted", decisions=len(keys), sent=len(kept))
+    return keys
+
+
+async def report_lost(tx: Tx, outbox: Outbox, sent: Sequence[TextsToJudge], *, kept_days: int) -> None:
+    """Report decisions that the owner has applied and that are not here: a restore has lost them.
+
+    Args:
+        kept_days: how long decisions are kept.
+    """
+    asked = {message.applied_decision_id: message for message in sent if message.applied_decision_id}
+    if not asked:
+        return
+    lost = await decisions.find_lost(tx, asked, kept_days=kept_days)
+    messages = []
+    for decision_id, kept_decision_id in lost.items():
+        report = LostDecisions(decision_id=decision_id, kept_decision_id=kept_decision_id)
+        report.begin_time.FromMilliseconds(max((kept_decision_id >> _MILLISECOND_BITS) - _MARGIN_MS, 0))
+        message = asked[decision_id]
+        judged = TextsJudged(seller_id=message.seller_id, namespace=message.namespace, lost=report)
+        messages.append(message_of(MODERATION_OUTCOMES, message.seller_id.encode(), judged))
+        _log.warning("moderation.decisions.lost", decision_id=decision_id, kept_decision_id=kept_decision_id)
+    await outbox.put(tx, messages)
+
+
+def _adopt(subject: Subject, kept: KeptDecision, rules: Rules) -> tuple[Maker, Decision]:
+    maker = Maker.RULE
+    if kept.status == MODERATION_STATUS_APPROVED:
+        judgement = rules.value.judge((), kind=subject.kind, region_ids=subject.region_ids, tags=())
+    else:
+        reason = reason_of_ban(kept.ban, subject.title_chars)
+        judgement = Judgement(Status.DISAPPROVED, reason.rule, reason=reason)
+        maker = Maker.RULE if reason.rule in rules.value.cases else Maker.REVIEWER
+    verdict = judgement.reason.verdict if judgement.reason is not None else None
+    verdicts = (verdict,) if verdict is not None and maker is Maker.RULE else ()
+    is_automatic = maker is Maker.RULE and not any(each.is_from_people for each in verdicts)
+    # The wait for the first decision was measured when that was made.
+    return maker, Decision(replace(subject, decided_by=maker), judgement, verdicts, is_automatic=is_automatic)

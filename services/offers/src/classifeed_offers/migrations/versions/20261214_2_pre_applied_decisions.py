@@ -1,0 +1,21 @@
+"""Offers keeps which decisions of moderation it applied last, so that a restore of moderation is noticed (ADR 0102)."""
+
+from alembic import op
+
+revision = "20261214_2"
+down_revision = "20261214_1"
+PHASE = "pre"
+
+
+def upgrade() -> None:
+    op.execute(
+        """
+        CREATE TABLE applied_decisions (
+            partition integer PRIMARY KEY,
+            decision_id bigint NOT NULL,
+            seller_id text NOT NULL,
+            namespace text NOT NULL,
+            checked_at timestamptz NOT NULL DEFAULT clock_timestamp()
+        )
+        """
+    )
