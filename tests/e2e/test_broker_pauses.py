@@ -30,7 +30,7 @@ from tests.e2e.waiting import wait_until
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(7200)]
 _PAUSES = range(1, 31) if IS_LONG else range(2, 3)
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261122"))
-_PAUSE_S = 35.0
+_PAUSE_S = 35.0 if IS_LONG else 20.0
 _SESSION_S = 10.0
 _CONSUMERS = ("offers", "processor", "searcher")
 _OFFERS = 1_000 if IS_LONG else 300

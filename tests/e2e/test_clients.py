@@ -18,6 +18,7 @@ from bench.generated_feed import write_feed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from classifeed_client.jobs import JOB_SERVICES
+from classifeed_common.testing.campaigns import IS_LONG
 from tests.e2e.suite import Suite
 from tests.requirements import go_tool
 
@@ -51,7 +52,7 @@ def test_grpcurl_lists_and_calls_every_service(suite: Suite) -> None:
         for each in own:
             methods = call(grpcurl, service["grpc"], "list", each).stdout.split()
             assert methods
-            for method in methods:
+            for method in methods if IS_LONG else methods[:1]:
                 full = method[: method.rindex(".")] + "/" + method[method.rindex(".") + 1 :]
                 bare = call(grpcurl, "-d", "{}", service["grpc"], full)
                 assert "Code: Unauthenticated" in bare.stderr, (full, bare.stderr)

@@ -182,6 +182,7 @@ def test_the_next_load_ends_after_the_newest_task_is_lost(loads: Loads, processo
     loads.check()
 
 
+@in_campaigns
 def test_the_next_load_ends_after_the_database_went_back(loads: Loads, processor: Processor) -> None:
     loads.load()
     backup = processor.back_up()

@@ -77,7 +77,9 @@ def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli:
 
 
 @pytest.mark.slow
-def test_what_dies_is_started_again_at_the_same_addresses(cli: Cli, eventually: Eventually) -> None:
+def test_what_dies_is_started_again_at_the_same_addresses_and_settle_waits_for_every_backlog(
+    cli: Cli, eventually: Eventually
+) -> None:
     before = cli.json("up", "--detach", "--only", "beta")
     for victim in (before["services"]["beta"]["pids"]["all"], before["parts"]["postgres"]["pid"]):
         os.kill(victim, signal.SIGKILL)
@@ -100,38 +102,36 @@ def test_what_dies_is_started_again_at_the_same_addresses(cli: Cli, eventually: 
 
 
 @pytest.mark.slow
-def test_data_and_ports_outlive_a_restart(cli: Cli) -> None:
+def test_what_outlives_a_killed_supervisor_and_what_dies_with_it(cli: Cli) -> None:
     first = cli.json("up", "--detach", "--only", "beta")
     with psycopg.connect(first["postgres"]["beta"], autocommit=True) as connection:
         connection.execute("INSERT INTO beta.things VALUES (7)")
-    cli.json("down")
+    running = processes(first)
+    os.kill(first["supervisor"]["pid"], signal.SIGKILL)
+    assert all(identity.wait_gone(60) for identity in running)
+    assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
+
     second = cli.json("up", "--detach", "--only", "beta")
     assert second["services"]["beta"]["grpc"] == first["services"]["beta"]["grpc"]
     assert second["postgres"] == first["postgres"]
     with psycopg.connect(second["postgres"]["beta"]) as connection:
         assert connection.execute("SELECT n FROM beta.things").fetchone() == (7,)
 
-
-@pytest.mark.slow
-def test_everything_dies_with_a_killed_supervisor(cli: Cli) -> None:
-    status = cli.json("up", "--detach", "--only", "beta")
-    running = processes(status)
-    os.kill(status["supervisor"]["pid"], signal.SIGKILL)
-    assert all(identity.wait_gone(60) for identity in running)
-    assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
-    assert cli.json("up", "--detach", "--only", "beta")["ready"] is True
-
-
-@pytest.mark.slow
-def test_down_leaves_a_stranger_with_the_same_pid_alone(cli: Cli) -> None:
-    status = cli.json("up", "--detach", "--only", "beta")
+    # `down` leaves a stranger with the same pid alone
     run_file = cli.data / "run" / "supervisor.json"
     document = json.loads(run_file.read_text())
-    os.kill(status["supervisor"]["pid"], signal.SIGKILL)
+    os.kill(second["supervisor"]["pid"], signal.SIGKILL)
     assert all(identity.wait_gone(60) for identity in processes_of(document))
     document["services"]["beta"] |= {"pid": os.getpid(), "started": "1"}
     run_file.write_text(json.dumps(document))
     assert cli.json("down") == {"stopped": False, "leftovers": []}  # and we live
+
+    # the data have a password, which is lost
+    (cli.data / "keys" / "postgres.json").unlink()
+    error = cli.json("up", "--detach", "--only", "beta", code=3)["error"]
+    assert error["reason"] == "KEY_FILE_LOST"
+    assert "postgres.json is missing" in error["message"]
+    assert "\n" not in error["message"]
 
 
 @pytest.mark.slow
@@ -193,22 +193,6 @@ def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli:
     assert cli.json("status", code=3)["error"]["reason"] == "NOT_RUNNING"
 
 
-@pytest.mark.slow
-def test_settle_waits_for_every_backlog(cli: Cli) -> None:
-    cli.json("up", "--detach", "--only", "beta")
-    assert cli.json("settle")["settled"] is True
-    cli.service_file("beta", "backlog.json").write_text('{"outbox": 3, "lag": 0}')
-    busy = cli.json("settle", "--timeout", "1", code=4)
-    assert busy["left"] == {"beta": {"outbox": 3}}
-    assert busy["error"]["metadata"] == {"beta.outbox": "3"}
-    with cli.start("settle", "--timeout", "120", "--json") as waiting:
-        assert waiting.poll() is None
-        cli.service_file("beta", "backlog.json").write_text("{}")
-        out, _ = waiting.communicate(timeout=150)
-    assert waiting.returncode == 0
-    assert json.loads(out)["settled"] is True
-
-
 def test_wrong_usage_is_said_as_json_too(cli: Cli) -> None:
     assert cli.json("up", "--only", "nonsense", code=2)["error"]["reason"] == "USAGE"
     assert cli.json("status", "--nonsense", code=2)["error"]["reason"] == "USAGE"
@@ -221,14 +205,3 @@ def test_doctor_names_what_is_missing(cli: Cli) -> None:
     assert outcomes["postgres"] == outcomes["java"] == outcomes["s3"] == outcomes["alpha"] == "ok"
     assert outcomes["gamma"] == "failed"
     assert report["healthy"] is False
-
-
-@pytest.mark.slow
-def test_a_lost_password_is_explained_in_one_line(cli: Cli) -> None:
-    cli.json("up", "--detach", "--only", "beta")
-    cli.json("down")
-    (cli.data / "keys" / "postgres.json").unlink()
-    error = cli.json("up", "--detach", "--only", "beta", code=3)["error"]
-    assert error["reason"] == "KEY_FILE_LOST"
-    assert "postgres.json is missing" in error["message"]
-    assert "\n" not in error["message"]
