@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tools.new_service.places import PLACES
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 
 ROOT = Path(__file__).resolve().parents[2]
 NAME = "echo"
@@ -103,6 +103,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+@in_campaigns
 def test_make_lint_finds_nothing(copy: Copy) -> None:
     # Types of what it adds and of what it changes; `make lint` checks those of this tree.
     typed = [f"services/{NAME}/src", f"services/{NAME}/tests", *(path for path in PLACES if path.endswith(".py"))]

@@ -110,10 +110,7 @@ MUTATIONS: Final = (
         f"{COMMON}/embedded/kafka_classes.py",
         before=" if self.path.exists() else ()",
         after=" if False else ()",
-        tests=(
-            "libs/common/tests/integration/embedded/test_embedded_servers.py"
-            "::test_kafka_starts_from_its_classes_and_without_them_when_they_are_damaged",
-        ),
+        tests=("libs/common/tests/integration/embedded/test_embedded_servers.py::test_kafka_starts_from_its_classes",),
     ),
     Mutation(
         "start-before-the-migrate-step",

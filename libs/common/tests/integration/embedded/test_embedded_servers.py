@@ -20,6 +20,7 @@ from classifeed_common.embedded.ports import RANGE_VARIABLE, pick_free_port, ran
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.process import ProcessIdentity, ServerError
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.servers import server_folder
 
 
@@ -201,7 +202,13 @@ def test_parts_of_the_ports_keep_processes_apart(monkeypatch: pytest.MonkeyPatch
         pick_free_port()
 
 
-def test_kafka_starts_from_its_classes_and_without_them_when_they_are_damaged(tmp_path: Path) -> None:
+def test_kafka_starts_from_its_classes(kafka: EmbeddedKafka) -> None:
+    assert "/classes-" in Path(f"/proc/{kafka.pid}/maps").read_text()
+
+
+@pytest.mark.slow
+@in_campaigns
+def test_kafka_makes_its_classes_and_starts_without_them_when_they_are_damaged(tmp_path: Path) -> None:
     for jar in kafka_class_path():
         (tmp_path / jar.name).symlink_to(jar)
     with server_folder("kafka") as folder:
