@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_pictures.clients.event_file_rows import read_batches
 from classifeed_pictures.domain.event_files import EventFileFault
 from classifeed_pictures.domain.event_rows import EventRow, WrongRow, read_row
@@ -23,6 +24,7 @@ from .hostile_event_files import MIB, URL
 
 HEADER = "url,kind,namespace,recipient,reference,event_time\n"
 NOON_US = 1_795_521_600_000_000
+_LONG = (pytest.mark.slow, in_campaigns)
 
 
 @pytest.fixture
@@ -199,11 +201,11 @@ def test_memory_is_that_of_a_batch(path: Path) -> None:
         ("dictionary", "url has 400020 bytes; 16384 are allowed"),
         ("footer lies", "url has 400020 bytes; 16384 are allowed"),
         ("prefixes", "url has 400020 bytes; 16384 are allowed"),
-        ("dictionary of zeros", "fault: has pages in row group 0 that take"),
-        ("one page", "fault: has pages in row group 0 that take"),
+        pytest.param("dictionary of zeros", "fault: has pages in row group 0 that take", marks=_LONG),
+        pytest.param("one page", "fault: has pages in row group 0 that take", marks=_LONG),
         ("one value", "fault: has pages in row group 0 that take"),
         ("arrow dictionary", "fault: has pages in row group 0 that take"),
-        ("large pages", "taken"),
+        pytest.param("large pages", "taken", marks=_LONG),
         ("large dictionary", "taken"),
         ("a value as large as may be", "taken"),
         ("csv rows", "url has 100000 characters; 16384 are allowed"),

@@ -12,6 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from classifeed_common.snapshot import FileSource, SnapshotError
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_pictures.domain.urls.canonical import CanonicalRules, canonical_url, shard_of, url_hash
 from classifeed_pictures.domain.urls.rekeying import rekeyed
 from classifeed_pictures.rules.loading import canonical_snapshot
@@ -289,7 +290,7 @@ TEXTS = st.one_of(st.text(st.characters()), URLS, URLS.map("http://example.com/"
 SOME_RULES = st.sampled_from([RULES, WWW, FRAGMENTS, NONE])
 
 
-@settings(max_examples=3000)
+@settings(max_examples=3000 if IS_LONG else 500)
 @given(TEXTS, SOME_RULES)
 @example("http://a/%%34%31", RULES)
 @example("http://a../", RULES)
