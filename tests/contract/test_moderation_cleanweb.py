@@ -17,7 +17,7 @@ from classifeed.cleanweb.v1.cleanweb_service_pb2 import ClaimReviewRequest, List
 from classifeed.cleanweb.v1.cleanweb_service_pb2_grpc import CleanwebServiceStub
 from classifeed.moderation.v1.moderation_service_pb2 import SubmitTextsRequest
 from classifeed.moderation.v1.moderation_service_pb2_grpc import ModerationServiceStub
-from classifeed.moderation.v1.offer_texts_pb2 import OfferText, TextsToJudge
+from classifeed.moderation.v1.offer_texts_pb2 import OfferText, RemovedOffer, TextsToJudge
 from classifeed.points.v1.point_pb2 import Author, Location
 from classifeed.points.v1.point_service_pb2 import CreatePointRequest, GetPointRequest
 from classifeed.points.v1.point_service_pb2_grpc import PointServiceStub
@@ -27,12 +27,14 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.ports import pick_free_port
+from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.rpc.client import open_channel
 from classifeed_common.runner import ServiceRunner
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
 from classifeed_moderation import bootstrap as moderation_bootstrap
+from classifeed_moderation.app.judging import close_reviews
 from classifeed_moderation.clients.verdict_service import HttpVerdictService, Outcome, Response
 from classifeed_moderation.consumers.requests import GROUP
 from classifeed_moderation.domain.subjects import Kind, Task, hash_text, offer_key
@@ -192,12 +194,19 @@ class Both:
     reviews: CleanwebServiceStub
     database: Database
     cleanweb_database: Database
+    producer: KafkaProducer
 
     async def count(self, database: Database, query: str) -> int:
         async with database.connection() as connection:
             row = await (await connection.execute(query)).fetchone()
         assert row is not None
         return int(row[0])
+
+    async def remove(self, number: int) -> None:
+        """Send that an offer was removed."""
+        removed = [RemovedOffer(external_id=str(number), content_version=2)]
+        message = TextsToJudge(seller_id="seller", namespace="default", removed=removed)
+        await self.producer.send([message_of(MODERATION_REQUESTS, b"seller", message)])
 
     async def has_open(self, reviews: int, requests: int) -> bool:
         """Return whether people have so many reviews, for so many keys."""
@@ -210,8 +219,13 @@ class Both:
 
 @pytest.fixture
 async def both(
-    start_cleanweb: StartCleanweb, migrated_database: Any, kafka: EmbeddedKafka, keys: KeyStore
+    start_cleanweb: StartCleanweb,
+    migrated_database: Any,
+    kafka: EmbeddedKafka,
+    keys: KeyStore,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> AsyncIterator[Both]:
+    monkeypatch.setattr(close_reviews, "_RETRY_S", 1.0)  # a key that an equal text holds back
     database = await migrated_database("classifeed_moderation")
     cleanweb_database = await migrated_database("classifeed_cleanweb")
     cleanweb_port = pick_free_port()
@@ -233,6 +247,10 @@ async def both(
             database=cleanweb_database, callback=callback, http_listen=f"127.0.0.1:{cleanweb_port}"
         )
 
+        producer = KafkaProducer(kafka.bootstrap, client_id="owner")
+        await producer.start()
+        stack.push_async_callback(producer.close)
+
         def channel(runner: ServiceRunner, audience: str) -> Any:
             opened = open_channel(runner.grpc_address, caller="operator", audience=audience, keys=keys)
             stack.push_async_callback(opened.close)
@@ -244,6 +262,7 @@ async def both(
             CleanwebServiceStub(channel(cleanweb, "cleanweb")),
             database,
             cleanweb_database,
+            producer,
         )
 
 
@@ -339,3 +358,7 @@ async def test_no_review_is_left_that_nobody_needs(both: Both) -> None:
             await both.reviews.ClaimReview(ClaimReviewRequest(project="common_toloka", reviewer=reviewer))
         assert caught.value.code() is grpc.StatusCode.NOT_FOUND
     assert not (await both.reviews.ListCallbacks(ListCallbacksRequest())).callbacks
+    await submit(both, PLAIN, [8], version=1)
+    await until(partial(both.has_open, 1, 1))
+    await both.remove(8)
+    await until(partial(both.has_open, 0, 0))

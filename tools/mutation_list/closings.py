@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from tools.mutation_list.mutation import Mutation
-from tools.mutation_list.paths import MODERATION, MODERATION_TESTS
+from tools.mutation_list.paths import MODERATION, MODERATION_TESTS, OFFERS, OFFERS_TESTS
 
 _CLOSING: Final = f"{MODERATION_TESTS}/integration/judging/test_closing.py"
+_REMOVED: Final = (
+    f"{OFFERS_TESTS}/texts/test_texts.py::test_moderation_learns_which_offers_were_removed_while_their_texts_waited"
+)
 
 MUTATIONS: Final = (
     Mutation(
@@ -84,5 +87,50 @@ MUTATIONS: Final = (
         before="        if outcome is CloseOutcome.UNKNOWN:\n",
         after="        if outcome is CloseOutcome.CLOSED:\n",
         tests=(f"{_CLOSING}::test_a_call_that_fails_is_made_later",),
+    ),
+    Mutation(
+        "removed-offers-stay-with-people",
+        "Reviews by people",
+        "People review the text of a removed offer, which is requested for ever.",
+        f"{MODERATION}/app/judging/take_offer_texts.py",
+        before="            await closings.remove_offer_texts(tx, gone)\n",
+        after="",
+        tests=(f"{_CLOSING}::test_the_text_of_a_removed_offer_is_closed_and_requested_no_more",),
+    ),
+    Mutation(
+        "old-removals-of-offers-that-are-back",
+        "Reviews by people",
+        "A removal that is read again takes the text of an offer that is back.",
+        f"{MODERATION}/store/closings.sql",
+        before=" AND s.content_version <= r.content_version\n",
+        after="\n",
+        tests=(f"{_CLOSING}::test_the_text_of_a_removed_offer_is_closed_and_requested_no_more",),
+    ),
+    Mutation(
+        "removals-before-requests-of-a-poll",
+        "Reviews by people",
+        "Of a removal and a later request in one transaction the removal holds.",
+        f"{MODERATION}/app/judging/take_offer_texts.py",
+        before="if found[0].content_version > removed.get(key, -1)}",
+        after="if key not in removed}",
+        tests=(f"{_CLOSING}::test_the_text_of_a_removed_offer_is_closed_and_requested_no_more",),
+    ),
+    Mutation(
+        "removals-of-offers-not-reported",
+        "Reviews by people",
+        "Moderation does not learn that an offer was removed while its text waited.",
+        f"{OFFERS}/app/texts/request_texts.py",
+        before="            if row.content is None\n",
+        after="            if row.content is None and False\n",
+        tests=(_REMOVED,),
+    ),
+    Mutation(
+        "removals-of-offers-reported-late",
+        "Reviews by people",
+        "The removal of an offer is reported only when its text would be requested again.",
+        f"{OFFERS}/store/sweeping.sql",
+        before="CASE WHEN text_requested_at IS NOT NULL THEN '-infinity'::timestamptz END,",
+        after="text_requested_at,",
+        tests=(_REMOVED,),
     ),
 )

@@ -306,8 +306,8 @@ MUTATIONS: Final = (
         "Verdicts",
         "A text that a restore brought back is requested for ever, and never judged.",
         "services/offers/src/classifeed_offers/store/judging.sql",
-        before="(extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version",
-        after="o.last_task_id AS content_version",
+        before="(extract(epoch FROM coalesce(o.text_requested_at, clock_timestamp())) * 1000000)::bigint",
+        after="o.last_task_id",
         tests=(
             "services/offers/tests/integration/texts/test_texts.py"
             "::test_versions_of_texts_grow_with_every_request_also_after_a_restore",

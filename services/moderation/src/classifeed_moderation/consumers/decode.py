@@ -44,8 +44,12 @@ def fault_of_texts(message: TextsToJudge) -> str | None:
         value = getattr(message, field)
         if not 0 < len(value) <= _ADDRESS_LIMIT_CHARS or "\0" in value:
             return f"{field} must have 1 to {_ADDRESS_LIMIT_CHARS} characters, none of them NUL"
-    if len(message.texts) > _TEXTS_LIMIT:
-        return f"texts has {len(message.texts)} items; {_TEXTS_LIMIT} are allowed"
+    for field in ("texts", "removed"):
+        if (count := len(getattr(message, field))) > _TEXTS_LIMIT:
+            return f"{field} has {count} items; {_TEXTS_LIMIT} are allowed"
+    for number, removed in enumerate(message.removed):
+        if not 0 < len(removed.external_id) <= _ID_LIMIT_CHARS or "\0" in removed.external_id:
+            return f"removed[{number}].external_id must have 1 to {_ID_LIMIT_CHARS} characters, none of them NUL"
     for number, text in enumerate(message.texts):
         if not 0 < len(text.external_id) <= _ID_LIMIT_CHARS:
             return f"texts[{number}].external_id must have 1 to {_ID_LIMIT_CHARS} characters"

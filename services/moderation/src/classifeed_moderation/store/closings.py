@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 from uuid import UUID
@@ -22,6 +22,17 @@ class DueClosing(NamedTuple):
 async def stop_texts(tx: Tx, point_id: UUID) -> None:
     """End the requests of a point's texts that wait, its comments' among them, and have their reviews closed."""
     await tx.execute(SQL["stop_texts"], {"point_id": str(point_id)})
+
+
+async def remove_offer_texts(tx: Tx, removed: Mapping[str, int]) -> None:
+    """Delete texts of removed offers that wait, and have their reviews closed.
+
+    Args:
+        removed: content version of each removal, by the key of the text. Texts of a higher version stay.
+    """
+    keys = sorted(removed)
+    parameters = {"subject_keys": keys, "content_versions": [removed[key] for key in keys]}
+    await tx.execute(SQL["remove_offer_texts"], parameters)
 
 
 async def claim_closings(tx: Tx, *, limit: int, retry_s: float) -> tuple[int, list[DueClosing]]:

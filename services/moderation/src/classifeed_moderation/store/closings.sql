@@ -22,6 +22,26 @@ SELECT subject_key, cache_key FROM waiting
 ON CONFLICT (sent_key) DO UPDATE
 SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
 
+-- name: remove_offer_texts
+-- Texts of removed offers that wait: nothing refers to them any more. A text that was sent after the removal stays.
+WITH waiting AS (
+    SELECT w.subject_key, w.text_hash, w.cache_key
+    FROM unnest(%(subject_keys)s::text[], %(content_versions)s::bigint[]) AS r (subject_key, content_version)
+    CROSS JOIN LATERAL (
+        SELECT s.subject_key, s.text_hash, s.cache_key
+        FROM subjects s
+        WHERE s.subject_key = r.subject_key AND s.status = 'PENDING' AND s.content_version <= r.content_version
+        LIMIT 1
+        FOR UPDATE
+    ) AS w
+), gone AS (
+    DELETE FROM subjects s USING waiting WHERE s.subject_key = waiting.subject_key
+)
+INSERT INTO closings (sent_key, cache_key)
+SELECT subject_key || '~' || encode(text_hash, 'hex'), cache_key FROM waiting
+ON CONFLICT (sent_key) DO UPDATE
+SET cache_key = excluded.cache_key, noted_at = clock_timestamp(), due_at = clock_timestamp()
+
 -- name: claim_closings
 -- Keys that are due, oldest first; other processes leave them alone for a while. A key waits, and grows no older, while an
 -- equal text needs the reviews.

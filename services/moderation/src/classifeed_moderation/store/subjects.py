@@ -99,6 +99,11 @@ async def claim_shares(tx: Tx, seller_ids: Sequence[str], *, share: int, retry_s
     return [_due(row) for row in await fetch_named(tx, SQL["claim_shares"], parameters, prepare=False)]
 
 
+async def lock_keys(tx: Tx, keys: Collection[str]) -> None:
+    """Lock texts in the order of their keys."""
+    await tx.execute(SQL["lock_keys"], {"subject_keys": list(keys)})
+
+
 async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Collection[str]) -> None:
     """Leave texts to people for `pending_s`, as far as they still wait and still say the same; close other reviews.
 
@@ -106,7 +111,7 @@ async def leave(tx: Tx, tasks: Sequence[Task], *, pending_s: float, further: Col
         further: keys of texts that the transaction locks later; locked here, all in the order of their keys.
     """
     keys = [task.key for task in tasks]
-    await tx.execute(SQL["lock_keys"], {"subject_keys": [*keys, *further]})
+    await lock_keys(tx, [*keys, *further])
     parameters = {
         "subject_keys": keys,
         "text_hashes": [task.text_hash for task in tasks],

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from classifeed.moderation.v1.offer_texts_pb2 import RemovedOffer, TextsToJudge
 from classifeed_common.clock import FakeClock
 from classifeed_common.testing.recovery import until
 from classifeed_moderation.app.judging.close_reviews import ReviewCloser
@@ -16,6 +17,7 @@ from classifeed_moderation.domain.subjects import Kind, Status
 
 from ...conftest import CLEAN, PEOPLE, MakeModeration, Moderation
 from ..decisions.test_verdicts import KEY, send, send_equal
+from ..judging.test_taking import texts_of
 
 CLOSED = json.dumps({"jsonrpc": "2.0", "id": 1, "result": {"closed": True}}).encode()
 UNKNOWN_METHOD = json.dumps({"jsonrpc": "2.0", "id": 1, "error": {"code": -32601, "message": "no"}}).encode()
@@ -100,6 +102,40 @@ async def test_a_removed_point_is_closed_and_requested_no_more(moderation: Moder
     await until(lambda: not moderation.queue._known)
     assert [request.params["key"] for request in moderation.stand_in.requests[requested:]] == [str(living)]
     assert await moderation.corrector.backlog() == {"point_texts": 1}
+
+
+def removal(version: int) -> TextsToJudge:
+    removed = [RemovedOffer(external_id="1", content_version=version)]
+    return TextsToJudge(seller_id="seller", namespace="default", removed=removed)
+
+
+async def test_the_text_of_a_removed_offer_is_closed_and_requested_no_more(moderation: Moderation) -> None:
+    """Unless the offer is back: requests and removals apply in the order of their versions, also in one transaction."""
+
+    async def take(*sent: TextsToJudge) -> list[tuple[str, int]]:
+        async with moderation.database.transaction() as tx:
+            await moderation.take_offer_texts(tx, sent)
+        return await moderation.rows("SELECT status, content_version FROM subjects")
+
+    def text(version: int) -> TextsToJudge:
+        return texts_of({"1": "A lamp"}, version=version)
+
+    moderation.stand_in.content = PEOPLE
+    assert await take(text(1)) == [("PENDING", 1)]
+    assert await take(removal(2)) == []
+    [closed] = await noted(moderation)
+    await moderation.rows("DELETE FROM closings RETURNING 1")
+    await judge_all(moderation)  # it was in the queue
+    assert await noted(moderation) == [closed]
+    await moderation.corrector.round(Kind.OFFER)
+    assert not moderation.queue._known
+    assert await take(text(3)) == [("PENDING", 3)]
+    assert await take(removal(2)) == [("PENDING", 3)], "repeated"
+    assert await take(text(5), removal(4)) == [("PENDING", 3)], "the newest is a request"
+    assert await take(text(6), removal(7)) == []
+    assert await take(text(8)) == [("PENDING", 8)]
+    await moderation.apply(closed)
+    assert await take(removal(9)) == [("APPROVED", 8)], "decided: no review is open"
 
 
 async def test_keys_are_closed_in_batches_and_again_later(make_moderation: MakeModeration) -> None:

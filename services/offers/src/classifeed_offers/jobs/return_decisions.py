@@ -69,7 +69,7 @@ def register_return(registry: Registry, outbox: Outbox, *, slice_offers: int = _
             await applying.lock_heads(tx, set(wanted))
         sent = 0
         for namespace, external_ids in wanted.items():
-            await judging.request_at_once(tx, namespace, external_ids)
+            await judging.request_at_once(tx, namespace, external_ids, since=args.since)
             sent += await _send(tx, outbox, namespace, external_ids, since=args.since)
         if wanted:
             after_commit(tx, partial(DECISIONS_RETURNED.inc, sent))

@@ -107,15 +107,18 @@ async def forget_applied(tx: Tx, *, decision_id: int, kept_decision_id: int) -> 
 
 
 async def list_decided(tx: Tx, *, after: OfferKey, since: datetime, limit: int) -> list[tuple[OfferKey, bool]]:
-    """Return the next offers in the order of their keys, and whether each waits or was decided `since` then."""
+    """Return the next offers by key, and whether each waits, or was decided or removed `since` then."""
     parameters = {**after._asdict(), "since": since, "limit": limit}
     rows = await (await tx.execute(SQL["list_decided"], parameters)).fetchall()
     return [(OfferKey(*key), bool(is_wanted)) for *key, is_wanted in rows]
 
 
-async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[str]) -> None:
-    """Have texts that wait requested in the next round. The caller holds their head."""
-    parameters = {**_address(namespace), "external_ids": list(external_ids)}
+async def request_at_once(tx: Tx, namespace: Namespace, external_ids: Sequence[str], *, since: datetime) -> None:
+    """Have texts requested in the next round that wait, and those reported that were removed `since` then.
+
+    The caller holds their head.
+    """
+    parameters = {**_address(namespace), "external_ids": list(external_ids), "since": since}
     await tx.execute(SQL["request_at_once"], parameters)
 
 

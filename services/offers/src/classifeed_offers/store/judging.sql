@@ -36,7 +36,7 @@ ORDER BY text_requested_at
 LIMIT %(limit)s
 
 -- name: request_again
--- Those that still wait; removed offers wait for nothing. Looked up by their whole keys: with coalesce() the index of
+-- Those that still wait; removed offers wait for nothing, of which moderation learns. Looked up by their whole keys: with coalesce() the index of
 -- what waits, empty to a planner that has not seen it yet, does not serve.
 UPDATE offers o
 SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
@@ -49,8 +49,8 @@ CROSS JOIN LATERAL (
 ) AS waiting
 WHERE o.offer_id = waiting.offer_id
   AND coalesce(o.text_requested_at, 'infinity') < clock_timestamp() - %(wait_s)s * interval '1 second'
-RETURNING o.external_id, o.status, o.content, o.text_hash,
-          (extract(epoch FROM o.text_requested_at) * 1000000)::bigint AS content_version
+RETURNING o.external_id, CASE WHEN o.status <> 'REMOVED' THEN o.content END AS content, o.text_hash,
+          (extract(epoch FROM coalesce(o.text_requested_at, clock_timestamp())) * 1000000)::bigint AS content_version
 
 -- name: next_content_version
 -- Under the heads of their namespaces texts get versions in the order in which they are requested, and above those from
@@ -102,15 +102,18 @@ FROM lost
 WHERE a.partition = lost.partition AND %(decision_id)s IN (SELECT decision_id FROM lost)
 
 -- name: list_decided
--- The next offers in the order of their keys, and which of them were decided since then or wait.
-SELECT seller_id, namespace, external_id, text_requested_at IS NOT NULL OR text_decided_at >= %(since)s AS is_wanted
+-- The next offers in the order of their keys, and which of them were decided or removed since then, or wait.
+SELECT seller_id, namespace, external_id,
+       text_requested_at IS NOT NULL OR text_decided_at >= %(since)s OR (status = 'REMOVED' AND updated_at >= %(since)s)
+       AS is_wanted
 FROM offers
 WHERE (seller_id, namespace, external_id) > (%(seller_id)s, %(namespace)s, %(external_id)s)
 ORDER BY seller_id, namespace, external_id
 LIMIT %(limit)s
 
 -- name: request_at_once
--- Texts that wait: their requests may be lost, too. Looked up by their whole keys, as in `request_again`.
+-- Texts that wait, or were removed since then without a decision: these requests may be lost, too. Looked up by their whole
+-- keys, as in `request_again`.
 UPDATE offers o
 SET text_requested_at = '-infinity'
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)
@@ -120,7 +123,10 @@ CROSS JOIN LATERAL (
     WHERE w.seller_id = %(seller)s AND w.namespace = %(namespace)s AND w.external_id = n.external_id
     LIMIT 1
 ) AS waiting
-WHERE o.offer_id = waiting.offer_id AND o.text_requested_at > '-infinity'
+WHERE o.offer_id = waiting.offer_id
+  AND (o.text_requested_at > '-infinity'
+       OR (o.status = 'REMOVED' AND o.updated_at >= %(since)s AND o.text_requested_at IS NULL AND o.ban IS NULL
+           AND o.text_hash IS DISTINCT FROM o.approved_text_hash))
 
 -- name: load_decided
 -- Texts that were decided since then, with what was decided. The caller holds their head.

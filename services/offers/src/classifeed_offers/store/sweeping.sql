@@ -91,8 +91,10 @@ WHERE s.seller_id = %(seller)s AND s.namespace = %(namespace)s AND s.task_id = %
 RETURNING s.offer_ids
 
 -- name: remove_offers
+-- Moderation learns in the next round of requests that texts which wait need no verdict (judging.sql, `request_again`).
 UPDATE offers
 SET status = 'REMOVED', last_task_id = %(task)s, last_ordinal = 0, last_line = 0, last_change = 'REMOVED',
+    text_requested_at = CASE WHEN text_requested_at IS NOT NULL THEN '-infinity'::timestamptz END,
     version = greatest(version + 1, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint),
     updated_at = clock_timestamp()
 WHERE offer_id = ANY(%(offer_ids)s::bigint[]) AND (origin = 'FEED' OR %(with_manual)s) AND status <> 'REMOVED'

@@ -121,6 +121,18 @@ HOT: dict[str, Query] = {
     "reset_offer": (republishing.SQL, {"offer_id": 5}),
     "find_unanswered": (judging.SQL, {"wait_s": 900, "limit": 100}),
     "request_again": (judging.SQL, RUN | {"external_ids": IDS[:100], "wait_s": 900}),
+    "request_at_once": (judging.SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "load_decided": (judging.SQL, RUN | {"external_ids": IDS[:100], "since": datetime(2026, 1, 1, tzinfo=UTC)}),
+    "list_decided": (
+        judging.SQL,
+        {
+            "seller_id": "seller1",
+            "namespace": "default",
+            "external_id": "id1",
+            "since": datetime(2026, 1, 1, tzinfo=UTC),
+            "limit": 1000,
+        },
+    ),
     "count_unanswered": (judging.SQL, {}),
     "find_awaited": (picturing.SQL, {"wait_s": 7200, "limit": 100}),
     "count_awaited": (picturing.SQL, {}),

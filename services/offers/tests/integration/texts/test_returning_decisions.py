@@ -137,6 +137,10 @@ async def test_lost_decisions_are_sent_with_their_texts_and_lost_requests_again(
     await outcomes.decide("a", 10)
     await outcomes.decide("b", 20)
     await outcomes.decide("c", 30, is_allowed=False)
+    async with outcomes.db.connection() as connection:  # its removal was sent
+        await connection.execute(
+            "UPDATE offers SET status = 'REMOVED', text_requested_at = NULL WHERE external_id = 'e'"
+        )
     await outcomes.sent()
     await outcomes.lose(30, kept=20)
     await outcomes.work()
@@ -150,6 +154,7 @@ async def test_lost_decisions_are_sent_with_their_texts_and_lost_requests_again(
     assert found["b"].decide_time.ToDatetime(tzinfo=UTC) == BEGIN + timedelta(seconds=20)
     assert all(text.title == text.external_id and text.content_version > 10**15 for text in texts)
     await TextRequester(outcomes.db, outcomes.outbox, wait_s=900, period_s=60).round()
-    waiting = [text for message in await outcomes.sent() for text in message.texts]
-    assert sorted(text.external_id for text in waiting) == ["d", "e"]
-    assert not any(text.HasField("kept_decision") for text in waiting)
+    requests = await outcomes.sent()
+    [waiting] = [text for message in requests for text in message.texts]
+    assert (waiting.external_id, waiting.HasField("kept_decision")) == ("d", False)
+    assert [offer.external_id for message in requests for offer in message.removed] == ["e"]

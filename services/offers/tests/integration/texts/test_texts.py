@@ -8,13 +8,15 @@ from typing import Any
 
 import pytest
 
-from classifeed.feeds.v1.load_pb2 import DISPOSITION_MAKE_MANUAL
+from classifeed.feeds.v1.load_pb2 import DISPOSITION_DELETE, DISPOSITION_MAKE_MANUAL, Disposition
 from classifeed.feeds.v1.offer_results_pb2 import LateResult, OfferBatchResult
 from classifeed.moderation.v1.offer_texts_pb2 import OfferTextJudged, TextsJudged, TextsToJudge
 from classifeed.moderation.v1.subject_pb2 import Ban, Span
 from classifeed.offers.v1.offer_pb2 import OfferContent
 from classifeed_common.kafka import MAX_MESSAGE_BYTES
 from classifeed_common.outbox import Outbox
+from classifeed_domain.offer_names import OfferName
+from classifeed_offers.app.manual.delete_offer import delete_offer
 from classifeed_offers.app.texts.judge_texts import apply_outcomes
 from classifeed_offers.app.texts.request_texts import TextRequester
 from classifeed_offers.consumers.requests import reply_message
@@ -288,3 +290,39 @@ async def test_random_loads_and_verdicts_never_show_what_is_not_approved(shop: S
             assert shown.price.amount_micros == price * 1_000_000
         elif verdicts.get(title) is True:
             pytest.fail(f"{title} was approved and is not shown")
+
+
+async def test_moderation_learns_which_offers_were_removed_while_their_texts_waited(shop: Shop) -> None:
+    """Once, in the next round, and not of an offer that is back, or whose text was decided."""
+    requester = TextRequester(shop.owner.db, Outbox(), wait_s=900, period_s=60)
+
+    async def remove(disposition: Disposition = DISPOSITION_DELETE) -> None:
+        shop.task += 1
+        load = shop.new_load([shop.records.good("other")], task=shop.task, disposition=disposition)
+        await shop.owner.load(load)
+
+    async def removals() -> list[int]:
+        """Return the versions of the removals of the offer that were sent since the last call."""
+        await requester.round()
+        async with shop.owner.db.connection() as connection:
+            rows = await (await connection.execute("DELETE FROM outbox RETURNING value")).fetchall()
+        sent = [TextsToJudge.FromString(value) for (value,) in rows]
+        assert not any(text.external_id == "a" for message in sent for text in message.texts)
+        return [it.content_version for message in sent for it in message.removed if it.external_id == "a"]
+
+    _, [first] = await shop.load("a lamp")
+    await remove()
+    [removed] = await removals()
+    assert await removals() == []
+    _, [back] = await shop.load("a lamp")
+    assert first.texts[0].content_version < removed < back.texts[0].content_version
+    await remove()
+    await shop.load("a lamp")
+    assert await removals() == [], "it is back before the round"
+    await shop.judge("a lamp", is_allowed=True)
+    await remove()
+    assert await removals() == []
+    await shop.load("a new lamp")
+    await remove(DISPOSITION_MAKE_MANUAL)
+    await delete_offer(shop.owner.db, OfferName("seller", "default", "a"), version=0, timeout_s=None)
+    assert len(await removals()) == 1, "by hand"

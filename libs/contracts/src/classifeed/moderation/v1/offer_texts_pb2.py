@@ -27,7 +27,7 @@ from classifeed.moderation.v1 import subject_pb2 as classifeed_dot_moderation_do
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*classifeed/moderation/v1/offer_texts.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/moderation/v1/subject.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8f\x01\n\x0cTextsToJudge\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12<\n\x05texts\x18\x03 \x03(\x0b\x32#.classifeed.moderation.v1.OfferTextB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x1b\n\x13\x61pplied_decision_id\x18\x04 \x01(\x03\"\xcd\x01\n\tOfferText\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\x11\n\ttext_hash\x18\x02 \x01(\x0c\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x17\n\x0f\x63ontent_version\x18\x05 \x01(\x03\x12\x1c\n\nregion_ids\x18\x06 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\x12=\n\rkept_decision\x18\x07 \x01(\x0b\x32&.classifeed.moderation.v1.KeptDecision\"\xa7\x01\n\x0cKeptDecision\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12*\n\x03\x62\x61n\x18\x02 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12/\n\x0b\x64\x65\x63ide_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa4\x01\n\x0bTextsJudged\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x38\n\x05texts\x18\x03 \x03(\x0b\x32).classifeed.moderation.v1.OfferTextJudged\x12\x35\n\x04lost\x18\x04 \x01(\x0b\x32\'.classifeed.moderation.v1.LostDecisions\"n\n\rLostDecisions\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\x03\x12\x18\n\x10kept_decision_id\x18\x02 \x01(\x03\x12.\n\nbegin_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xe7\x01\n\x0fOfferTextJudged\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\x11\n\ttext_hash\x18\x02 \x01(\x0c\x12:\n\x06status\x18\x03 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12*\n\x03\x62\x61n\x18\x04 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12/\n\x0b\x64\x65\x63ide_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x06 \x01(\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n*classifeed/moderation/v1/offer_texts.proto\x12\x18\x63lassifeed.moderation.v1\x1a\x1b\x62uf/validate/validate.proto\x1a&classifeed/moderation/v1/subject.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xd2\x01\n\x0cTextsToJudge\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12<\n\x05texts\x18\x03 \x03(\x0b\x32#.classifeed.moderation.v1.OfferTextB\x08\xbaH\x05\x92\x01\x02\x10\x64\x12\x1b\n\x13\x61pplied_decision_id\x18\x04 \x01(\x03\x12\x41\n\x07removed\x18\x05 \x03(\x0b\x32&.classifeed.moderation.v1.RemovedOfferB\x08\xbaH\x05\x92\x01\x02\x10\x64\"<\n\x0cRemovedOffer\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\x17\n\x0f\x63ontent_version\x18\x02 \x01(\x03\"\xcd\x01\n\tOfferText\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\x11\n\ttext_hash\x18\x02 \x01(\x0c\x12\r\n\x05title\x18\x03 \x01(\t\x12\x13\n\x0b\x64\x65scription\x18\x04 \x01(\t\x12\x17\n\x0f\x63ontent_version\x18\x05 \x01(\x03\x12\x1c\n\nregion_ids\x18\x06 \x03(\x05\x42\x08\xbaH\x05\x92\x01\x02\x10\x14\x12=\n\rkept_decision\x18\x07 \x01(\x0b\x32&.classifeed.moderation.v1.KeptDecision\"\xa7\x01\n\x0cKeptDecision\x12:\n\x06status\x18\x01 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12*\n\x03\x62\x61n\x18\x02 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12/\n\x0b\x64\x65\x63ide_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xa4\x01\n\x0bTextsJudged\x12\x11\n\tseller_id\x18\x01 \x01(\t\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x38\n\x05texts\x18\x03 \x03(\x0b\x32).classifeed.moderation.v1.OfferTextJudged\x12\x35\n\x04lost\x18\x04 \x01(\x0b\x32\'.classifeed.moderation.v1.LostDecisions\"n\n\rLostDecisions\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x01 \x01(\x03\x12\x18\n\x10kept_decision_id\x18\x02 \x01(\x03\x12.\n\nbegin_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"\xe7\x01\n\x0fOfferTextJudged\x12\x13\n\x0b\x65xternal_id\x18\x01 \x01(\t\x12\x11\n\ttext_hash\x18\x02 \x01(\x0c\x12:\n\x06status\x18\x03 \x01(\x0e\x32*.classifeed.moderation.v1.ModerationStatus\x12*\n\x03\x62\x61n\x18\x04 \x01(\x0b\x32\x1d.classifeed.moderation.v1.Ban\x12/\n\x0b\x64\x65\x63ide_time\x18\x05 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x13\n\x0b\x64\x65\x63ision_id\x18\x06 \x01(\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,18 +36,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
   _globals['_TEXTSTOJUDGE'].fields_by_name['texts']._loaded_options = None
   _globals['_TEXTSTOJUDGE'].fields_by_name['texts']._serialized_options = b'\272H\005\222\001\002\020d'
+  _globals['_TEXTSTOJUDGE'].fields_by_name['removed']._loaded_options = None
+  _globals['_TEXTSTOJUDGE'].fields_by_name['removed']._serialized_options = b'\272H\005\222\001\002\020d'
   _globals['_OFFERTEXT'].fields_by_name['region_ids']._loaded_options = None
   _globals['_OFFERTEXT'].fields_by_name['region_ids']._serialized_options = b'\272H\005\222\001\002\020\024'
   _globals['_TEXTSTOJUDGE']._serialized_start=175
-  _globals['_TEXTSTOJUDGE']._serialized_end=318
-  _globals['_OFFERTEXT']._serialized_start=321
-  _globals['_OFFERTEXT']._serialized_end=526
-  _globals['_KEPTDECISION']._serialized_start=529
-  _globals['_KEPTDECISION']._serialized_end=696
-  _globals['_TEXTSJUDGED']._serialized_start=699
-  _globals['_TEXTSJUDGED']._serialized_end=863
-  _globals['_LOSTDECISIONS']._serialized_start=865
-  _globals['_LOSTDECISIONS']._serialized_end=975
-  _globals['_OFFERTEXTJUDGED']._serialized_start=978
-  _globals['_OFFERTEXTJUDGED']._serialized_end=1209
+  _globals['_TEXTSTOJUDGE']._serialized_end=385
+  _globals['_REMOVEDOFFER']._serialized_start=387
+  _globals['_REMOVEDOFFER']._serialized_end=447
+  _globals['_OFFERTEXT']._serialized_start=450
+  _globals['_OFFERTEXT']._serialized_end=655
+  _globals['_KEPTDECISION']._serialized_start=658
+  _globals['_KEPTDECISION']._serialized_end=825
+  _globals['_TEXTSJUDGED']._serialized_start=828
+  _globals['_TEXTSJUDGED']._serialized_end=992
+  _globals['_LOSTDECISIONS']._serialized_start=994
+  _globals['_LOSTDECISIONS']._serialized_end=1104
+  _globals['_OFFERTEXTJUDGED']._serialized_start=1107
+  _globals['_OFFERTEXTJUDGED']._serialized_end=1338
 # @@protoc_insertion_point(module_scope)

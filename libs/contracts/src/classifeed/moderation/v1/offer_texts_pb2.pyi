@@ -12,16 +12,26 @@ from typing import ClassVar as _ClassVar, Optional as _Optional, Union as _Union
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class TextsToJudge(_message.Message):
-    __slots__ = ("seller_id", "namespace", "texts", "applied_decision_id")
+    __slots__ = ("seller_id", "namespace", "texts", "applied_decision_id", "removed")
     SELLER_ID_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TEXTS_FIELD_NUMBER: _ClassVar[int]
     APPLIED_DECISION_ID_FIELD_NUMBER: _ClassVar[int]
+    REMOVED_FIELD_NUMBER: _ClassVar[int]
     seller_id: str
     namespace: str
     texts: _containers.RepeatedCompositeFieldContainer[OfferText]
     applied_decision_id: int
-    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., texts: _Optional[_Iterable[_Union[OfferText, _Mapping]]] = ..., applied_decision_id: _Optional[int] = ...) -> None: ...
+    removed: _containers.RepeatedCompositeFieldContainer[RemovedOffer]
+    def __init__(self, seller_id: _Optional[str] = ..., namespace: _Optional[str] = ..., texts: _Optional[_Iterable[_Union[OfferText, _Mapping]]] = ..., applied_decision_id: _Optional[int] = ..., removed: _Optional[_Iterable[_Union[RemovedOffer, _Mapping]]] = ...) -> None: ...
+
+class RemovedOffer(_message.Message):
+    __slots__ = ("external_id", "content_version")
+    EXTERNAL_ID_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_VERSION_FIELD_NUMBER: _ClassVar[int]
+    external_id: str
+    content_version: int
+    def __init__(self, external_id: _Optional[str] = ..., content_version: _Optional[int] = ...) -> None: ...
 
 class OfferText(_message.Message):
     __slots__ = ("external_id", "text_hash", "title", "description", "content_version", "region_ids", "kept_decision")

@@ -20,7 +20,7 @@ from classifeed_moderation.app.judging.queue_texts import TaskQueue
 from classifeed_moderation.domain.bans import ban_of
 from classifeed_moderation.domain.subjects import Kind, Status, Task, offer_key
 from classifeed_moderation.domain.verdicts import from_json
-from classifeed_moderation.store import decisions, offer_texts
+from classifeed_moderation.store import closings, decisions, offer_texts, subjects
 from classifeed_moderation.store.offer_texts import NewOfferText
 
 _log = structlog.get_logger(__name__)
@@ -64,10 +64,16 @@ class TakeOfferTexts:
         """Store texts that are new, and put the outcomes of those that are decided into the outbox once more.
 
         A text that comes with a decision needs none: the decision is adopted. Decisions that a restore has lost are
-        reported.
+        reported. Texts of removed offers that wait are deleted.
         """
         await report_lost(tx, self._outbox, sent, kept_days=self._decisions_days)
         newest = _newest(sent)
+        if removed := _removed(sent):
+            newest = {key: found for key, found in newest.items() if found[0].content_version > removed.get(key, -1)}
+            gone = {key: version for key, version in removed.items() if key not in newest}
+            # Others lock texts in the order of their keys, too.
+            await subjects.lock_keys(tx, [*newest, *gone])
+            await closings.remove_offer_texts(tx, gone)
         if not newest:
             return
         texts = [text for text, _ in newest.values()]
@@ -106,6 +112,16 @@ class TakeOfferTexts:
         rules = self._current_rules()
         judged = (((row.seller_id, row.namespace, row.external_id), judged_again(row, rules)) for row in decided)
         await self._outbox.put(tx, outcome_messages(judged))
+
+
+def _removed(sent: Iterable[TextsToJudge]) -> dict[str, int]:
+    """Return the content version of the newest removal of each offer."""
+    removed: dict[str, int] = {}
+    for message in sent:
+        for offer in message.removed:
+            key = offer_key(message.seller_id, message.namespace, offer.external_id)
+            removed[key] = max(offer.content_version, removed.get(key, 0))
+    return removed
 
 
 def judged_again(row: Any, rules: Rules) -> OfferTextJudged:

@@ -67,8 +67,8 @@ class Texts:
         if fault := fault_of_texts(request.texts):
             raise InvalidArgument("TEXTS_INVALID", fault, violations=[FieldViolation("texts", fault)])
         sent = request.texts
-        if sent.applied_decision_id or any(text.HasField("kept_decision") for text in sent.texts):
-            fault = "applied_decision_id and kept_decision come by the topic only. Leave them out."
+        if sent.applied_decision_id or sent.removed or any(text.HasField("kept_decision") for text in sent.texts):
+            fault = "applied_decision_id, removed and kept_decision come by the topic only. Leave them out."
             raise InvalidArgument("TEXTS_INVALID", fault, violations=[FieldViolation("texts", fault)])
         async with self._database.transaction(timeout_s=remaining_s()) as tx:
             await self._take_offer_texts(tx, [sent])
