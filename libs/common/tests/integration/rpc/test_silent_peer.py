@@ -26,7 +26,7 @@ from classifeed.offers.v1.offer_service_pb2_grpc import (
 from classifeed_common.auth import KeyStore, Policy
 from classifeed_common.rpc.keepalive import KEEPALIVE, PERMITTED_PINGS, PING_EVERY_S
 from classifeed_common.rpc.server import Servicer, build_server
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch
 from classifeed_common.testing.rpc import OpenChannel, settings_for
 from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
@@ -129,10 +129,9 @@ async def code_of(waiting: Awaitable[object]) -> grpc.StatusCode:
     return caught.value.code()
 
 
-_NAIVE = ["grpc.http2.ping_timeout_ms", "grpc.http2.max_pings_without_data"]
-
-
-@pytest.mark.parametrize("naive", _NAIVE if IS_LONG else _NAIVE[:1])
+@pytest.mark.slow
+@in_campaigns
+@pytest.mark.parametrize("naive", ["grpc.http2.ping_timeout_ms", "grpc.http2.max_pings_without_data"])
 async def test_a_quiet_stream_is_pinged_all_the_time_and_outlives_it(
     proxy: TcpProxy, channel: grpc.aio.Channel, keys: KeyStore, naive: str
 ) -> None:

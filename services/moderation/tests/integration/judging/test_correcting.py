@@ -185,16 +185,16 @@ async def test_full_queue_ends_the_round_and_the_next_begins_half_empty(make_mod
 
 
 async def test_a_backlog_drains_at_the_rate_of_the_workers(make_moderation: MakeModeration) -> None:
-    """With a check only every hour, 3,000 texts pass a queue of 100."""
+    """With a check only every hour, 1,000 texts pass a queue of 100."""
     moderation = await make_moderation(queue_size=100, workers=16)
-    await seed(moderation, 3000)
+    await seed(moderation, 1000)
     moderation.start(moderation.judge.run, moderation.corrector.run)
 
     async def is_drained() -> bool:
         return await moderation.rows("SELECT count(*) FROM subjects WHERE status = 'PENDING'") == [(0,)]
 
     await until(is_drained, within_s=300)
-    assert len(moderation.stand_in.requests) == 3000
+    assert len(moderation.stand_in.requests) == 1000
 
 
 async def test_equal_texts_are_requested_once(make_moderation: MakeModeration) -> None:
@@ -309,14 +309,14 @@ async def test_more_verdicts_than_a_transaction_takes_are_all_recorded(make_mode
 
 async def test_backlog_drains_whole_with_all_workers(make_moderation: MakeModeration) -> None:
     moderation = await make_moderation(workers=256, queue_size=1000)
-    await seed(moderation, 3000)
+    await seed(moderation, 1000)
     moderation.start(moderation.judge.run, moderation.corrector.run)
 
     async def is_drained() -> bool:
         return await moderation.rows("SELECT count(*) FROM subjects WHERE status = 'PENDING'") == [(0,)]
 
     await until(is_drained)
-    assert len(moderation.stand_in.requests) == 3000
+    assert len(moderation.stand_in.requests) == 1000
 
 
 async def test_a_seller_with_many_texts_delays_no_other(make_moderation: MakeModeration) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from classifeed.feeds.v1 import load_pb2, task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch, TaskEnd
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.campaigns import IS_LONG
 from classifeed_jobs import Snooze
 from classifeed_processor.domain.tasks import TaskKey
 from classifeed_processor.feed.batches import RunDigest
@@ -98,7 +99,7 @@ _REMOVALS = st.tuples(st.just("remove"), st.integers(1, 3))
 _STEPS = st.lists(st.one_of(_UPLOADS, _FETCHES, _FETCHES, _REMOVALS, st.tuples(st.just("run"))), max_size=12)
 
 
-@settings(max_examples=60)
+@settings(max_examples=60 if IS_LONG else 25)
 @given(steps=_STEPS)
 async def test_no_fetch_runs_after_a_newer_one_or_a_later_removal_and_all_else_does(
     runner: Runner, steps: list[Step]
