@@ -18,7 +18,7 @@ ROLES: Final = frozenset(
 _DATABASES: Final = frozenset({"database", "replica"})  # the runner has seen that the one responds
 # With what the name of a use case begins. A noun is none; a verb that is missing is added.
 VERBS: Final = frozenset(
-    {"append", "apply", "build", "cancel", "change", "check", "choose", "claim", "clean", "close", "coalesce"}
+    {"adopt", "append", "apply", "build", "cancel", "change", "check", "choose", "claim", "clean", "close", "coalesce"}
     | {"comment", "compare", "complete", "compose", "convert", "copy", "correct", "create", "decide", "delete"}
     | {"deliver", "describe", "digest", "download", "expire", "explain", "export", "fail", "fetch", "find"}
     | {"finish", "give", "hold", "join", "judge", "keep", "limit", "list", "locate", "maintain", "make", "measure"}

@@ -22,7 +22,7 @@ MUTATIONS: Final = (
         after="    FROM replaced r\n    JOIN put USING (subject_key)\n    WHERE false\n",
         tests=(
             f"{_CLOSING}::test_a_text_that_is_changed_while_it_waits_is_closed",
-            "tests/contract/test_moderation_cleanweb.py::test_no_review_is_left_that_nobody_needs",
+            "tests/contract/moderation/test_moderation_cleanweb.py::test_no_review_is_left_that_nobody_needs",
         ),
     ),
     Mutation(

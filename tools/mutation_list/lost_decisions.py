@@ -11,7 +11,8 @@ _MECHANISM: Final = "Decisions that a restore has lost"
 _ADOPTING: Final = f"{MODERATION_TESTS}/integration/decisions/test_adopting.py"
 _RETURNING: Final = f"{OFFERS_TESTS}/texts/test_returning_decisions.py"
 _RESTORED: Final = (
-    "tests/contract/test_lost_decisions.py::test_decisions_that_a_restore_of_moderation_loses_are_there_again[texts]"
+    "tests/contract/moderation/test_lost_decisions.py"
+    "::test_decisions_that_a_restore_of_moderation_loses_are_there_again[texts]"
 )
 
 MUTATIONS: Final = (

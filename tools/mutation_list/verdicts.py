@@ -268,7 +268,9 @@ MUTATIONS: Final = (
         f"{CLEANWEB}/http/requests.py",
         before="return ProcessedBody(processed if isinstance(body, list) else processed[0])",
         after="return ProcessedBody(processed[0])",
-        tests=("tests/contract/test_moderation_cleanweb.py::test_each_text_of_a_batch_has_its_own_response",),
+        tests=(
+            "tests/contract/moderation/test_moderation_cleanweb.py::test_each_text_of_a_batch_has_its_own_response",
+        ),
     ),
     Mutation(
         "callback-for-another-audience",
@@ -277,7 +279,9 @@ MUTATIONS: Final = (
         f"{CLEANWEB}/clients/receivers.py",
         before="self._issue_token(receiver.audience)",
         after='self._issue_token("cleanweb")',
-        tests=("tests/contract/test_moderation_cleanweb.py::test_a_point_goes_to_people_and_comes_back_by_callback",),
+        tests=(
+            "tests/contract/moderation/test_moderation_cleanweb.py::test_a_point_goes_to_people_and_comes_back_by_callback",
+        ),
     ),
     Mutation(
         "breaker-never-opens",

@@ -33,7 +33,7 @@ def ban_of(text: str, title_chars: int, reason: Reason, rule_set: str) -> Ban:
 
 
 def reason_of_ban(ban: Ban, title_chars: int) -> Reason:
-    """Return the reason that a ban was made of, as far as the ban tells it."""
+    """Return the reason of which a ban was made, as far as the ban has it."""
     spans: tuple[VerdictSpan, ...] = ()
     if ban.HasField("span"):
         begin = title_chars + 1 if title_chars and ban.field == "description" else 0
