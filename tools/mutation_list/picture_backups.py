@@ -12,6 +12,8 @@ _RESTORE: Final = f"{PICTURES}/app/backups/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backups.py"
 _PARTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backup_parts.py"
 _GAPS: Final = f"{PICTURES_TESTS}/integration/states/test_event_gaps.py"
+_NOTICE: Final = f"{PICTURES}/app/restores/notice_restores.py"
+_MARKS: Final = f"{PICTURES_TESTS}/integration/backups/test_table_marks.py"
 _FILES: Final = f"{PICTURES_TESTS}/unit/clients/test_backup_files.py"
 
 MUTATIONS: Final = (
@@ -124,5 +126,71 @@ MUTATIONS: Final = (
         before="if await find_stored(tx, info.namespace, info.group_id, info.name) is None:",
         after="if False:",
         tests=(f"{_PARTS}::test_a_put_that_a_restore_comes_between_is_refused",),
+    ),
+    Mutation(
+        "restored-table-not-noticed",
+        _MECHANISM,
+        "States that went back alone stay: what was stored since is deleted after a day.",
+        _NOTICE,
+        before="return found.number < found.noted",
+        after="return found.number > found.noted",
+        tests=(f"{_MARKS}::test_events_since_the_mark_are_applied_again",),
+    ),
+    Mutation(
+        "emptied-table-not-noticed",
+        _MECHANISM,
+        "A table of states that was emptied is taken for a new one: offers never requests its pictures again.",
+        _NOTICE,
+        before="return found.is_empty and table.is_never_empty and found.had_rows",
+        after="return False",
+        tests=(f"{_MARKS}::test_an_emptied_table_has_offers_request_again",),
+    ),
+    Mutation(
+        "events-not-applied-after-a-restored-table",
+        _MECHANISM,
+        "States that went back alone are named, and what was requested since is never downloaded again.",
+        _NOTICE,
+        before="        await marks.rewind(tx, self.group, found.positions)\n",
+        after="",
+        tests=(f"{_MARKS}::test_events_since_the_mark_are_applied_again",),
+    ),
+    Mutation(
+        "files-not-derived-after-a-restored-table",
+        _MECHANISM,
+        "Files of pictures whose references a restore has lost are deleted.",
+        _NOTICE,
+        before="                await backups.derive_files(tx)\n",
+        after="                pass\n",
+        tests=(f"{_MARKS}::test_files_that_stored_pictures_need_are_noted_again",),
+    ),
+    Mutation(
+        "lost-pictures-not-downloaded-again",
+        _MECHANISM,
+        "Pictures whose rows a restore has lost are held by their states, and found by nobody.",
+        f"{PICTURES}/app/restores/check_held.py",
+        before="            await fetch_again(tx, list(lost.items()), outbox=self.outbox)\n",
+        after="",
+        tests=(f"{_MARKS}::test_lost_pictures_are_downloaded_again_and_the_rest_counts",),
+    ),
+    Mutation(
+        "requests-put-back-wait-for-ever",
+        _MECHANISM,
+        "Requests that were settled, and that a restore has put back, wait until their pictures change.",
+        f"{PICTURES}/domain/lifecycle/lifecycle.py",
+        before="                report(self.effects, info.namespace, holding.info_attempt, held)\n",
+        after="                pass\n",
+        tests=(
+            f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py"
+            "::test_a_repeated_result_goes_to_requests_that_wait_and_changes_nothing",
+        ),
+    ),
+    Mutation(
+        "backup-with-marks-of-another-database",
+        _MECHANISM,
+        "A restored backup has old marks, so that it is taken for single tables that went back.",
+        f"{PICTURES}/store/backup_columns.py",
+        before=" and column.name != MARK",
+        after="",
+        tests=(f"{_MARKS}::test_backups_carry_no_marks_as_these_belong_to_one_database",),
     ),
 )

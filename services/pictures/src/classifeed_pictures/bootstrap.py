@@ -45,6 +45,8 @@ from classifeed_pictures.app.files.put_picture import PicturePutter
 from classifeed_pictures.app.files.read_picture import PictureReader
 from classifeed_pictures.app.files.resize_picture import PictureResizer
 from classifeed_pictures.app.files.store_picture import PictureStorer
+from classifeed_pictures.app.restores.check_held import HeldChecker
+from classifeed_pictures.app.restores.notice_restores import RestoreNoticer
 from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.app.states.measure_tables import TableMeter
@@ -149,7 +151,7 @@ def build(settings: PicturesSettings) -> ServiceRunner:
                 blocked=base.decoder.children.blocked,
                 is_everywhere=True,
             ),
-            watch_role(base, jobs.store),
+            watch_role(base, jobs.store, note_gap),
             *jobs.roles(
                 {
                     download.QUEUE: settings.downloads,
@@ -201,8 +203,11 @@ def lifecycle_rules(settings: PicturesSettings) -> LifecycleRules:
     )
 
 
-def watch_role(base: Base, store: JobStore) -> Role:
-    """Return the role that has open gaps in the events closed, and watches the tables and the age of backups."""
+def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
+    """Return the role that has open gaps in the events closed, and watches the tables and the age of backups.
+
+    It mends tables that were restored alone, too.
+    """
     return Role.together(
         "watch",
         RepeatedWork(
@@ -211,6 +216,14 @@ def watch_role(base: Base, store: JobStore) -> Role:
             name="gaps",
             doing="having gaps in the events closed",
             effect="Notices that were lost are not sent again",
+        ),
+        Watch(RestoreNoticer(base.database, events.GROUP, note_gap), what="marks of tables", period_s=_WATCH_S),
+        RepeatedWork(
+            HeldChecker(base.database, base.outbox),
+            period_s=_WATCH_S,
+            name="held",
+            doing="comparing states with stored pictures",
+            effect="Pictures that a restore has lost are not downloaded again",
         ),
         Watch(TableMeter(base.database, base.hosts), what="sizes of tables", period_s=_WATCH_S),
         Watch(BackupMeter(base.backups), what="backups", period_s=_WATCH_S),

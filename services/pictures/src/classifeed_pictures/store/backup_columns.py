@@ -14,16 +14,21 @@ if TYPE_CHECKING:
 SHARDED: Final = ("pictures", "requests_in_flight", "stored_pictures", "settled_requests")
 """Tables whose rows belong to the hash of a URL: a snapshot has those of one range of hashes."""
 RESULTS: Final = "outbox"
+MARK: Final = "mark"
 WHOLE: Final = ("namespaces", "event_files", RESULTS)
 """Tables that one snapshot after all others has."""
 
 
 def columns_of(name: str) -> list[Column[object]]:
-    """Return the columns of a table that are stored and not computed, or drawn by the server."""
+    """Return the columns of a table, without computed ones, those that the server draws, and marks."""
     from classifeed_pictures.store.tables import metadata
 
     table = metadata.tables[name]
-    return [column for column in table.columns if column.computed is None and column.identity is None]
+    return [
+        column
+        for column in table.columns
+        if column.computed is None and column.identity is None and column.name != MARK
+    ]
 
 
 def names_of(name: str) -> list[str]:

@@ -63,8 +63,24 @@ async def read_rows(
 
 async def empty(tx: Tx) -> None:
     """Stop the effects of all consumers until the transaction ends, and remove the state."""
-    for name in ("stop_effects", "empty_tables", "make_held"):
+    await stop_effects(tx)
+    for name in ("empty_tables", "make_held"):
         await tx.execute(SQL[name])
+
+
+async def stop_effects(tx: Tx) -> None:
+    """Have no consumer commit an effect until the transaction ends. Call it first."""
+    await tx.execute(SQL["stop_effects"])
+
+
+async def derive_files(tx: Tx) -> None:
+    """Derive references, files and counts from the stored pictures once more.
+
+    A file without a reference is noted by the next look at the bucket, and has its whole grace time again.
+    """
+    for name in ("empty_files", "make_references"):
+        await tx.execute(SQL[name])
+    await tx.execute(SQL["count_usage"], {"slots": SLOTS})
 
 
 async def add_rows(tx: Tx, table: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

@@ -18,6 +18,9 @@ LOCK TABLE consumer_offsets IN EXCLUSIVE MODE
 -- In the order in which others lock them. The clean-up of files holds its row of blobs until the file is gone.
 TRUNCATE pictures, requests_in_flight, settled_requests, stored_pictures, blobs, blob_refs, namespace_usage
 
+-- name: empty_files
+TRUNCATE blobs, blob_refs, namespace_usage
+
 -- name: make_held
 CREATE TEMPORARY TABLE IF NOT EXISTS held_pictures
     (namespace text, group_id integer, name text, url text, is_put boolean)

@@ -23,6 +23,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from classifeed_common.db import shared_tables
 from classifeed_jobs import add_jobs
 from classifeed_pictures.store.event_file_table import add_event_files
+from classifeed_pictures.store.mark_table import add_marks
 
 metadata = MetaData()
 _NOW = text("clock_timestamp()")
@@ -217,4 +218,5 @@ shared_tables.add_outbox(metadata)
 shared_tables.add_leases(metadata)
 shared_tables.add_blob_refs(metadata)
 shared_tables.add_fetch_hosts(metadata)
+add_marks(metadata)
 add_jobs(metadata)

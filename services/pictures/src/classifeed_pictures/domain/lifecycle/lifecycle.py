@@ -174,6 +174,8 @@ class Lifecycle:
         if held is not None and attempt <= holding.info_attempt:
             if is_other(held, info):
                 self.effects.orders.append(Delete(info, attempt))
+            else:  # requests that a restore of their table has put back wait for it
+                report(self.effects, info.namespace, holding.info_attempt, held)
             return
         if held is not None and is_other(held, info):
             self.effects.orders.append(Delete(held, holding.info_attempt))
@@ -267,7 +269,10 @@ class Lifecycle:
 
     def _unused(self, event: Unused) -> None:
         state = self.state
-        if state is None or state.is_put or (state.requested_at is not None and event.at <= state.requested_at):
+        if state is None:
+            self._forget_all()
+            return
+        if state.is_put or (state.requested_at is not None and event.at <= state.requested_at):
             return
         held = (namespace for namespace, holding in state.holdings.items() if holding.info is not None)
         if not are_only_offers(self._recipients, held):
@@ -280,7 +285,10 @@ class Lifecycle:
 
     def _delete(self, event: Deletion) -> None:
         state = self.state
-        if state is None or (state.requested_at is not None and event.at <= state.requested_at):
+        if state is None:
+            self._forget_all()
+            return
+        if state.requested_at is not None and event.at <= state.requested_at:
             return
         failure = LoadFailure(code=DELETED, message="An operator has deleted the picture.")
         self._drop(state, event.namespace, failure)
@@ -289,6 +297,7 @@ class Lifecycle:
         """End the requests of a recipient, and delete the picture where no other recipient needs it."""
         state = self.state
         if state is None:
+            self._forget_all()
             return
         mine = {
             each
@@ -305,6 +314,10 @@ class Lifecycle:
                 self._is_changed = True
             else:
                 self._drop(state, namespace, failure)
+
+    def _forget_all(self) -> None:
+        """Forget requests of a picture that was deleted: a restore of their table has put them back."""
+        self.effects.forgotten.add("")
 
     def _drop(self, state: State, namespace: str, failure: LoadFailure) -> None:
         """Delete what a namespace keeps, or all of them (empty); give the failure to all who requested it."""

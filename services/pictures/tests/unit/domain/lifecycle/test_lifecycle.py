@@ -38,13 +38,14 @@ def test_an_unknown_picture_is_ordered_once(life: Life) -> None:
     assert effects.results == []
 
 
-def test_a_result_goes_to_those_who_wait_once(life: Life) -> None:
+def test_a_repeated_result_goes_to_requests_that_wait_and_changes_nothing(life: Life) -> None:
+    """Requests that were settled wait once more after a restore of their table alone."""
     life.happen(life.request())
     loaded = life.loaded(info(), _attempt(life))
     effects = life.happen(loaded)
     assert effects.waiting["offers"].result == info()
     repeated = life.happen(loaded)
-    assert (repeated.waiting, repeated.orders, life.is_changed) == ({}, [], False)
+    assert (repeated.waiting, repeated.orders, life.is_changed) == (effects.waiting, [], False)
 
 
 def test_a_known_picture_is_settled_and_nothing_is_written(life: Life) -> None:

@@ -1,0 +1,1 @@
+"""Tables that were restored alone: noticed, mended, and named until then."""

@@ -1,0 +1,175 @@
+"""Marks of tables: a few rows of each table carry a number, which a table of its own has, too.
+
+The number grows every few seconds. A table whose rows have a lower number than was noted was restored alone: to the
+time that the number says, and to the Kafka positions that are stored with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from classifeed_common.db import Tx, load_queries
+from classifeed_common.db.rows import fetch_named
+from classifeed_pictures.domain.restored_tables import RestoredTable
+
+SQL: Final = load_queries(__package__, "marks.sql")
+_ROWS: Final = 3
+_READ: Final = sql.SQL(
+    """
+    SELECT (SELECT mark FROM {table} WHERE mark IS NOT NULL ORDER BY (mark->>'number')::bigint DESC LIMIT 1),
+           NOT EXISTS (SELECT FROM {table})
+    """
+)
+# Rows are locked in the order of their keys, as other writers do.
+_MARK: Final = sql.SQL(
+    """
+    UPDATE {table} SET mark = %s
+    WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {chosen} ORDER BY {key} LIMIT {rows} FOR NO KEY UPDATE)
+    """
+)
+_MARKED: Final = sql.SQL("mark IS NOT NULL")
+_ANY: Final = sql.SQL("true")
+
+Positions = list[list[Any]]
+"""Rows [topic, partition, id of the topic, next offset]."""
+
+
+class MarkedTable(NamedTuple):
+    """A table that has marks.
+
+    Attributes:
+        name: Of the table.
+        key: Its primary key.
+        is_never_empty: Whether it is emptied only by a fault, once it has rows.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    is_never_empty: bool
+
+
+class Found(NamedTuple):
+    """What a look at a table found.
+
+    Attributes:
+        noted: The number that was noted last.
+        had_rows: Whether rows had it.
+        now: Microseconds since 1970, by the clock of the database.
+        number: The number that its rows have; 0: no row has one.
+        positions: Positions at that number.
+        is_empty: Whether the table has no rows.
+    """
+
+    noted: int
+    had_rows: bool
+    now: int
+    number: int
+    positions: Positions
+    is_empty: bool
+
+
+async def look_at(tx: Tx, table: MarkedTable) -> Found:
+    """Return what is noted of a table and what its rows say; no other process looks until the transaction ends."""
+    [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": table.name})
+    [(mark, is_empty)] = await (await tx.execute(_READ.format(table=sql.Identifier(table.name)))).fetchall()
+    if mark is None:
+        return Found(noted, had_rows, now, 0, [], is_empty)
+    return Found(noted, had_rows, now, mark["number"], mark["positions"], is_empty)
+
+
+async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Positions) -> None:
+    """Give the marked rows of a table a new number, and note it; without marked rows the first rows are marked."""
+    mark = Jsonb({"number": number, "positions": positions})
+    key = sql.SQL(", ").join(map(sql.Identifier, table.key))
+    changed = 0
+    for chosen in (_MARKED, _ANY):
+        statement = _MARK.format(table=sql.Identifier(table.name), key=key, chosen=chosen, rows=sql.Literal(_ROWS))
+        changed = (await tx.execute(statement, [mark])).rowcount
+        if changed:
+            break
+    await tx.execute(SQL["note_mark"], {"name": table.name, "number": number, "has_rows": changed > 0})
+
+
+async def read_positions(tx: Tx, group: str) -> Positions:
+    """Return where a group is in its topic. Read them before a table is marked: it has all their effects then."""
+    [(positions,)] = await (await tx.execute(SQL["read_positions"], {"group": group})).fetchall()
+    return positions  # type: ignore[no-any-return]
+
+
+async def rewind(tx: Tx, group: str, positions: Positions) -> None:
+    """Have a group apply the events behind some positions again; those that are lower already stay."""
+    await tx.execute(SQL["rewind"], {"group": group, "positions": Jsonb(positions)})
+
+
+async def note_restored(tx: Tx, name: str, *, number: int, targets: Positions, is_checked: bool) -> None:
+    """Note that a table was restored alone.
+
+    Args:
+        number: the number that its rows have.
+        targets: positions where it is mended; empty: no events are applied again.
+        is_checked: whether all states are to be compared with what is stored.
+    """
+    parameters = {
+        "name": name,
+        "number": number,
+        "targets": Jsonb(targets),
+        "checked_through": b"" if is_checked else None,
+    }
+    await tx.execute(SQL["note_restored"], parameters)
+
+
+async def list_restored(tx: Tx, group: str, *, cause: str, named_s: float) -> list[RestoredTable]:
+    """Return the tables that were restored alone, and are not ended.
+
+    Args:
+        tx: of the tables.
+        group: consumer group of events.
+        cause: how causes of event gaps begin that end with the name of such a table.
+        named_s: seconds after which `is_old` is true.
+    """
+    parameters = {"group": group, "cause": cause, "named_s": named_s}
+    return [RestoredTable(*row) for row in await fetch_named(tx, SQL["list_restored"], parameters)]
+
+
+async def has_other_clients(tx: Tx) -> bool:
+    """Return whether other clients than offers have requested pictures."""
+    [(has_others,)] = await (await tx.execute(SQL["has_others"])).fetchall()
+    return bool(has_others)
+
+
+async def end_mending(tx: Tx, name: str) -> None:
+    """Note that a table is mended; idempotent."""
+    await tx.execute(SQL["end_mending"], {"name": name})
+
+
+async def drop_waiting_files(tx: Tx) -> None:
+    """Have event files that wait be listed again; one that is being taken may be taken twice."""
+    await tx.execute(SQL["drop_waiting_files"])
+
+
+async def lock_check(tx: Tx, name: str) -> bytes | None:
+    """Return the last hash that was checked; None: nothing is to be checked, or another process does it."""
+    row = await (await tx.execute(SQL["lock_check"], {"name": name})).fetchone()
+    return bytes(row[0]) if row is not None else None
+
+
+async def list_states(tx: Tx, *, after: bytes, limit: int) -> list[Any]:
+    """Return states as rows (url_hash, url, is_put, holdings), in the order of their hashes."""
+    return await fetch_named(tx, SQL["list_states"], {"after": after, "limit": limit}, prepare=False)
+
+
+async def find_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[int]:
+    """Return which of some places, from 0, have no stored picture."""
+    columns = [list(column) for column in zip(*places, strict=True)] or [[], [], []]
+    parameters = dict(zip(("namespaces", "group_ids", "names"), columns, strict=True))
+    cursor = await tx.execute(SQL["find_missing"], parameters, prepare=False)
+    return [number - 1 for (number,) in await cursor.fetchall()]
+
+
+async def note_check(tx: Tx, name: str, *, through: bytes | None, lost_puts: int) -> None:
+    """Note how far the states are checked; None: all are."""
+    await tx.execute(SQL["note_check"], {"name": name, "through": through, "lost_puts": lost_puts})

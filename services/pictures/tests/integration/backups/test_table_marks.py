@@ -1,0 +1,146 @@
+"""Marks of tables: what they find, what is mended at once, and what is said about it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from classifeed.pictures.v1.requests_pb2 import PictureNotices
+from classifeed_common.db import Database
+from classifeed_common.testing.databases import TableBackup
+from classifeed_pictures.app.restores.check_held import HeldChecker
+from classifeed_pictures.app.restores.notice_restores import RestoreNoticer
+from classifeed_pictures.store import backups, event_gaps
+from classifeed_pictures.store.backup_columns import names_of
+
+from ..histories import Processor, hash_of, info
+
+GROUP = "pictures"
+OFFSETS = """
+INSERT INTO consumer_offsets ("group", topic, partition, topic_id, next)
+VALUES ('pictures', 't', 0, 'id', 5), ('pictures', 't', 1, 'id', 2), ('others', 't', 0, 'id', 5) RETURNING 1
+"""
+MOVED = "UPDATE consumer_offsets SET next = 9 WHERE partition = 0 RETURNING 1"
+POSITIONS = 'SELECT "group", partition, next FROM consumer_offsets ORDER BY 1, 2'
+STORED = """
+INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes, info,
+                             pieces)
+VALUES ('offers', %s, %s, %s, 1, sha256('1'), 1, 10, '', '[]') RETURNING 1
+"""
+USAGE = "SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage"
+
+
+@pytest.fixture
+async def processor(migrated_database: Callable[[str], Awaitable[Database]]) -> Processor:
+    """Return a processor with five pictures, and no open gap."""
+    processor = Processor(await migrated_database("classifeed_pictures"))
+    for number in range(1, 6):
+        await processor.store(number)
+    await processor.rows("UPDATE event_gaps SET closed_at = now() RETURNING 1")
+    return processor
+
+
+@pytest.fixture
+def notice(processor: Processor) -> RestoreNoticer:
+    return RestoreNoticer(processor.database, GROUP, event_gaps.open_gap)
+
+
+async def causes(processor: Processor) -> list[str]:
+    async with processor.database.transaction() as tx:
+        return [gap.cause for gap in await event_gaps.list_open(tx)]
+
+
+async def test_rows_that_are_changed_or_deleted_are_no_restore(processor: Processor, notice: RestoreNoticer) -> None:
+    for _ in range(2):
+        assert await notice() == {}
+    for table in ("pictures", "settled_requests"):
+        await processor.rows(f"DELETE FROM {table} WHERE mark IS NOT NULL RETURNING 1")
+    assert [await notice(), await notice()] == [{}, {}]
+    assert await causes(processor) == []
+    assert await processor.rows("SELECT count(mark) FROM pictures") == [(2,)], "others are marked"
+
+
+async def test_events_since_the_mark_are_applied_again(processor: Processor, notice: RestoreNoticer) -> None:
+    await processor.rows(OFFSETS)
+    await notice()
+    backup = TableBackup(processor.database, "pictures")
+    await backup.take()
+    await processor.rows(MOVED)
+    assert await notice() == {}
+    await backup.restore()
+    named = await notice()
+    assert named.keys() == {"table pictures"}
+    assert "partitions that have some left: 1" in named["table pictures"]
+    assert await processor.rows(POSITIONS) == [("others", 0, 9), ("pictures", 0, 5), ("pictures", 1, 2)]
+    assert [await notice(), await causes(processor)] == [named, []]
+    await processor.rows(MOVED)
+    assert await notice() == {}
+
+
+async def test_an_emptied_table_has_offers_request_again(processor: Processor, notice: RestoreNoticer) -> None:
+    await notice()
+    await processor.rows("DELETE FROM pictures RETURNING 1")
+    named = await notice()
+    assert named["table pictures"].startswith("The table pictures was emptied")
+    assert await causes(processor) == ["a restore of the table pictures"]
+    await processor.rows("UPDATE event_gaps SET closed_at = now() RETURNING 1")
+    assert await notice() == {}
+
+
+async def test_lost_pictures_are_downloaded_again_and_the_rest_counts(
+    processor: Processor, notice: RestoreNoticer
+) -> None:
+    check = HeldChecker(processor.database, processor.outbox)
+
+    async def store(number: int) -> None:
+        await processor.rows(STORED, info(number).group_id, info(number).name, hash_of(number))
+
+    for number in (1, 2, 3):
+        await store(number)
+    await notice()
+    backup = TableBackup(processor.database, "stored_pictures", "blobs", "blob_refs", "namespace_usage")
+    await backup.take()
+    for number in (4, 5):
+        await store(number)
+    await processor.rows("UPDATE pictures SET is_put = true WHERE url_hash = %s RETURNING 1", hash_of(5))
+    await notice()
+    assert not await check()
+    assert await processor.take(PictureNotices) == []
+    await backup.restore()
+    assert "are downloaded again" in (await notice())["table stored_pictures"]
+    assert await processor.rows(USAGE) == [(3, 30)]
+    assert not await check()
+    [message] = await processor.take(PictureNotices)
+    assert [(each.url, each.look_again.refresh) for each in message.notices] == [("key-4", True)]
+    named = (await notice())["table stored_pictures"]
+    assert "1 pictures that were put are lost" in named
+    assert "Wait." not in named
+
+
+@pytest.mark.parametrize("tables", [("blobs", "blob_refs"), ("namespace_usage",)], ids="+".join)
+async def test_files_that_stored_pictures_need_are_noted_again(
+    processor: Processor, notice: RestoreNoticer, tables: tuple[str, ...]
+) -> None:
+    files = "SELECT ref_count FROM blobs", "SELECT count(*)::int FROM blob_refs", USAGE
+
+    async def store(number: int) -> None:
+        await processor.rows(STORED, info(number).group_id, info(number).name, hash_of(number))
+        async with processor.database.transaction() as tx:
+            await backups.derive_files(tx)
+
+    await store(1)
+    await notice()
+    backup = TableBackup(processor.database, *tables)
+    await backup.take()
+    await store(2)
+    await notice()
+    before = [await processor.rows(query) for query in files]
+    await backup.restore()
+    assert [await processor.rows(query) for query in files] != before
+    assert await notice() == {}, "mended at once"
+    assert [await processor.rows(query) for query in files] == before
+
+
+def test_backups_carry_no_marks_as_these_belong_to_one_database() -> None:
+    assert "mark" not in names_of("pictures")
