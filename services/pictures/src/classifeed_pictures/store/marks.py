@@ -100,6 +100,12 @@ async def read_positions(tx: Tx, group: str) -> Positions:
     return positions  # type: ignore[no-any-return]
 
 
+async def read_targets(tx: Tx, group: str) -> Positions:
+    """Return where a group is, or is to be again after the restores of other tables. Call it before `rewind`."""
+    [(positions,)] = await (await tx.execute(SQL["read_targets"], {"group": group})).fetchall()
+    return positions  # type: ignore[no-any-return]
+
+
 async def rewind(tx: Tx, group: str, positions: Positions) -> None:
     """Have a group apply the events behind some positions again; those that are lower already stay."""
     await tx.execute(SQL["rewind"], {"group": group, "positions": Jsonb(positions)})

@@ -12,6 +12,20 @@ SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), 
 FROM consumer_offsets
 WHERE "group" = %(group)s
 
+-- name: read_targets
+-- The positions of now, or those where other tables are mended.
+SELECT coalesce(jsonb_agg(jsonb_build_array(topic, partition, topic_id, next)), '[]')
+FROM (
+    SELECT topic, partition, topic_id, max(next) AS next
+    FROM (
+        SELECT topic, partition, topic_id, next FROM consumer_offsets WHERE "group" = %(group)s
+        UNION ALL
+        SELECT t.p->>0, (t.p->>1)::integer, t.p->>2, (t.p->>3)::bigint
+        FROM table_marks m, jsonb_array_elements(m.targets) AS t (p)
+    ) AS known
+    GROUP BY topic, partition, topic_id
+) AS newest
+
 -- name: note_mark
 UPDATE table_marks SET number = %(number)s, has_rows = %(has_rows)s WHERE name = %(name)s
 

@@ -88,7 +88,7 @@ class RestoreNoticer:
             await self.on_events_lost(tx, f"{_CAUSE}{table.name}")
         if not found.number:
             return []
-        targets = await marks.read_positions(tx, self.group)
+        targets = await marks.read_targets(tx, self.group)
         await marks.rewind(tx, self.group, found.positions)
         return targets
 
