@@ -170,7 +170,7 @@ async def test_offers_requests_again_after_a_restore_without_all_events(
     await destroy(service)
     assert (await restore(service, name)).status == JOB_STATUS_SUCCEEDED
     await until(lambda: is_closed(service, f"the backup {name}%"))
-    assert len(offers[0].taken) == before + 1
+    assert len(offers[0].taken) > before
 
 
 async def test_offers_requests_again_after_records_that_a_consumer_could_not_read(
