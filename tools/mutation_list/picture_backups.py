@@ -193,4 +193,22 @@ MUTATIONS: Final = (
         after="",
         tests=(f"{_MARKS}::test_backups_carry_no_marks_as_these_belong_to_one_database",),
     ),
+    Mutation(
+        "marks-sought-among-all-rows",
+        _MECHANISM,
+        "Every few seconds whole tables are read for three rows, until they are analyzed.",
+        f"{PICTURES}/store/marks.py",
+        before="    await forbid_scans(tx)\n",
+        after="",
+        tests=(f"{_MARKS}::test_marks_move_without_a_look_at_all_rows",),
+    ),
+    Mutation(
+        "positions-of-another-restore-forgotten",
+        _MECHANISM,
+        "A second table that was restored is called mended while events of the first restore are still applied.",
+        _NOTICE,
+        before="targets = await marks.read_targets(tx, self.group)",
+        after="targets = await marks.read_positions(tx, self.group)",
+        tests=(f"{_MARKS}::test_events_since_the_mark_are_applied_again",),
+    ),
 )

@@ -15,24 +15,27 @@ from psycopg.types.json import Jsonb
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.restored_tables import RestoredTable
+from classifeed_pictures.store.states import forbid_scans
 
 SQL: Final = load_queries(__package__, "marks.sql")
-_ROWS: Final = 3
 _READ: Final = sql.SQL(
     """
     SELECT (SELECT mark FROM {table} WHERE mark IS NOT NULL ORDER BY (mark->>'number')::bigint DESC LIMIT 1),
            NOT EXISTS (SELECT FROM {table})
     """
 )
-# Rows are locked in the order of their keys, as other writers do.
+# Rows are locked in the order of their keys, as other writers do. Marked rows have no limit: with one, the planner
+# would seek them by the index of all keys.
 _MARK: Final = sql.SQL(
     """
     UPDATE {table} SET mark = %s
-    WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {chosen} ORDER BY {key} LIMIT {rows} FOR NO KEY UPDATE)
+    WHERE ({key}) IN (SELECT {key} FROM {table} WHERE {chosen} ORDER BY {key} {limit} FOR NO KEY UPDATE)
     """
 )
-_MARKED: Final = sql.SQL("mark IS NOT NULL")
-_ANY: Final = sql.SQL("true")
+_CHOICES: Final = (
+    {"chosen": sql.SQL("mark IS NOT NULL"), "limit": sql.SQL("")},
+    {"chosen": sql.SQL("true"), "limit": sql.SQL("LIMIT 3")},
+)
 
 Positions = list[list[Any]]
 """Rows [topic, partition, id of the topic, next offset]."""
@@ -82,12 +85,16 @@ async def look_at(tx: Tx, table: MarkedTable) -> Found:
 
 
 async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Positions) -> None:
-    """Give the marked rows of a table a new number, and note it; without marked rows the first rows are marked."""
+    """Give the marked rows of a table a new number, and note it; without marked rows the first rows are marked.
+
+    The rest of the transaction looks rows up by their keys.
+    """
     mark = Jsonb({"number": number, "positions": positions})
     key = sql.SQL(", ").join(map(sql.Identifier, table.key))
     changed = 0
-    for chosen in (_MARKED, _ANY):
-        statement = _MARK.format(table=sql.Identifier(table.name), key=key, chosen=chosen, rows=sql.Literal(_ROWS))
+    await forbid_scans(tx)
+    for choice in _CHOICES:
+        statement = _MARK.format(table=sql.Identifier(table.name), key=key, **choice)
         changed = (await tx.execute(statement, [mark])).rowcount
         if changed:
             break

@@ -7,12 +7,13 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from classifeed.pictures.v1.requests_pb2 import PictureNotices
-from classifeed_common.db import Database
+from classifeed_common.db import Database, Tx
 from classifeed_common.testing.databases import TableBackup
 from classifeed_pictures.app.restores.check_held import HeldChecker
-from classifeed_pictures.app.restores.notice_restores import RestoreNoticer
+from classifeed_pictures.app.restores.notice_restores import TABLES, RestoreNoticer
 from classifeed_pictures.store import backups, event_gaps
 from classifeed_pictures.store.backup_columns import names_of
+from classifeed_pictures.store.marks import look_at, move_mark
 
 from ..histories import Processor, hash_of, info
 
@@ -28,6 +29,22 @@ INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, conte
                              pieces)
 VALUES ('offers', %s, %s, %s, 1, sha256('1'), 1, 10, '', '[]') RETURNING 1
 """
+ROWS = 20_000
+OF_ALL = f"FROM generate_series(1, {ROWS}) AS n"
+SEEDS = (
+    f"INSERT INTO pictures (url_hash, url, holdings) SELECT decode(md5(n::text), 'hex'), 'u', '' {OF_ALL}",
+    "INSERT INTO requests_in_flight (url_hash, namespace, recipient, reference, requested_url, requested_at)"
+    f" SELECT decode(md5(n::text), 'hex'), 'offers', 'r', 'r', 'u', now() {OF_ALL}",
+    "INSERT INTO settled_requests (url_hash, request_hash, namespace, recipient, reference, requested_url)"
+    f" SELECT decode(md5(n::text), 'hex'), '', 'offers', 'r', 'r', 'u' {OF_ALL}",
+    "INSERT INTO stored_pictures (namespace, group_id, name, url_hash, attempt, content_hash, size_bytes, total_bytes,"
+    f" info, pieces) SELECT 'offers', 1, n::text, '', 1, '', 1, 1, '', '[]' {OF_ALL}",
+    "INSERT INTO blobs (sha256, ref_count, touched_at)"
+    f" SELECT encode(sha256(n::text::bytea), 'hex'), 1, now() {OF_ALL}",
+    f"INSERT INTO blob_refs (ref, sha256) SELECT n::text, encode(sha256(n::text::bytea), 'hex') {OF_ALL}",
+    f"INSERT INTO namespace_usage (namespace, slot, pictures, bytes) SELECT n::text, 1, 1, 1 {OF_ALL}",
+    f"INSERT INTO event_files (name, etag, size_bytes, put_at) SELECT n::text, '', 1, now() {OF_ALL}",
+)
 USAGE = "SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage"
 
 
@@ -61,6 +78,34 @@ async def test_rows_that_are_changed_or_deleted_are_no_restore(processor: Proces
     assert await processor.rows("SELECT count(mark) FROM pictures") == [(2,)], "others are marked"
 
 
+async def test_marks_move_without_a_look_at_all_rows(
+    migrated_database: Callable[[str], Awaitable[Database]],
+) -> None:
+    """As after the migration of large tables, of whose new column the planner knows nothing."""
+    database = await migrated_database("classifeed_pictures")
+    async with database.transaction() as tx:
+        for seed in SEEDS:
+            await tx.execute(seed)
+        before = await count_read(tx)
+        for table in TABLES:
+            for _ in range(2):
+                found = await look_at(tx, table)
+                await move_mark(tx, table, number=found.noted + 1, positions=[])
+            newest = f"SELECT ctid FROM {table.name} WHERE mark IS NOT NULL ORDER BY (mark->>'number')::bigint LIMIT 1"
+            await tx.execute(f"UPDATE {table.name} SET mark = NULL WHERE ctid = ({newest})")
+            found = await look_at(tx, table)
+            await move_mark(tx, table, number=found.noted + 1, positions=[])
+            assert found.number == 2
+        read = await count_read(tx)
+    assert {name: read[name] - before[name] for name in read if read[name] - before[name] > 100} == {}
+
+
+async def count_read(tx: Tx) -> dict[str, int]:
+    """Return how many rows of each table the transaction has read so far."""
+    query = "SELECT relname, seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables WHERE relname = ANY (%s)"
+    return dict(await (await tx.execute(query, [[table.name for table in TABLES]])).fetchall())
+
+
 async def test_events_since_the_mark_are_applied_again(processor: Processor, notice: RestoreNoticer) -> None:
     await processor.rows(OFFSETS)
     await notice()
@@ -74,6 +119,9 @@ async def test_events_since_the_mark_are_applied_again(processor: Processor, not
     assert "partitions that have some left: 1" in named["table pictures"]
     assert await processor.rows(POSITIONS) == [("others", 0, 9), ("pictures", 0, 5), ("pictures", 1, 2)]
     assert [await notice(), await causes(processor)] == [named, []]
+    await backup.restore()
+    assert await notice() == named, "a second restore ends where the first one does"
+    assert await causes(processor) == []
     await processor.rows(MOVED)
     assert await notice() == {}
 
