@@ -12,7 +12,7 @@ _RESTORE: Final = f"{PICTURES}/app/backups/restore_backup.py"
 _TESTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backups.py"
 _PARTS: Final = f"{PICTURES_TESTS}/integration/backups/test_backup_parts.py"
 _GAPS: Final = f"{PICTURES_TESTS}/integration/states/test_event_gaps.py"
-_NOTICE: Final = f"{PICTURES}/app/restores/notice_restores.py"
+_NOTICE: Final = f"{PICTURES}/app/restores/find_restored.py"
 _MARKS: Final = f"{PICTURES_TESTS}/integration/backups/test_table_marks.py"
 _FILES: Final = f"{PICTURES_TESTS}/unit/clients/test_backup_files.py"
 

@@ -46,7 +46,7 @@ from classifeed_pictures.app.files.read_picture import PictureReader
 from classifeed_pictures.app.files.resize_picture import PictureResizer
 from classifeed_pictures.app.files.store_picture import PictureStorer
 from classifeed_pictures.app.restores.check_held import HeldChecker
-from classifeed_pictures.app.restores.notice_restores import RestoreNoticer
+from classifeed_pictures.app.restores.find_restored import RestoreNoticer
 from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
 from classifeed_pictures.app.states.measure_tables import TableMeter

@@ -20,7 +20,7 @@ from classifeed_common.testing.databases import TableBackup
 from classifeed_common.testing.recovery import until
 from classifeed_jobs import JobStore
 from classifeed_pictures.app.files.check_stored import check_stored
-from classifeed_pictures.app.restores.notice_restores import RestoreNoticer
+from classifeed_pictures.app.restores.find_restored import RestoreNoticer
 from classifeed_pictures.base import bucket_client
 from classifeed_pictures.domain.lifecycle.recipients import OFFERS
 from classifeed_pictures.jobs.close_event_gaps import open_gap

@@ -1,4 +1,4 @@
-"""Marks of tables: what they find, what is mended at once, and what is said about it."""
+"""Marks of tables: what they find, what is mended at once, and how it is described."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.db import Database, Tx
 from classifeed_common.testing.databases import TableBackup
 from classifeed_pictures.app.restores.check_held import HeldChecker
-from classifeed_pictures.app.restores.notice_restores import TABLES, RestoreNoticer
+from classifeed_pictures.app.restores.find_restored import TABLES, RestoreNoticer
 from classifeed_pictures.store import backups, event_gaps
 from classifeed_pictures.store.backup_columns import names_of
 from classifeed_pictures.store.marks import look_at, move_mark

@@ -8,7 +8,7 @@ from typing import Final
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.backups.refetch_damaged import fetch_again
-from classifeed_pictures.app.restores.notice_restores import STORED
+from classifeed_pictures.app.restores.find_restored import STORED
 from classifeed_pictures.store import marks
 from classifeed_pictures.store.damaged_rows import read_holdings
 
