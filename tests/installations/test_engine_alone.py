@@ -15,6 +15,8 @@ import psycopg
 import pytest
 from bench.alone.environment import list_packages, size_mb
 
+from classifeed_common.testing.campaigns import in_campaigns
+
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(1200)]
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +117,7 @@ def test_with_fastapi(alone: Alone, database_dsn: str) -> None:
     assert "{'receipt': 'sent'}" in found
 
 
+@in_campaigns
 def test_with_django(alone: Alone, database_dsn: str) -> None:
     alone.pip("install", "--quiet", "django")
     given: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(database_dsn)

@@ -15,20 +15,19 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 
 from classifeed_common.embedded.ports import pick_free_port
-from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import Stopwatch
 from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.tcp_proxy import TcpProxy
 from tests.e2e.signals import stopped
 from tests.e2e.suite import Suite
 
-pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
+pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000), in_campaigns]
 
-_OFFERS = 4_000 if IS_LONG else 1_500
-_SELLERS = 6 if IS_LONG else 3
-_STAND_STILL_S = 60 if IS_LONG else 15
+_OFFERS = 4_000
+_SELLERS = 6
+_STAND_STILL_S = 60
 _SILENT = ("offers", "processor")
-_SILENCES: Sequence[tuple[str, ...]] = [_SILENT, ("offers",), ("processor",)] if IS_LONG else [_SILENT]
 _LIMIT_S = 600.0
 Uploads = dict[str, subprocess.Popen[str]]
 
@@ -117,7 +116,7 @@ def outcomes_over(
         return dict(zip(sellers, threads.map(ended, sellers), strict=True))
 
 
-@pytest.mark.parametrize("silent", _SILENCES, ids=" and ".join)
+@pytest.mark.parametrize("silent", [_SILENT, ("offers",), ("processor",)], ids=" and ".join)
 def test_loads_end_after_connections_have_fallen_silent(
     proxied: Proxied, tmp_path: Path, silent: tuple[str, ...]
 ) -> None:
@@ -132,7 +131,6 @@ def test_loads_end_after_connections_have_fallen_silent(
     proxied.suite.wait(lambda: bool(proxied.suite.status()["ready"]), _LIMIT_S, "all is well")
 
 
-@in_campaigns
 def test_a_database_server_that_stands_still_fails_no_load_and_costs_no_connection(
     proxied: Proxied, tmp_path: Path
 ) -> None:

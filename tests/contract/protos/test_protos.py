@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from classifeed_common.testing.campaigns import in_campaigns
+
 ROOT = Path(__file__).parents[3]
 PROTO = "proto/classifeed/search/v1/search_service.proto"
 
@@ -55,6 +57,8 @@ def change(root: Path, old: str, new: str) -> None:
     (root / PROTO).write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
+@in_campaigns
 def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
     assert run(clone, "genproto.py", "--check").returncode == 0
     change(clone, "int64 total = 2;", "int64 total = 7;")
@@ -66,6 +70,8 @@ def test_stubs_must_be_what_the_protos_say(clone: Path) -> None:
     assert run(clone, "genproto.py", "--check").returncode == 0
 
 
+@pytest.mark.slow
+@in_campaigns
 def test_a_stub_without_a_proto_is_reported_and_removed(clone: Path) -> None:
     stray = clone / "libs/contracts/src/classifeed/search/v1/old_pb2.py"
     stray.write_text("")

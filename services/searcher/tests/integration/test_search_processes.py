@@ -365,7 +365,7 @@ async def test_status_names_processes_that_do_not_start_whatever_the_roles(
 @pytest.mark.usefixtures("no_searches_here")
 async def test_search_that_takes_too_much_memory_is_refused(start: Start, index: Index) -> None:
     """Its process has a limit: where the container has one only, the whole service ends with it."""
-    for number in range(16):
+    for number in range(10):
         index.put(f"b{number}", text="x" * 32_000_000)
     searches = start(DEADLINE_S)
     await pid_of(searches)

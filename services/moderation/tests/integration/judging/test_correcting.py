@@ -31,7 +31,7 @@ async def seed(moderation: Moderation, count: int, *, same_text: bool = False, k
             INSERT INTO subjects (subject_key, kind, text, text_hash, cache_key, region_ids, seller_id, namespace,
                                   external_id, status, next_retry)
             SELECT p.key, %(kind)s, 'text ' || p.text, decode(md5(p.key), 'hex'), decode(md5(p.text), 'hex'), '{}',
-                   o.seller_id, 'default', p.n, 'PENDING', clock_timestamp() - p.n * interval '1 ms'
+                   o.seller_id, 'default', p.n, 'PENDING', statement_timestamp() - p.n * interval '1 ms'
             FROM (SELECT CASE WHEN %(kind)s = 'OFFER' THEN 'seller' END) AS o (seller_id),
                  (SELECT n, CASE WHEN %(kind)s = 'OFFER' THEN 'offer/seller/default/' || n
                                  ELSE md5(n::text)::uuid::text END, CASE WHEN %(same)s THEN 'x' ELSE n::text END

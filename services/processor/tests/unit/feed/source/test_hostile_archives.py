@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_processor.domain.faults import FeedFault
 
 from ....conftest import Load, Scan
@@ -318,9 +318,9 @@ def open_source(path, limits):
 
 
 @pytest.mark.slow
+@in_campaigns
 @pytest.mark.parametrize(
-    "case",
-    ["51 MB of directory"] + ["a gzip name of 50 MB", "2.5 million empty gzip members at the beginning"] * IS_LONG,
+    "case", ["51 MB of directory", "a gzip name of 50 MB", "2.5 million empty gzip members at the beginning"]
 )
 def test_the_readers_of_the_standard_library_cost_too_much(tmp_path: Path, case: str) -> None:
     write, _ = LARGE[case]
