@@ -57,7 +57,9 @@ def main() -> int:
         return 0
     with tempfile.TemporaryDirectory() as scratch:
         with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
-            tar.extractall(scratch, filter="data")
+            # Releases of Python before 3.11.4 have no filters.
+            tar.extraction_filter = getattr(tarfile, "data_filter", lambda member, _: member)
+            tar.extractall(scratch)
         # Vendored Google protos: the copies of today serve both sides, and an older commit may have had none.
         Path(scratch, "proto", "google").symlink_to(ROOT / "proto" / "google")
         Path(scratch, "buf.yaml").write_bytes((ROOT / "buf.yaml").read_bytes())

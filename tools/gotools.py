@@ -15,14 +15,25 @@ _MODULES = {
     "helm": "helm.sh/helm/v3/cmd/helm@v3.19.0",
     "grpcurl": "github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.4",
 }
-_BIN = Path(__file__).resolve().parent.parent / ".venv" / "gobin"
+_VENV = Path(__file__).resolve().parent.parent / ".venv"
+_BIN = _VENV / "gobin"
+
+
+def go_environment() -> dict[str, str]:
+    """Return the environment in which Go builds. Without a home that can be written, Go keeps its files in .venv."""
+    environment = {**os.environ, "GOBIN": str(_BIN), "CGO_ENABLED": "0"}
+    if not os.access(os.environ.get("HOME", ""), os.W_OK):
+        environment.setdefault("GOPATH", str(_VENV / "cache" / "go"))
+        environment.setdefault("GOCACHE", str(_VENV / "cache" / "go-build"))
+        environment["GOFLAGS"] = "-modcacherw"  # or nobody could delete .venv
+    return environment
 
 
 def find_tool(name: str) -> Path | None:
     """Return the program, built if need be; None on a machine without Go that has it nowhere.
 
     Raises:
-        subprocess.CalledProcessError: Go is there and the build failed.
+        RuntimeError: Go is there and the build failed.
     """
     built = _BIN / name
     if built.exists():
@@ -31,8 +42,11 @@ def find_tool(name: str) -> Path | None:
     if go is None:
         found = shutil.which(name)
         return Path(found) if found else None
-    environment = {**os.environ, "GOBIN": str(_BIN), "CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"}
-    subprocess.run([go, "install", _MODULES[name]], check=True, env=environment, capture_output=True, timeout=900)
+    install = subprocess.run(
+        [go, "install", _MODULES[name]], check=False, env=go_environment(), capture_output=True, text=True, timeout=900
+    )
+    if install.returncode:
+        raise RuntimeError(f"{name} cannot be built: {install.stderr}")
     return built
 
 

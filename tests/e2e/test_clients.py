@@ -16,6 +16,7 @@ import grpc
 import pytest
 from bench.generated_feed import write_feed
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tools.gotools import go_environment
 
 from classifeed_client.jobs import JOB_SERVICES
 from classifeed_common.testing.campaigns import IS_LONG
@@ -70,12 +71,11 @@ def test_another_team_calls_as_its_page_says(suite: Suite, tmp_path: Path) -> No
     feed = write_feed(tmp_path / "feed.yml", 3, prefix="team")
     status = suite.status()["services"]
     environment = {
-        **os.environ,
+        **go_environment(),
         # Before the tools of the project, so that those that the page has installed are taken.
         "PATH": os.pathsep.join((str(bin_), str(grpcurl.parent), str(Path(sys.executable).parent), os.environ["PATH"])),
         "CLASSIFEED_DATA": str(suite.data),
         "GOBIN": str(bin_),
-        "CGO_ENABLED": "0",  # as what tools/gotools.py has built, of which most is taken
     }
 
     def run(*command: str | Path) -> str:

@@ -51,7 +51,8 @@ def test_the_user_is_made_at_the_first_start_where_useradd_is_installed(
 
 def test_another_user_than_root_needs_a_name(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr(pwd, "getpwuid", lambda _: "user")
+    row = pwd.struct_passwd(("user", "x", 1000, 1000, "", str(tmp_path), "/bin/sh"))
+    monkeypatch.setattr(pwd, "getpwuid", lambda _: row)
     assert findings(tmp_path) == [Finding(CHECK, "ok", "the one that starts the suite")]
 
     def unknown(_: int) -> NoReturn:
