@@ -28,6 +28,7 @@ AUDIENCE: Final = "everything"
 METHODS: Final = {full: method for full, method in list_methods() if method.client_streaming}
 _REQUESTS: Final = 80
 _CALLS: Final = 4
+_DAMAGED_CALLS: Final = 12  # the refusal is lost in some of them only
 MakeToken = Callable[[KeyStore, str], str]
 
 
@@ -121,7 +122,7 @@ async def test_a_caller_that_still_writes_gets_the_refusal(
 
 @pytest.mark.parametrize("full_method", METHODS)
 async def test_requests_that_cannot_be_parsed_hide_no_refusal(channel: grpc.aio.Channel, full_method: str) -> None:
-    seen = {await _ended(channel, full_method, "", _many(b"\xff\xff")) for _ in range(_CALLS)}
+    seen = {await _ended(channel, full_method, "", _many(b"\xff\xff")) for _ in range(_DAMAGED_CALLS)}
     assert seen == {("UNAUTHENTICATED", "TICKET_MISSING")}
 
 

@@ -56,9 +56,10 @@ async def test_no_route_holds_the_event_loop(start: Start, monkeypatch: pytest.M
     monkeypatch.setattr(guarding, "_RATE", RATE)
     cleanweb = await start(requests_s=10_000)
     requests = {name: post(cleanweb, "/v2/", body) for name, body in bodies().items()}
+    cookie = {"Cookie": cookie_of(cleanweb)}
+    requests["review page"] = {"method": "GET", "url": "/reviews/common_toloka", "headers": cookie}
     address = cleanweb.http.base_url.netloc.decode()
     found = {name: await hold_of_request(address, request) for name, request in requests.items()}
-    cookie = {"Cookie": cookie_of(cleanweb)}
     for size_bytes in (16 << 10, BODY_BYTES):
         routes = await holds_of_routes(address, cleanweb.http_app, size_bytes=size_bytes, headers=cookie)
         found |= {f"{name}, {size_bytes} bytes": took for name, took in routes.items()}
