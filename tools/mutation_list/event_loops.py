@@ -73,10 +73,10 @@ MUTATIONS: Final = (
     Mutation(
         "any-number-of-verdicts-about-a-key",
         _MECHANISM,
-        "A callback with 10,000 verdicts about one text stops moderation for a second.",
+        "A callback with 10,000 verdicts about one text is taken, and all of them are stored.",
         f"{MODERATION}/domain/verdicts.py",
         before="if len(collected.verdicts) > _VERDICTS_LIMIT:",
         after="if False:",
-        tests=(_MODERATION,),
+        tests=(f"{MODERATION_TESTS}/integration/http/test_callback.py::test_wrong_bodies_are_refused_and_counted",),
     ),
 )

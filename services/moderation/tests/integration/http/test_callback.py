@@ -249,6 +249,7 @@ WRONG_BODIES: dict[str, tuple[bytes, int, str]] = {
     "no name": (body_of({"key": "a"}), 400, VERDICTS),
     "a long name": (body_of({"name": "a" * 129, "key": "a"}), 400, VERDICTS),
     "wrong after right": (body_of(NAMED, END), 400, VERDICTS),
+    "101 verdicts about a key": (body_of(*({"name": f"v{n}", "key": "a"} for n in range(101))), 400, VERDICTS),
     "10 MB": (b" " * (10 << 20), 413, "BODY_TOO_LARGE"),
     "a byte too many": (body_of(NAMED).ljust((1 << 20) + 1), 413, "BODY_TOO_LARGE"),
 }
