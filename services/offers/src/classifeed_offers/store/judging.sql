@@ -36,8 +36,8 @@ ORDER BY text_requested_at
 LIMIT %(limit)s
 
 -- name: request_again
--- Those that still wait; removed offers wait for nothing, of which moderation learns. Looked up by their whole keys: with coalesce() the index of
--- what waits, empty to a planner that has not seen it yet, does not serve.
+-- Texts that still wait. Removed offers wait for nothing: moderation gets their removals. Looked up by their whole keys:
+-- with coalesce() the index of what waits, empty to a planner that has not seen it yet, does not serve.
 UPDATE offers o
 SET text_requested_at = CASE WHEN o.status = 'REMOVED' THEN NULL ELSE clock_timestamp() END
 FROM unnest(%(external_ids)s::text[]) AS n (external_id)

@@ -1,27 +1,45 @@
-"""The table `table_marks` and the marks of other tables, for the metadata of the service."""
+"""The table `table_marks`, and the tables whose rows have marks (ADR 0101)."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-_MARKED: Final = (
-    "pictures",
-    "requests_in_flight",
-    "settled_requests",
-    "stored_pictures",
-    "blobs",
-    "blob_refs",
-    "namespace_usage",
-    "event_files",
+STATES: Final = "pictures"
+REQUESTS: Final = ("requests_in_flight", "settled_requests")
+STORED: Final = "stored_pictures"
+EVENT_FILES: Final = "event_files"
+
+
+class MarkedTable(NamedTuple):
+    """A table that has marks.
+
+    Attributes:
+        name: Of the table.
+        is_never_empty: Whether it is emptied only by a fault, once it has rows.
+    """
+
+    name: str
+    is_never_empty: bool
+
+
+TABLES: Final = (
+    MarkedTable(STATES, is_never_empty=True),
+    MarkedTable(REQUESTS[0], is_never_empty=False),
+    MarkedTable(REQUESTS[1], is_never_empty=True),
+    MarkedTable(STORED, is_never_empty=True),
+    MarkedTable("blobs", is_never_empty=False),
+    MarkedTable("blob_refs", is_never_empty=False),
+    MarkedTable("namespace_usage", is_never_empty=False),
+    MarkedTable(EVENT_FILES, is_never_empty=False),
 )
 
 
 def add_marks(metadata: MetaData) -> Table:
     """Declare `table_marks`, and the column `mark` of the tables that are watched (ADR 0101)."""
-    for name in _MARKED:
+    for name, _ in TABLES:
         marked = metadata.tables[name]
         # {"number": …, "positions": […]}, in a few rows; see classifeed_pictures.store.marks.
         marked.append_column(Column("mark", JSONB))

@@ -1,4 +1,4 @@
-"""Marks of tables: a few rows of each table carry a number, which a table of its own has, too.
+"""Marks of tables: a few rows of each table carry a number, and `table_marks` stores it, too.
 
 The number grows every few seconds. A table whose rows have a lower number than was noted was restored alone: to the
 time that the number says, and to the Kafka positions that are stored with it.
@@ -15,7 +15,9 @@ from psycopg.types.json import Jsonb
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.restored_tables import RestoredTable
+from classifeed_pictures.store.mark_table import MarkedTable
 from classifeed_pictures.store.states import forbid_scans
+from classifeed_pictures.store.tables import metadata
 
 SQL: Final = load_queries(__package__, "marks.sql")
 _READ: Final = sql.SQL(
@@ -39,20 +41,6 @@ _CHOICES: Final = (
 
 Positions = list[list[Any]]
 """Rows [topic, partition, id of the topic, next offset]."""
-
-
-class MarkedTable(NamedTuple):
-    """A table that has marks.
-
-    Attributes:
-        name: Of the table.
-        key: Its primary key.
-        is_never_empty: Whether it is emptied only by a fault, once it has rows.
-    """
-
-    name: str
-    key: tuple[str, ...]
-    is_never_empty: bool
 
 
 class Found(NamedTuple):
@@ -90,7 +78,7 @@ async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Posit
     The rest of the transaction looks rows up by their keys.
     """
     mark = Jsonb({"number": number, "positions": positions})
-    key = sql.SQL(", ").join(map(sql.Identifier, table.key))
+    key = sql.SQL(", ").join(map(sql.Identifier, metadata.tables[table.name].primary_key.columns.keys()))
     changed = 0
     await forbid_scans(tx)
     for choice in _CHOICES:
@@ -103,14 +91,12 @@ async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Posit
 
 async def read_positions(tx: Tx, group: str) -> Positions:
     """Return where a group is in its topic. Read them before a table is marked: it has all their effects then."""
-    [(positions,)] = await (await tx.execute(SQL["read_positions"], {"group": group})).fetchall()
-    return positions  # type: ignore[no-any-return]
+    return await _positions(tx, "read_positions", group)
 
 
 async def read_targets(tx: Tx, group: str) -> Positions:
     """Return where a group is, or is to be again after the restores of other tables. Call it before `rewind`."""
-    [(positions,)] = await (await tx.execute(SQL["read_targets"], {"group": group})).fetchall()
-    return positions  # type: ignore[no-any-return]
+    return await _positions(tx, "read_targets", group)
 
 
 async def rewind(tx: Tx, group: str, positions: Positions) -> None:
@@ -186,3 +172,8 @@ async def find_missing(tx: Tx, places: Sequence[tuple[str, int, str]]) -> list[i
 async def note_check(tx: Tx, name: str, *, through: bytes | None, lost_puts: int) -> None:
     """Note how far the states are checked; None: all are."""
     await tx.execute(SQL["note_check"], {"name": name, "through": through, "lost_puts": lost_puts})
+
+
+async def _positions(tx: Tx, name: str, group: str) -> Positions:
+    rows: list[tuple[Positions]] = await (await tx.execute(SQL[name], {"group": group})).fetchall()
+    return rows[0][0]

@@ -1,4 +1,4 @@
-"""Each group of tables of pictures goes back alone: it is mended by itself, and named until then."""
+"""Each group of tables of pictures is restored alone: the service mends it, and names it until then."""
 
 from __future__ import annotations
 

@@ -10,9 +10,10 @@ from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.db import Database, Tx
 from classifeed_common.testing.databases import TableBackup
 from classifeed_pictures.app.restores.check_held import HeldChecker
-from classifeed_pictures.app.restores.find_restored import TABLES, RestoreNoticer
+from classifeed_pictures.app.restores.find_restored import RestoreNoticer
 from classifeed_pictures.store import backups, event_gaps
 from classifeed_pictures.store.backup_columns import names_of
+from classifeed_pictures.store.mark_table import TABLES
 from classifeed_pictures.store.marks import look_at, move_mark
 
 from ..histories import Processor, hash_of, info

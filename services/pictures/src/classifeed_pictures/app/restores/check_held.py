@@ -8,9 +8,9 @@ from typing import Final
 from classifeed_common.db import Database
 from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.backups.refetch_damaged import fetch_again
-from classifeed_pictures.app.restores.find_restored import STORED
 from classifeed_pictures.store import marks
 from classifeed_pictures.store.damaged_rows import read_holdings
+from classifeed_pictures.store.mark_table import STORED
 
 _STATES: Final = 500
 

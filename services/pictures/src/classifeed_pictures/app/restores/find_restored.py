@@ -11,22 +11,9 @@ import structlog
 from classifeed_common.db import Database, Tx
 from classifeed_pictures.domain.restored_tables import describe
 from classifeed_pictures.store import backups, marks
-from classifeed_pictures.store.marks import Found, MarkedTable
+from classifeed_pictures.store.mark_table import EVENT_FILES, REQUESTS, STATES, STORED, TABLES, MarkedTable
+from classifeed_pictures.store.marks import Found
 
-STATES: Final = "pictures"
-REQUESTS: Final = ("requests_in_flight", "settled_requests")
-STORED: Final = "stored_pictures"
-EVENT_FILES: Final = "event_files"
-TABLES: Final = (
-    MarkedTable(STATES, ("url_hash",), is_never_empty=True),
-    MarkedTable(REQUESTS[0], ("url_hash", "namespace", "recipient", "reference"), is_never_empty=False),
-    MarkedTable(REQUESTS[1], ("url_hash", "request_hash"), is_never_empty=True),
-    MarkedTable(STORED, ("namespace", "group_id", "name"), is_never_empty=True),
-    MarkedTable("blobs", ("sha256",), is_never_empty=False),
-    MarkedTable("blob_refs", ("ref", "sha256"), is_never_empty=False),
-    MarkedTable("namespace_usage", ("namespace", "slot"), is_never_empty=False),
-    MarkedTable(EVENT_FILES, ("name", "etag"), is_never_empty=False),
-)
 NAMED_S: Final = 86400.0
 """What cannot be mended is named for a day, so that an operator reads it."""
 _CAUSE: Final = "a restore of the table "
