@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from minio import Minio
 
 from classifeed_common.blobs import BlobCorrupt, BlobMissing, BlobPiece, BlobStore
 from classifeed_common.embedded.s3 import EmbeddedS3
@@ -103,6 +106,25 @@ async def test_a_piece_before_the_damage_is_still_good(store: BlobStore, s3: Emb
     assert await store.get_piece(SHA256, PIECE) == CONTENT[100_000:150_000]
     with pytest.raises(BlobCorrupt, match="other bytes"):
         await store.get_piece(SHA256, LAST)
+
+
+async def test_a_file_that_is_put_while_it_is_looked_for_is_read(
+    store: BlobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, calls = Minio.get_object, 0
+
+    def put_after(client: Minio, bucket: str, key: str, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        try:
+            return get(client, bucket, key, **options)
+        finally:
+            if calls == 1:
+                client.put_object(bucket, key, io.BytesIO(CONTENT), len(CONTENT))
+
+    monkeypatch.setattr(Minio, "get_object", put_after)
+    assert await store.get_bytes(SHA256) == CONTENT
+    assert calls == 2
 
 
 async def test_new_bytes_are_put_without_a_look_for_them(store: BlobStore, s3: EmbeddedS3, bucket: str) -> None:

@@ -120,9 +120,9 @@ class BackupBucket:
             response = client.get_object(self._bucket, key)
         except (S3Error, InvalidResponseError):
             # Not every server names a missing key in its response to a GET.
-            if self._is_there(client, key):
-                raise
-            return False
+            if not self._is_there(client, key):
+                return False
+            response = client.get_object(self._bucket, key)  # it may have been put meanwhile
         try:
             for chunk in response.stream(_CHUNK_BYTES):
                 target.write(chunk)

@@ -1,50 +1,21 @@
-"""The table `table_marks`, and the tables whose rows have marks (ADR 0101)."""
+"""The table `table_marks`, and the marks of other tables, for the metadata of the service."""
 
 from __future__ import annotations
-
-from typing import Final, NamedTuple
 
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-STATES: Final = "pictures"
-REQUESTS: Final = ("requests_in_flight", "settled_requests")
-STORED: Final = "stored_pictures"
-EVENT_FILES: Final = "event_files"
-
-
-class MarkedTable(NamedTuple):
-    """A table that has marks.
-
-    Attributes:
-        name: Of the table.
-        is_never_empty: Whether it is emptied only by a fault, once it has rows.
-    """
-
-    name: str
-    is_never_empty: bool
-
-
-TABLES: Final = (
-    MarkedTable(STATES, is_never_empty=True),
-    MarkedTable(REQUESTS[0], is_never_empty=False),
-    MarkedTable(REQUESTS[1], is_never_empty=True),
-    MarkedTable(STORED, is_never_empty=True),
-    MarkedTable("blobs", is_never_empty=False),
-    MarkedTable("blob_refs", is_never_empty=False),
-    MarkedTable("namespace_usage", is_never_empty=False),
-    MarkedTable(EVENT_FILES, is_never_empty=False),
-)
+from classifeed_pictures.store.marked_tables import TABLES
 
 
 def add_marks(metadata: MetaData) -> Table:
     """Declare `table_marks`, and the column `mark` of the tables that are watched (ADR 0101)."""
-    for name, _ in TABLES:
-        marked = metadata.tables[name]
+    for table in TABLES:
+        marked = metadata.tables[table.name]
         # {"number": …, "positions": […]}, in a few rows; see classifeed_pictures.store.marks.
         marked.append_column(Column("mark", JSONB))
         Index(
-            f"{name}_marked",
+            f"{table.name}_marked",
             text("((mark->>'number')::bigint)"),
             _table=marked,
             postgresql_where=marked.c.mark.is_not(None),

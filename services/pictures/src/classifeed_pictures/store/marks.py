@@ -15,9 +15,8 @@ from psycopg.types.json import Jsonb
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
 from classifeed_pictures.domain.restored_tables import RestoredTable
-from classifeed_pictures.store.mark_table import MarkedTable
+from classifeed_pictures.store.marked_tables import MarkedTable
 from classifeed_pictures.store.states import forbid_scans
-from classifeed_pictures.store.tables import metadata
 
 SQL: Final = load_queries(__package__, "marks.sql")
 _READ: Final = sql.SQL(
@@ -78,7 +77,7 @@ async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Posit
     The rest of the transaction looks rows up by their keys.
     """
     mark = Jsonb({"number": number, "positions": positions})
-    key = sql.SQL(", ").join(map(sql.Identifier, metadata.tables[table.name].primary_key.columns.keys()))
+    key = sql.SQL(", ").join(map(sql.Identifier, table.key))
     changed = 0
     await forbid_scans(tx)
     for choice in _CHOICES:

@@ -13,8 +13,9 @@ from classifeed_pictures.app.restores.check_held import HeldChecker
 from classifeed_pictures.app.restores.find_restored import RestoreNoticer
 from classifeed_pictures.store import backups, event_gaps
 from classifeed_pictures.store.backup_columns import names_of
-from classifeed_pictures.store.mark_table import TABLES
+from classifeed_pictures.store.marked_tables import TABLES
 from classifeed_pictures.store.marks import look_at, move_mark
+from classifeed_pictures.store.tables import metadata
 
 from ..histories import Processor, hash_of, info
 
@@ -47,6 +48,12 @@ SEEDS = (
     f"INSERT INTO event_files (name, etag, size_bytes, put_at) SELECT n::text, '', 1, now() {OF_ALL}",
 )
 USAGE = "SELECT sum(pictures)::int, sum(bytes)::int FROM namespace_usage"
+
+
+def test_keys_are_those_of_the_tables() -> None:
+    assert {name: key for name, key, _ in TABLES} == {
+        name: tuple(metadata.tables[name].primary_key.columns.keys()) for name, _, _ in TABLES
+    }
 
 
 @pytest.fixture

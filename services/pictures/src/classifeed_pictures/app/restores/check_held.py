@@ -10,7 +10,7 @@ from classifeed_common.outbox import Outbox
 from classifeed_pictures.app.backups.refetch_damaged import fetch_again
 from classifeed_pictures.store import marks
 from classifeed_pictures.store.damaged_rows import read_holdings
-from classifeed_pictures.store.mark_table import STORED
+from classifeed_pictures.store.marked_tables import STORED
 
 _STATES: Final = 500
 

@@ -11,7 +11,7 @@ import structlog
 from classifeed_common.db import Database, Tx
 from classifeed_pictures.domain.restored_tables import describe
 from classifeed_pictures.store import backups, marks
-from classifeed_pictures.store.mark_table import EVENT_FILES, REQUESTS, STATES, STORED, TABLES, MarkedTable
+from classifeed_pictures.store.marked_tables import EVENT_FILES, REQUESTS, STATES, STORED, TABLES, MarkedTable
 from classifeed_pictures.store.marks import Found
 
 NAMED_S: Final = 86400.0
