@@ -11,6 +11,7 @@ STAMP := $(VENV)/.ready
 UV_VERSION := $(shell sed -n 's/^uv==\([^ ]*\).*/\1/p' requirements.lock)
 # A file of tests in one process; how many processes, in which order: conftest.py.
 PYTEST_WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
+CAMPAIGN_WORKERS ?= -n 3 --dist loadfile --no-loadscope-reorder
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 # Without a home that can be written, uv keeps its downloads in .venv.
 ifneq ($(shell test -n "$$HOME" && mkdir -p "$${XDG_CACHE_HOME:-$$HOME/.cache}/uv" 2> /dev/null && echo yes),yes)
@@ -46,7 +47,7 @@ up: setup  ## start the whole suite and leave it running
 down: setup  ## stop what `make up` started
 	$(BIN)/classifeed down
 
-test: setup  ## every test
+test: setup  ## the tests, campaigns in a short form or left to `make chaos`
 	$(BIN)/python -m pytest $(PYTEST_WORKERS)
 
 test-fast: setup  ## the tests that take no more than a few seconds each
@@ -102,8 +103,8 @@ bench: $(patsubst bench/%/__main__.py,bench-%,$(wildcard bench/*/__main__.py))  
 mutants: setup  ## break the mechanisms on purpose and see that tests notice; ONLY="name other" for some
 	$(BIN)/python -m tools.mutations $(ONLY)
 
-chaos: setup  ## the long fault campaigns
-	CLASSIFEED_CAMPAIGN=long $(BIN)/python -m pytest -m "slow or e2e"
+chaos: setup  ## the fault campaigns in their long form, about two hours
+	CLASSIFEED_CAMPAIGN=long $(BIN)/python -m pytest $(CAMPAIGN_WORKERS) -m "slow or e2e"
 
 clean:  ## remove what make and the tools made
 	rm -rf $(VENV) .classifeed .pytest_cache .mypy_cache .ruff_cache .hypothesis build

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.children import SEARCHES, WRITER, stopped_children, wait_for_child, wait_until_unnamed
 from tests.e2e.resting import RESTING_OFFERS, Resting
 from tests.e2e.site import Site, serve_site
@@ -164,6 +164,7 @@ def strike(suite: Suite, name: str, number: signal.Signals, then: Callable[[], o
     wait_until(is_back, 600, f"{name} is back", 0.4)
 
 
+@in_campaigns
 def test_offers_are_those_of_the_last_load_whatever_dies(
     suite: Suite, site: Site, seller: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 from bench.feeds.smoke import measure_smoke
 
+from classifeed_common.testing.campaigns import in_campaigns
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(900)]
 
 
+@in_campaigns
 def test_an_offer_costs_no_twice_of_what_is_committed(
     suite: Suite, seller: str, tmp_path: Path, record_property: Callable[[str, object], None]
 ) -> None:

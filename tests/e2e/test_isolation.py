@@ -13,7 +13,7 @@ import pytest
 from bench.generated_feed import offer_ids, write_feed
 from confluent_kafka import Message, Producer
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_common.testing.recovery import Stopwatch
 from tests.e2e.suite import Suite
 from tests.e2e.topic import BATCH, TOPIC
@@ -95,6 +95,7 @@ def load_all(suite: Suite, sellers: Sequence[str], folder: Path, what: str) -> N
         assert set(suite.offers(seller)) == set(offer_ids(_OFFERS, prefix=seller))
 
 
+@in_campaigns
 def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str, tmp_path: Path) -> None:
     sellers = [f"{seller}{letter}" for letter in "abcdef"[:_SELLERS]]
     before = suite.metric("offers", "classifeed_consumer_dead_letters_total")
@@ -108,6 +109,7 @@ def test_loads_end_beside_records_that_nobody_can_read(suite: Suite, seller: str
     suite.wait(lambda: bool(suite.status()["ready"]), _LIMIT_S, "all is well")
 
 
+@in_campaigns
 def test_a_partition_that_cannot_go_on_is_named_and_holds_up_no_other(
     suite: Suite, seller: str, tmp_path: Path
 ) -> None:

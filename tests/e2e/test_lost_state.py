@@ -144,6 +144,7 @@ def delete_results(suite: Suite) -> int:
     return sum(high - low for low, high in marks.values())
 
 
+@in_campaigns
 def test_a_load_ends_whose_results_are_lost(suite: Suite, loads: Loads) -> None:
     loads.load()
     before = loads.applied()
@@ -218,6 +219,7 @@ def test_a_load_ends_that_was_under_way_in_the_backup(suite: Suite, loads: Loads
     loads.check()
 
 
+@in_campaigns
 def test_a_load_under_way_that_the_backup_does_not_know_is_made_again(
     suite: Suite, loads: Loads, processor: Processor
 ) -> None:

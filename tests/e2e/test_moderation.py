@@ -15,7 +15,7 @@ import pytest
 
 from classifeed.search.v1 import search_service_pb2
 from classifeed_cli.platform.installation import Installation
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.suite import Suite
 from tests.e2e.test_loads import counts_of
 
@@ -113,6 +113,7 @@ def test_a_forbidden_text_is_refused_with_its_reason_until_it_is_corrected(
     assert set(titles_found(suite, seller)) == {"a", "b"}
 
 
+@in_campaigns
 def test_while_the_verdict_service_is_silent_the_approved_text_is_found_with_the_new_price(
     suite: Suite, seller: str, tmp_path: Path
 ) -> None:
@@ -140,6 +141,7 @@ def test_while_the_verdict_service_is_silent_the_approved_text_is_found_with_the
     }  # fmt: skip
 
 
+@in_campaigns
 def test_a_load_repeated_requests_no_verdict(suite: Suite, seller: str, tmp_path: Path) -> None:
     rows: list[Row] = [(f"n{each}", f"Shelf {seller} {each}", f"Board {each}.", 100) for each in range(REPEATED)]
     suite.upload(write_rows(tmp_path / "first.yml", rows), seller)
@@ -155,6 +157,7 @@ def test_a_load_repeated_requests_no_verdict(suite: Suite, seller: str, tmp_path
 
 
 @pytest.mark.slow
+@in_campaigns
 def test_every_text_has_its_verdict_though_everybody_is_killed(suite: Suite, seller: str, tmp_path: Path) -> None:
     def text_of(number: int) -> str:
         return FORBIDDEN if number % 7 == 0 else f"Piece {number}."

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from bench.generated_feed import offer_ids, write_feed
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from tests.e2e.suite import Suite
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow, pytest.mark.timeout(3000)]
@@ -95,6 +95,7 @@ _DEFAULT = ["receiver", "offers"]
 
 
 @pytest.mark.parametrize("lost", _LOSSES if IS_LONG else _DEFAULT)
+@in_campaigns
 def test_search_is_fresh_again_after_a_restore(suite: Suite, seller: str, tmp_path: Path, lost: str) -> None:
     load = Load(suite, seller, tmp_path)
     load.upload(1)

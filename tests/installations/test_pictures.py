@@ -25,6 +25,7 @@ from classifeed_cli.commands.demo.story import Story
 from classifeed_cli.platform.installation import Installation
 from classifeed_cli.platform.planning.layout import Layout
 from classifeed_cli.terminal.output import Output
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.servers import server_folder
 from classifeed_common.testing.topics import forget_records
 from classifeed_domain.topics import PICTURES_DOWNLOADS, PICTURES_EVENTS, PICTURES_LOADS, PICTURES_REQUESTS
@@ -89,6 +90,7 @@ def _pictures_of(suite: Suite, seller: str, offer: str) -> list[dict[str, Any]]:
     return list(document.get("pictures", []))
 
 
+@in_campaigns
 def test_offers_show_stored_pictures_and_sellers_read_what_failed(suite: Suite, site: Site, tmp_path: Path) -> None:
     seller = "painter"
     links = {number: [site.put(f"/{number}.jpg", _jpeg(number))] for number in range(_OFFERS)}
@@ -184,6 +186,7 @@ def test_a_picture_that_changed_at_its_site_reaches_offers_and_hits(suite: Suite
     assert "STORED" in picture["state"]
 
 
+@in_campaigns
 def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     suite: Suite, site: Site, tmp_path: Path
 ) -> None:
@@ -238,6 +241,7 @@ def test_the_commands_of_the_how_to_keep_a_picture_in_a_namespace_of_its_own(
     wait_until(lambda: suite.run("picture", "state", link).exit_code == 1, 120, "the picture to be deleted")
 
 
+@in_campaigns
 def test_a_lost_database_is_named_and_its_pictures_come_back(suite: Suite, site: Site, tmp_path: Path) -> None:
     """Offers alone knows what it shows: what database and topics have lost is requested again, until all is there."""
     seller = "loser"

@@ -15,6 +15,7 @@ import psycopg
 import pytest
 
 from classifeed_common.embedded.process import ProcessIdentity
+from classifeed_common.testing.campaigns import in_campaigns
 
 Cli = Any
 Eventually = Callable[..., None]
@@ -102,6 +103,7 @@ def test_what_dies_is_started_again_at_the_same_addresses_and_settle_waits_for_e
 
 
 @pytest.mark.slow
+@in_campaigns
 def test_what_outlives_a_killed_supervisor_and_what_dies_with_it(cli: Cli) -> None:
     first = cli.json("up", "--detach", "--only", "beta")
     with psycopg.connect(first["postgres"]["beta"], autocommit=True) as connection:
@@ -173,6 +175,7 @@ def test_refused_settings_end_the_start_at_once(cli: Cli) -> None:
 
 
 @pytest.mark.slow
+@in_campaigns
 def test_a_service_that_keeps_dying_ends_the_start_with_its_log(cli: Cli) -> None:
     error = cli.json("up", "--detach", "--only", "beta", code=3, CLASSIFEED_BETA_DIE="1")["error"]
     assert error["reason"] == "KEEPS_DYING"
@@ -180,6 +183,7 @@ def test_a_service_that_keeps_dying_ends_the_start_with_its_log(cli: Cli) -> Non
 
 
 @pytest.mark.slow
+@in_campaigns
 def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli: Cli) -> None:
     error: dict[str, Any] = {}
     for timeout_s in (15, 60, 240):  # the first that is long enough for this machine to start the servers

@@ -9,6 +9,7 @@ from uuid import uuid4
 import pytest
 
 from classifeed_common.errors import FailedPrecondition, NotFound
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_jobs import AuditEntry, Fail, JobAdmin, JobContext, JobFilter, JobRequest, QueueLimits
 from classifeed_jobs.claim.claim import Claim, Completion
 from classifeed_jobs.claim.fetch import claim_jobs
@@ -320,6 +321,7 @@ async def test_copy_puts_in_what_enqueue_would(operated: Operated) -> None:
 
 
 @pytest.mark.slow
+@in_campaigns
 async def test_copy_of_many_wakes_the_worker_once_and_runs_each_job_once(operated: Operated) -> None:
     bench = operated.bench
     ran: list[int] = []

@@ -1,7 +1,7 @@
 """Interleavings of enqueue, claim, ends (current and stale), cancel, retry, expiry, reaping, pauses and limits, against
 a model in memory.
 
-Some 3,000 steps by default (about a minute), a million with CLASSIFEED_CAMPAIGN=long.
+Some 3,000 steps by default (about a minute), 600,000 with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from classifeed_jobs.maintenance.reaper import _LOCK_LOST
 from classifeed_jobs.schema.ddl import VERSIONS
 from classifeed_jobs.worker.process_lease import ProcessLease
 
-_EXAMPLES = 17_000 if IS_LONG else 15
+_EXAMPLES = 3_000 if IS_LONG else 15
 _WORKERS = ("w1", "w2")
 _MAX_FAULTS = 2
 _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "returned", "kept")

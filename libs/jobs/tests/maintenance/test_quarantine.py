@@ -91,6 +91,7 @@ async def test_naive_way_holds_the_deaths_against_the_neighbours(marked: Bench) 
 
 
 @pytest.mark.slow
+@in_campaigns
 async def test_job_that_keeps_its_process_from_renewing_is_quarantined_too(marked: Bench) -> None:
     """It never died, and nobody else could run anything there."""
     job_id = await marked.enqueue("stall", {"for_s": 6.0}, max_attempts=None, lease_ttl_s=1)

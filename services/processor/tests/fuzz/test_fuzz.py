@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 
 ROOT = Path(__file__).parents[4]
 FUZZER = "services.processor.tests.fuzz"
@@ -79,6 +79,7 @@ def test_the_fuzzer_sees_what_is_broken(tmp_path: Path, kind: str) -> None:
     assert "--replay 1:" in str(caught.value)
 
 
+@in_campaigns
 def test_one_input_is_read_again_by_its_seed(tmp_path: Path) -> None:
     first, second = (run_fuzzer(tmp_path, "--replay", "7:12") for _ in range(2))
     outcome = first.rpartition("; ")[2]

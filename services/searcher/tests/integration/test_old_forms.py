@@ -14,6 +14,7 @@ from classifeed.documents.v1.index_document_pb2 import IndexDocument
 from classifeed.search.v1.search_service_pb2 import Hit
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.kafka import KafkaProducer, dlq
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_domain.document_bodies import BodyCodec
 from classifeed_searcher.domain.query import Everything
 
@@ -72,6 +73,7 @@ async def settle(searcher: Searcher) -> None:
     await searcher.settled()
 
 
+@in_campaigns
 async def test_documents_in_fields_are_read_from_registry_queue_and_topic(
     upstream: Upstream,
     build: Build,

@@ -22,7 +22,7 @@ from classifeed_common.child_processes import ChildProcesses
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.errors import FailedPrecondition, Unavailable
 from classifeed_common.kafka import Cluster, Topic
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.document_shards import SHARDS
 from classifeed_searcher.app.build_index import BuildIndex, Built
 from classifeed_searcher.clients.receiver import ReceiverClient, ScannedPage
@@ -71,7 +71,9 @@ async def _nothing(*_: object) -> Any:
     return ScannedPage([], None, 0)
 
 
-@pytest.mark.parametrize("lost", ["folder", "state", "words", "retention", "topic"])
+@pytest.mark.parametrize(
+    "lost", ["folder", "topic", *(pytest.param(each, marks=in_campaigns) for each in ["state", "words", "retention"])]
+)
 async def test_lost_index_is_made_again_by_itself_and_not_shown_before(
     upstream: Any,
     build: Any,
@@ -189,7 +191,15 @@ async def test_crash_in_a_rebuild_begins_it_anew(
 
 
 @pytest.mark.parametrize(
-    "fault", ["its writer ends", "the engine refuses its files", "another epoch is active", "a fault of the code"]
+    "fault",
+    [
+        "its writer ends",
+        "a fault of the code",
+        *(
+            pytest.param(each, marks=in_campaigns)
+            for each in ["the engine refuses its files", "another epoch is active"]
+        ),
+    ],
 )
 async def test_rebuild_that_fails_begins_anew_and_leaves_nothing(
     upstream: Any,
@@ -344,7 +354,7 @@ class LateNotes(BuildIndex):
         return Built(generation, ends)
 
 
-@pytest.mark.parametrize("notes", ["before the scan", "after the scan"])
+@pytest.mark.parametrize("notes", ["before the scan", pytest.param("after the scan", marks=in_campaigns)])
 async def test_scan_beside_writes_loses_nothing(
     upstream: Any, build: Any, deliver: Deliver, open_searcher: OpenSearcher, notes: str, monkeypatch: Any
 ) -> None:

@@ -15,6 +15,7 @@ from classifeed.documents.v1.index_queue_service_pb2 import INDEX_QUEUE_MAIN, Sh
 from classifeed_common.faults import lasting
 from classifeed_common.kafka import KafkaProducer, message_of
 from classifeed_common.testing.background import running
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.databases import TableBackup
 from classifeed_domain.document_shards import SHARDS, hash_of, shard_of
 from classifeed_domain.topics import index_documents
@@ -54,7 +55,9 @@ def damage(searcher: Any, *documents: RawDocument, removed: str = "") -> None:
     index.commit()
 
 
-@pytest.mark.parametrize("kind", ["lost", "too many", "older", "swapped"])
+@pytest.mark.parametrize(
+    "kind", ["lost", "swapped", *(pytest.param(each, marks=in_campaigns) for each in ["too many", "older"])]
+)
 async def test_difference_is_named_and_the_index_made_again(
     upstream: Any, build: Any, searcher: Any, kind: str
 ) -> None:
@@ -122,6 +125,7 @@ async def test_a_damaged_row_of_the_registry_is_no_difference_once_a_rebuild_has
     await searcher.until(lambda: searcher.versions().get("k7") == 1, "the same version replaces the damaged row")
 
 
+@in_campaigns
 async def test_what_no_rebuild_mends_is_named_and_not_tried_for_ever(
     upstream: Any, build: Any, searcher: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ import pytest
 from classifeed_common.blobs import BlobStore, http_client
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.errors import Unavailable
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import RECOVERY_LIMIT_S, Stopwatch, until
 from classifeed_common.testing.tcp_proxy import MakeProxy, TcpProxy
 
@@ -76,6 +77,7 @@ async def test_calls_on_kept_connections_that_are_silent_end_and_the_next_ones_s
 
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["get", "put"])
+@in_campaigns
 async def test_a_transfer_that_falls_silent_amid_its_bytes_ends(
     store: BlobStore, proxy: TcpProxy, tmp_path: Path, what: str
 ) -> None:

@@ -16,6 +16,7 @@ from psycopg_pool.pool_async import AddConnection
 from classifeed_common.db import Database, ResponseLost, Tx, is_passing_fault
 from classifeed_common.runner.parts import database_of
 from classifeed_common.telemetry.metrics import DB_DEAD_CONNECTIONS
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.rpc import settings_for
 from classifeed_common.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpProxy
@@ -90,6 +91,7 @@ async def filled(db: Database, count: int) -> AsyncIterator[None]:
     yield
 
 
+@in_campaigns
 async def test_a_statement_on_a_silent_connection_ends_where_keepalives_wait_for_ever(
     things: Database, proxied_database: ProxiedDatabase, database_dsn: str, postgres_proxy: TcpProxy
 ) -> None:
@@ -291,6 +293,7 @@ async def test_a_server_that_stands_still_fails_nothing(
     assert dead() == before
 
 
+@in_campaigns
 async def test_after_a_silence_of_everything_only_the_dead_connections_are_replaced(
     things: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
 ) -> None:
@@ -318,6 +321,7 @@ async def test_a_silence_that_nobody_can_explain_ends_at_its_limit(
         await add(db)
 
 
+@in_campaigns
 async def test_behind_a_pooler_the_limit_ends_a_silence(
     things: Database, database_dsn: str, tcp_proxy: MakeProxy, postgres_proxy: TcpProxy
 ) -> None:
@@ -389,6 +393,7 @@ async def test_a_task_that_is_cancelled_on_a_dead_connection_ends(
     assert await added(things) == 2
 
 
+@in_campaigns
 async def test_a_pool_connects_soon_after_a_long_absence_of_the_server(
     things: Database,
     database_dsn: str,

@@ -8,6 +8,7 @@ import pytest
 
 from classifeed_common.db import Database
 from classifeed_common.lease import Lease, LeaseKeeper, Leases
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import Stopwatch, until
 from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 
@@ -56,6 +57,7 @@ async def test_another_holder_takes_over_by_the_ttl_and_the_silent_one_comes_aga
     await silent.drain()
 
 
+@in_campaigns
 async def test_a_lease_that_lasts_longer_than_the_silence_is_kept(
     db: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
 ) -> None:

@@ -98,6 +98,7 @@ async def test_a_call_that_may_be_repeated_succeeds_soon_after_a_silence(
     watch.stop()
 
 
+@in_campaigns
 async def test_a_stream_without_a_deadline_ends_at_both_ends_after_a_silence(
     proxy: TcpProxy, channel: grpc.aio.Channel, receiver: Receiver
 ) -> None:

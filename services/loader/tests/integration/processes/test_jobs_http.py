@@ -20,6 +20,7 @@ import pytest
 from classifeed_common.auth import KeyStore
 from classifeed_common.db import Database
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.http import loopback_client
 from classifeed_common.testing.recovery import until
@@ -148,6 +149,7 @@ async def test_without_a_verb_it_serves_and_works(start: Callable[..., Any], key
     assert {job["job_id"] for job in listed.json()["jobs"]} == {job_id, wrong["job_id"]}
 
 
+@in_campaigns
 async def test_serve_and_work_alone_do_one_of_the_two(start: Callable[..., Any], tmp_path: Path) -> None:
     serving = await start("serve")
     job_id = await serving.trigger(queue="load.cbr", task="test.pipeline", args={"rows": 3})
@@ -195,6 +197,7 @@ async def test_a_killed_worker_s_job_runs_again(start: Start, database: Database
     ]  # fmt: skip
 
 
+@in_campaigns
 async def test_asked_to_stop_jobs_end_or_go_back_within_30_s(start: Start) -> None:
     serving = await start("serve")
     working = await start("work", CLASSIFEED_LOADER_DRAIN_GRACE_S="12", DL_DRAIN_GRACE_SEC="4")

@@ -19,6 +19,7 @@ from classifeed_common.auth import KeyStore
 from classifeed_common.blobs import BlobStore
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.server import Servicer
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.rpc import StartServer
 from classifeed_jobs.testing import lost_lease
 from classifeed_loader.app.queue_fetches import TASK
@@ -140,6 +141,7 @@ async def test_two_loaders_fetch_each_feed_once_the_oldest_first(
     assert {len(tasks.made["shop", name]) for name in names} == {1}
 
 
+@in_campaigns
 async def test_a_host_is_asked_by_so_many_of_all_processes_each_for_another_seller(
     start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
 ) -> None:
@@ -193,6 +195,7 @@ async def test_killed_while_downloading_the_other_one_takes_over(
     assert (await wait_ended(loader)).outcome == feed_pb2.FETCH_OUTCOME_SAME_CONTENT
 
 
+@in_campaigns
 async def test_asked_to_stop_it_hands_the_download_back(
     start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page], tmp_path: Path
 ) -> None:
@@ -231,6 +234,7 @@ async def test_one_that_was_paused_past_its_lease_changes_nothing(
     await stays(loader, tasks, first, ended)
 
 
+@in_campaigns
 async def test_one_that_was_paused_before_the_end_does_not_write_it_again(
     start: Start, loader: Loader, site: Site, tasks: Tasks, source: MakeSource, page: type[Page]
 ) -> None:

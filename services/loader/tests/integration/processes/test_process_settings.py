@@ -22,6 +22,7 @@ from classifeed.jobs.v1.job_service_pb2 import GetJobRequest
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.rpc.client import open_channel
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.http import loopback_client
 
 pytestmark = pytest.mark.slow
@@ -116,6 +117,7 @@ def read(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines() if line.startswith("{")]
 
 
+@in_campaigns
 async def test_three_files_stand_beside_the_stream(loaders: Loaders, tmp_path: Path) -> None:
     assert loaders.run("migrate").returncode == 0
     loader = await loaders.start(
@@ -168,6 +170,7 @@ async def test_three_files_stand_beside_the_stream(loaders: Loaders, tmp_path: P
     assert responses["value"] == 1
 
 
+@in_campaigns
 async def test_without_their_folders_there_are_no_files_and_no_debug_lines(loaders: Loaders, tmp_path: Path) -> None:
     assert loaders.run("migrate").returncode == 0
     loader = await loaders.start()
@@ -179,6 +182,7 @@ async def test_without_their_folders_there_are_no_files_and_no_debug_lines(loade
     assert {line["timestamp"][-1] for line in lines} == {"Z"}, "UTC, whatever zone the machine and the schedules have"
 
 
+@in_campaigns
 async def test_log_files_are_turned_over_at_their_size(loaders: Loaders, tmp_path: Path) -> None:
     logs = tmp_path / "logs"
     settings = {"LOG_PATH": str(logs), "LOG_FILE_NAME": "l.log", "LOG_ROTATION": "4 KB"}
@@ -250,6 +254,7 @@ async def another(ctx: JobContext, args: dict):
 """
 
 
+@in_campaigns
 async def test_connections_are_kept_replaced_or_made_for_each_transaction(
     loaders: Loaders, database_dsn: str, tmp_path: Path
 ) -> None:

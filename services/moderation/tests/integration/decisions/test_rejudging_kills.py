@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from classifeed_common.auth import KeyStore
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import begin_at_ends
 from classifeed_domain.topics import MODERATION_REQUESTS
@@ -64,6 +65,7 @@ async def start(
         await asyncio.to_thread(process.wait, 60)
 
 
+@in_campaigns
 async def test_each_text_is_judged_once_though_processes_are_killed(moderation: Moderation, start: Start) -> None:
     await seed(moderation, TEXTS)
     rejudger = Rejudger(moderation, other_rules())

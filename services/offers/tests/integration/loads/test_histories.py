@@ -47,7 +47,7 @@ from ...conftest import Load, Owner, Records
 from .naive_ways import NAIVE_WAYS
 
 IDS = "abcdef"
-EXAMPLES = 2000 if IS_LONG else 30
+EXAMPLES = 1000 if IS_LONG else 30
 FEED_KINDS = ("good", "good", "good", "broken", "kept")
 Space = tuple[str, str]
 """Seller and namespace."""

@@ -16,7 +16,7 @@ from classifeed_common.errors import FailedPrecondition
 from classifeed_common.kafka import Cluster, KafkaProducer, Topic
 from classifeed_common.kafka.topics.growth import TopicGrowth
 from classifeed_common.testing.background import running
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 from classifeed_common.testing.topics import MakeTopic
@@ -94,6 +94,7 @@ async def come_to_the_end(instance: Instance, loading: asyncio.Task[None]) -> No
     await until(has_all, within_s=_LIMIT_S)
 
 
+@in_campaigns
 async def test_more_partitions_for_events_under_load(make: Make) -> None:
     undisturbed = await make("undisturbed", _AFTER)
     async with load(undisturbed) as loading, running(undisturbed.processor()), undisturbed.resharding(_AFTER):

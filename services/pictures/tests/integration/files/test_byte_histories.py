@@ -1,6 +1,6 @@
 """Random histories of a few pictures' bytes with kills at any step: what is held can be read, and nothing is left over.
 
-50 by default, 10,000 with CLASSIFEED_CAMPAIGN=long.
+15 by default, 2,000 with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from classifeed_common.testing.databases import MigratedDatabase
 
 from .byte_histories import World, prepare_tables
 
-_HISTORIES = 10_000 if IS_LONG else 50
+_HISTORIES = 2_000 if IS_LONG else 15
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(7200 if IS_LONG else 900)]
 

@@ -26,7 +26,7 @@ from ..fleet import DOWNLOADER
 from .checks import busiest_seconds, most_under_way, note_pauses, read_pauses, requests_in_pauses, times_of, unheard
 from .web import ASKS_TO_WAIT, HEALTHY, HOSTILE, Web, many_hosts
 
-_HOSTS, _HOSTILE, _ROUNDS = (1_000, 100, 5) if IS_LONG else (40, len(HOSTILE), 1)
+_HOSTS, _HOSTILE, _ROUNDS = (1_000, 100, 2) if IS_LONG else (40, len(HOSTILE), 1)
 _OF_HEALTHY, _OF_HOSTILE = 4, 4 if IS_LONG else 3
 _RATE = 2
 _AT_A_TIME = 2

@@ -9,6 +9,7 @@ import pytest
 
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.databases import MigratedDatabase
 from classifeed_common.testing.recovery import until
 
@@ -53,6 +54,7 @@ async def are_ordered(campaign: Campaign, requests: int) -> bool:
     return in_flight == [(requests,)] and await campaign.rows("SELECT FROM outbox") == []
 
 
+@in_campaigns
 async def test_a_recipient_with_many_hosts_has_one_share(begin: Begin) -> None:
     hosts, of_each = 60, 5
     async with begin(DOWNLOADS="8") as campaign, many_hosts([HEALTHY] * (hosts + 1)) as web:

@@ -19,6 +19,7 @@ import pytest
 from classifeed.pictures.v1.events_pb2 import PictureEvent
 from classifeed_common.db import Database
 from classifeed_common.kafka import DeadLetters, KafkaProducer, Message, OrderedConsumer, TablePositions
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.recovery import until
 from classifeed_pictures.consumers.resharder import Resharder
 from classifeed_pictures.domain.urls.canonical import CanonicalRules
@@ -161,6 +162,7 @@ async def test_sigkill_around_the_send(keys: Keys, start: Start) -> None:
 
 
 @pytest.mark.parametrize("point", [MADE, SENT])
+@in_campaigns
 async def test_stopped_past_its_session_and_continued(keys: Keys, start: Start, point: str) -> None:
     urls = await send(keys, 0, RECORDS)
     sleeper = await start(point)

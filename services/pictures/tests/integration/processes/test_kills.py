@@ -4,7 +4,7 @@ No picture is lost, downloaded without need, or left over. S3, Kafka and Postgre
 resharder and a processor stand still with work in their hands, and go on when others have done it. Comparisons run all
 the time: they delete what offers alone have requested and no offer uses, and leave what another recipient requested.
 
-2,000 requests for 100 URLs and 30 SIGKILLs; 10,000 and 200 with CLASSIFEED_CAMPAIGN=long.
+1,000 requests for 100 URLs and 12 SIGKILLs; 10,000 and 200 with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ from .outages import RECOVERY_S, Servers, check_that_late_work_changes_nothing, 
 from .uploads import uploading
 
 _SEED = int(os.environ.get("CLASSIFEED_SEED", "20261124"))
-_REQUESTS, _URLS = 10_000 if IS_LONG else 2_000, 100
+_REQUESTS, _URLS = 10_000 if IS_LONG else 1_000, 100
 _OF_EACH_GROUP = 2
-_STRIKES = 23 if IS_LONG else 4
-_KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (30, 6)  # some are spared, as they stand still
+_STRIKES = 23 if IS_LONG else 2
+_KILLS, _KILLS_OF_EACH_GROUP = (200, 30) if IS_LONG else (12, 2)  # some are spared, as they stand still
 _STOPPED = {1: RESHARDER, 3: PROCESSOR}  # by the number of the strike, modulo 4
 _CHANGES = {"POLL_RECORDS": "100", "COMPARE_S": "1", "DELETE_AFTER_S": "1", "HELD_LEAST": "1000"}
 _SIZES = (10, 30, 100)

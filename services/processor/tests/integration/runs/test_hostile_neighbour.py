@@ -20,7 +20,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.task_service_pb2 import CreateTaskRequest
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_processor.app.tasks.create_task import create_task
 from classifeed_processor.bootstrap import prepare
@@ -103,6 +103,7 @@ async def pod(
     await asyncio.gather(*running)
 
 
+@in_campaigns
 async def test_neighbour_is_loaded_whatever_the_files_beside_it_do(
     pod: tuple[Processor, Pod, dict[str, str]], yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:

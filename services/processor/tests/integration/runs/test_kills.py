@@ -18,6 +18,7 @@ from classifeed.feeds.v1 import task_pb2
 from classifeed.feeds.v1.offer_requests_pb2 import OfferBatch
 from classifeed_common.embedded.kafka import EmbeddedKafka
 from classifeed_common.embedded.s3 import EmbeddedS3
+from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_domain.topics import FEEDS_OFFER_REQUESTS, FEEDS_OFFER_RESULTS
 from classifeed_jobs.testing import lost_lease
 from classifeed_processor.bootstrap import prepare
@@ -129,6 +130,7 @@ async def test_killed_while_sending_the_next_process_sends_a_new_run(
     assert list((tmp_path / "spool").iterdir()) == []
 
 
+@in_campaigns
 async def test_killed_after_the_last_batch_only_the_end_is_said_again(
     processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:
@@ -147,6 +149,7 @@ async def test_killed_after_the_last_batch_only_the_end_is_said_again(
     assert batches == list(range(1, OFFERS // 100 + 1))
 
 
+@in_campaigns
 async def test_asked_to_stop_it_hands_the_task_back(
     processes: Processes, yml: WriteYml, offer: WriteOffer, tmp_path: Path
 ) -> None:

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from classifeed_common.testing.campaigns import IS_LONG
+from classifeed_common.testing.campaigns import IS_LONG, in_campaigns
 from classifeed_processor.feed.formats.registry import FORMATS
 
 from ...measuring import measure
@@ -212,7 +212,9 @@ def test_a_head_is_released_with_the_first_offer_behind_it(tmp_path: Path) -> No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SHELLS)
+@pytest.mark.parametrize(
+    "name", [name if name in {"yml", "native"} else pytest.param(name, marks=in_campaigns) for name in SHELLS]
+)
 def test_memory_is_flat_over_many_offers(tmp_path: Path, name: str) -> None:
     shell = SHELLS[name]
     end = shell.tail[: shell.tail.index(b">") + 1]

@@ -322,6 +322,7 @@ def open_source(path, limits):
 @pytest.mark.parametrize(
     "case", ["51 MB of directory", "a gzip name of 50 MB", "2.5 million empty gzip members at the beginning"]
 )
+@in_campaigns
 def test_the_readers_of_the_standard_library_cost_too_much(tmp_path: Path, case: str) -> None:
     write, _ = LARGE[case]
     write(tmp_path / "feed")
