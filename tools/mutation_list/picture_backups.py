@@ -167,8 +167,8 @@ MUTATIONS: Final = (
         "lost-pictures-not-downloaded-again",
         _MECHANISM,
         "Pictures whose rows a restore has lost are held by their states, and found by nobody.",
-        f"{PICTURES}/app/restores/check_held.py",
-        before="            await fetch_again(tx, list(lost.items()), outbox=self.outbox)\n",
+        f"{PICTURES}/app/restores/check_states.py",
+        before="    await fetch_again(tx, list(lost.items()), outbox=outbox)\n",
         after="",
         tests=(f"{_MARKS}::test_lost_pictures_are_downloaded_again_and_the_rest_counts",),
     ),
@@ -182,6 +182,35 @@ MUTATIONS: Final = (
         tests=(
             f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py"
             "::test_a_repeated_result_goes_to_requests_that_wait_and_changes_nothing",
+        ),
+    ),
+    Mutation(
+        "lost-jobs-hidden-by-new-ones",
+        _MECHANISM,
+        "After a restore of the job tables the first new job hides that others are lost.",
+        f"{PICTURES}/store/marks.py",
+        before="await store.newest_ms(tx, until_ms=noted // 1000)",
+        after="await store.newest_ms(tx)",
+        tests=(f"{_MARKS}::test_orders_whose_jobs_are_lost_are_given_again",),
+    ),
+    Mutation(
+        "orders-with-jobs-given-again",
+        _MECHANISM,
+        "After a restore of the job tables every picture that is on its way is downloaded twice.",
+        f"{PICTURES}/app/restores/check_states.py",
+        before="if unknown.issuperset(keys):",
+        after="if keys:",
+        tests=(f"{_MARKS}::test_orders_whose_jobs_are_lost_are_given_again",),
+    ),
+    Mutation(
+        "lost-orders-awaited",
+        _MECHANISM,
+        "A picture whose order was lost is downloaded after an hour.",
+        f"{PICTURES}/domain/lifecycle/lifecycle.py",
+        before="        self._ordering.drop_orders(self.state, event.lost_attempts)\n",
+        after="",
+        tests=(
+            f"{PICTURES_TESTS}/unit/domain/lifecycle/test_lifecycle.py::test_a_lost_order_is_given_again_under_a_higher_number",
         ),
     ),
     Mutation(

@@ -45,7 +45,7 @@ from classifeed_pictures.app.files.put_picture import PicturePutter
 from classifeed_pictures.app.files.read_picture import PictureReader
 from classifeed_pictures.app.files.resize_picture import PictureResizer
 from classifeed_pictures.app.files.store_picture import PictureStorer
-from classifeed_pictures.app.restores.check_held import HeldChecker
+from classifeed_pictures.app.restores.check_states import OrderRepeater, StateChecker, refetch_unstored
 from classifeed_pictures.app.restores.find_restored import RestoreNoticer
 from classifeed_pictures.app.states.close_event_gaps import EventGapCloser
 from classifeed_pictures.app.states.compare_pictures import PictureComparer
@@ -55,6 +55,7 @@ from classifeed_pictures.clients.offers import OffersClient
 from classifeed_pictures.clients.original_spool import OriginalSpool
 from classifeed_pictures.consumers import copies, downloads, events, resharder
 from classifeed_pictures.domain.lifecycle.lifecycle_rules import LifecycleRules
+from classifeed_pictures.domain.marked_tables import JOBS, STORED
 from classifeed_pictures.http.pictures import PictureEndpoint
 from classifeed_pictures.http.puts import PutEndpoint
 from classifeed_pictures.http.routes import picture_routes
@@ -217,13 +218,20 @@ def watch_role(base: Base, store: JobStore, note_gap: NoteGap) -> Role:
             doing="having gaps in the events closed",
             effect="Notices that were lost are not sent again",
         ),
-        Watch(RestoreNoticer(base.database, events.GROUP, note_gap), what="marks of tables", period_s=_WATCH_S),
+        Watch(RestoreNoticer(base.database, events.GROUP, store, note_gap), what="marks of tables", period_s=_WATCH_S),
         RepeatedWork(
-            HeldChecker(base.database, base.outbox),
+            StateChecker(base.database, base.outbox, STORED, refetch_unstored),
             period_s=_WATCH_S,
             name="held",
             doing="comparing states with stored pictures",
             effect="Pictures that a restore has lost are not downloaded again",
+        ),
+        RepeatedWork(
+            StateChecker(base.database, base.outbox, JOBS, OrderRepeater(store)),
+            period_s=_WATCH_S,
+            name="orders",
+            doing="comparing orders with jobs",
+            effect="Orders whose jobs a restore has lost are not given again",
         ),
         Watch(TableMeter(base.database, base.hosts), what="sizes of tables", period_s=_WATCH_S),
         Watch(BackupMeter(base.backups), what="backups", period_s=_WATCH_S),

@@ -45,6 +45,24 @@ SELECT k.job_id, k.request_hash,
                 (SELECT d.status FROM dl_jobs_done d WHERE d.job_id = k.job_id)) AS status
 FROM dl_job_keys k WHERE k.idempotency_key = %(idempotency_key)s
 
+-- name: find_newest
+-- Ids begin with the milliseconds when they were made.
+WITH bound AS (
+    SELECT (lpad(to_hex(%(until_ms)s::bigint + 1), 12, '0') || repeat('0', 20))::uuid AS job_id
+)
+SELECT ('x' || left(replace(newest.job_id::text, '-', ''), 12))::bit(48)::bigint
+FROM (
+    (SELECT job_id FROM dl_jobs WHERE job_id < (SELECT job_id FROM bound) ORDER BY job_id DESC LIMIT 1)
+    UNION ALL
+    (SELECT job_id FROM dl_jobs_done WHERE job_id < (SELECT job_id FROM bound) ORDER BY job_id DESC LIMIT 1)
+) AS newest
+ORDER BY newest.job_id DESC
+LIMIT 1
+
+-- name: find_unknown_keys
+SELECT a.key FROM unnest(%(keys)s::text[]) AS a (key)
+WHERE NOT EXISTS (SELECT FROM dl_job_keys k WHERE k.idempotency_key = a.key)
+
 -- name: quieten
 SELECT coalesce(current_setting('dl_jobs.notify', true), '') AS before, set_config('dl_jobs.notify', 'off', true)
 

@@ -36,10 +36,13 @@ _WORKERS = _SQL["list_workers"]
 _RETRY = _SQL["retry_jobs"]
 _COUNT_LIVE = _SQL["count_live"]
 _COUNT_MADE_BY = _SQL["count_made_by"]
+_NEWEST = _SQL["find_newest"]
+_UNKNOWN_KEYS = _SQL["find_unknown_keys"]
 
 _QUIETEN = _SQL["quieten"]
 _UNQUIETEN = _SQL["unquieten"]
 KEY_TTL_S: Final = 30 * 86400.0
+_LAST_MS: Final = (1 << 48) - 2
 _RETRYABLE: Final = ("failed", "canceled")
 
 
@@ -359,6 +362,18 @@ class JobStore:
         """Return a page of the processes that work or worked lately, in order of their ids."""
         cursor = await tx.execute(_WORKERS, {"after": after, "limit": limit})
         return [WorkerProcess(*row) for row in await cursor.fetchall()]
+
+    async def newest_ms(self, tx: Tx, *, until_ms: int = _LAST_MS) -> int:
+        """Return when the newest job was made by `until_ms`, ended or not; 0: there is none.
+
+        Both are milliseconds since 1970.
+        """
+        found = await (await tx.execute(_NEWEST, {"until_ms": until_ms})).fetchone()
+        return int(found[0]) if found is not None else 0
+
+    async def find_unknown_keys(self, tx: Tx, keys: Collection[str]) -> set[str]:
+        """Return which of some idempotency keys no job has, or had as long as they are remembered."""
+        return {key for (key,) in await (await tx.execute(_UNKNOWN_KEYS, {"keys": list(keys)})).fetchall()}
 
     async def backlog(self, tx: Tx, queues: Sequence[str] | None = None) -> dict[str, int]:
         """How many jobs have not ended yet (queued, delayed, running), by queue; of all queues when none are named."""

@@ -61,7 +61,8 @@ def _event_of(message: PictureEvent) -> Event | None:
         case "loaded":
             return _loaded(message, at)
         case "look_again":
-            return Look(message.look_again.force, at, message.look_again.refresh)
+            look = message.look_again
+            return Look(look.force, at, look.refresh, frozenset(look.lost_attempts))
         case "delete_picture":
             deletion = message.delete_picture
             if deletion.reason == DELETE_REASON_REQUESTED:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from classifeed_pictures.domain.marked_tables import JOBS
+
 
 class RestoredTable(NamedTuple):
     """A table that was restored alone, and is not mended or not named long enough.
@@ -40,11 +42,13 @@ def describe(table: RestoredTable, *, has_others: bool) -> str:
         under_way.append(f"Events since then are applied again; partitions that have some left: {table.behind}.")
     if table.has_gap:
         under_way.append("Offers requests its pictures again.")
-    if table.is_checking:
+    if table.is_checking and table.name == JOBS:
+        under_way.append("Pictures whose jobs were lost with it are ordered again.")
+    elif table.is_checking:
         under_way.append("Pictures that are not stored any more are downloaded again.")
     if table.lost_puts and not table.is_old:
         to_do.append(
-            f"{table.lost_puts} pictures that were put are lost; `pictures.picture.lost` in the log names them. "
+            f"Pictures that were put and are lost: {table.lost_puts}; `pictures.picture.lost` in the log names them. "
             "Put them again."
         )
     if has_others and not table.is_old:

@@ -17,6 +17,7 @@ from classifeed_jobs import Exponential, FailedJob, JobContext, JobRequest, JobS
 from classifeed_pictures.app.events.report_load import LoadReporter
 from classifeed_pictures.app.files.check_robots import RulesPending
 from classifeed_pictures.app.files.download_picture import PictureDownloader
+from classifeed_pictures.domain.order_keys import download_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.download"
@@ -46,7 +47,7 @@ async def enqueue_downloads(
             priority=_REFRESH_PRIORITY if order.HasField("held") else _PRIORITY,
         )
         for order in orders
-        if (key := f"download/{order.url_hash.hex()}/{order.attempt}")
+        if (key := download_key(order.url_hash, order.attempt))
     }
     await store.enqueue_many(tx, list(requests.values()))
 

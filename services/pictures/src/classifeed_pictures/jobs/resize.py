@@ -9,6 +9,7 @@ from classifeed_common.db import Tx
 from classifeed_jobs import Exponential, FailedJob, JobContext, JobStore, Registry
 from classifeed_pictures.app.events.report_load import LoadReporter
 from classifeed_pictures.app.files.resize_picture import PictureResizer
+from classifeed_pictures.domain.order_keys import resize_key
 from classifeed_pictures.jobs.orders import OrderArgs
 
 QUEUE: Final = "pictures.resize"
@@ -18,7 +19,7 @@ _LONGEST_S: Final = 120.0
 
 async def enqueue_resize(store: JobStore, tx: Tx, order: CopyOrder) -> None:
     """Enqueue the job of an order; one that comes again makes no second job."""
-    key = f"resize/{order.url_hash.hex()}/{order.attempt}"
+    key = resize_key(order.url_hash, order.attempt)
     await store.enqueue(tx, QUEUE, TASK, OrderArgs.of(order), idempotency_key=key)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import BigInteger, Boolean, Column, DateTime, Index, LargeBinary, MetaData, Table, Text, text
 from sqlalchemy.dialects.postgresql import JSONB
 
-from classifeed_pictures.store.marked_tables import TABLES
+from classifeed_pictures.domain.marked_tables import TABLES
 
 
 def add_marks(metadata: MetaData) -> Table:

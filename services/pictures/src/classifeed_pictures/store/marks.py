@@ -14,8 +14,9 @@ from psycopg.types.json import Jsonb
 
 from classifeed_common.db import Tx, load_queries
 from classifeed_common.db.rows import fetch_named
+from classifeed_jobs import JobStore
+from classifeed_pictures.domain.marked_tables import JOBS, MarkedTable
 from classifeed_pictures.domain.restored_tables import RestoredTable
-from classifeed_pictures.store.marked_tables import MarkedTable
 from classifeed_pictures.store.states import forbid_scans
 
 SQL: Final = load_queries(__package__, "marks.sql")
@@ -69,6 +70,18 @@ async def look_at(tx: Tx, table: MarkedTable) -> Found:
     if mark is None:
         return Found(noted, had_rows, now, 0, [], is_empty)
     return Found(noted, had_rows, now, mark["number"], mark["positions"], is_empty)
+
+
+async def note_jobs(tx: Tx, store: JobStore) -> Found:
+    """Note when the newest job was made, and return when that was which was noted last; as of `look_at`.
+
+    It is an earlier one if the job that was noted is not there any more.
+    """
+    [(noted, had_rows, now)] = await fetch_named(tx, SQL["lock_mark"], {"name": JOBS})
+    number = 1000 * await store.newest_ms(tx, until_ms=noted // 1000)
+    newest = 1000 * await store.newest_ms(tx)
+    await tx.execute(SQL["note_mark"], {"name": JOBS, "number": newest, "has_rows": newest > 0})
+    return Found(noted, had_rows, now, number, [], is_empty=not number)
 
 
 async def move_mark(tx: Tx, table: MarkedTable, *, number: int, positions: Positions) -> None:

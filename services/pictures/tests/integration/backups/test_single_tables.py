@@ -28,7 +28,7 @@ from classifeed_pictures.store.tables import metadata
 
 from ..backup_runs import snapshot
 from ..conftest import Service
-from ..picture_host import PictureHost, jpeg
+from ..picture_host import PictureHost, Respond, jpeg
 from ..states.offers_server import served
 
 TABLES: Final = frozenset(
@@ -59,6 +59,7 @@ NOTICED: Final = {
     "requests that are settled": {"settled_requests"},
     "stored pictures": {"stored_pictures"},
     EVENT_FILES: {"event_files"},
+    "jobs": {"dl_jobs"},
 }
 EVENTS: Final = "pictures"
 OLD: Final = "UPDATE stored_pictures SET stored_at = now() - interval '2 days' RETURNING 1"
@@ -99,7 +100,7 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Between the copy of a group and its restore pictures are requested, stored and deleted."""
-    notice = RestoreNoticer(service.database, EVENTS, partial(open_gap, store=JobStore()))
+    notice = RestoreNoticer(service.database, EVENTS, JobStore(), partial(open_gap, store=JobStore()))
     await service.pictures.PutPicture(iter([PutPictureRequest(url="by-hand", namespace="shops", data=jpeg(0))]))
     for number, (group, tables) in enumerate(GROUPS.items(), 1):
         capsys.readouterr()
@@ -109,6 +110,20 @@ async def test_each_group_that_goes_back_alone_is_equal_again(
             raise AssertionError(f"the group {group}: {error!r}") from error
         noticed = re.findall(r"pictures\.table\.restored .*table=(\w+)", capsys.readouterr().out)
         assert set(noticed) == NOTICED.get(group, set()), group
+
+    # A download that is under way: its job is lost.
+    path, gate = "/under-way.jpg", asyncio.Event()
+    host.responses[path] = behind(gate, host, jpeg(2))
+    backup = TableBackup(service.database, *GROUPS["jobs"])
+    await backup.take()
+    await request(service, host.url(path))
+    await until(lambda: host.count(path) > 0)
+    await notice()
+    await backup.restore()
+    await until(lambda: is_named_by_readiness(http, "table dl_jobs"))
+    gate.set()
+    await until(lambda: is_settled(service, {host.url(path)}))
+    assert host.count(path) == 2
 
     # Requests of another client that a restore has lost: nobody else knows of them, so they are named for a day.
     await until(lambda: has_nothing(notice))
@@ -141,11 +156,7 @@ async def go_back(
     deleted, kept, *lost = [host.put(f"/{number}.jpg", jpeg(number)) for number in range(first, first + 4)]
     path, gate = f"/{first + 4}.jpg", asyncio.Event()
 
-    async def respond(writer: asyncio.StreamWriter) -> None:
-        await gate.wait()
-        await host._respond(writer, jpeg(first + 4), b"")
-
-    host.responses[path] = respond
+    host.responses[path] = behind(gate, host, jpeg(first + 4))
     for url in (deleted, kept, host.url(path)):
         await request(service, url)
     await until(lambda: is_settled(service, {deleted, kept}))
@@ -186,6 +197,16 @@ async def go_back(
         raise
     if group == EVENT_FILES:
         await until(lambda: is_taken(service))
+
+
+def behind(gate: asyncio.Event, host: PictureHost, picture: bytes) -> Respond:
+    """Return what responds with a picture once a gate is open."""
+
+    async def respond(writer: asyncio.StreamWriter) -> None:
+        await gate.wait()
+        await host._respond(writer, picture, b"")
+
+    return respond
 
 
 def list_differences(found: Any, expected: Any) -> list[Any]:

@@ -6,18 +6,22 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from classifeed.pictures.v1.orders_pb2 import DownloadOrder
 from classifeed.pictures.v1.requests_pb2 import PictureNotices
 from classifeed_common.db import Database, Tx
 from classifeed_common.testing.databases import TableBackup
-from classifeed_pictures.app.restores.check_held import HeldChecker
+from classifeed_jobs import JobStore
+from classifeed_pictures.app.restores.check_states import OrderRepeater, StateChecker, refetch_unstored
 from classifeed_pictures.app.restores.find_restored import RestoreNoticer
+from classifeed_pictures.domain.marked_tables import JOBS, TABLES
+from classifeed_pictures.domain.marked_tables import STORED as STORED_PICTURES
+from classifeed_pictures.jobs.download import enqueue_downloads
 from classifeed_pictures.store import backups, event_gaps
 from classifeed_pictures.store.backup_columns import names_of
-from classifeed_pictures.store.marked_tables import TABLES
 from classifeed_pictures.store.marks import look_at, move_mark
 from classifeed_pictures.store.tables import metadata
 
-from ..histories import Processor, hash_of, info
+from ..histories import Processor, hash_of, info, request
 
 GROUP = "pictures"
 OFFSETS = """
@@ -68,7 +72,7 @@ async def processor(migrated_database: Callable[[str], Awaitable[Database]]) -> 
 
 @pytest.fixture
 def notice(processor: Processor) -> RestoreNoticer:
-    return RestoreNoticer(processor.database, GROUP, event_gaps.open_gap)
+    return RestoreNoticer(processor.database, GROUP, JobStore(), event_gaps.open_gap)
 
 
 async def causes(processor: Processor) -> list[str]:
@@ -147,7 +151,7 @@ async def test_an_emptied_table_has_offers_request_again(processor: Processor, n
 async def test_lost_pictures_are_downloaded_again_and_the_rest_counts(
     processor: Processor, notice: RestoreNoticer
 ) -> None:
-    check = HeldChecker(processor.database, processor.outbox)
+    check = StateChecker(processor.database, processor.outbox, STORED_PICTURES, refetch_unstored)
 
     async def store(number: int) -> None:
         await processor.rows(STORED, info(number).group_id, info(number).name, hash_of(number))
@@ -170,7 +174,7 @@ async def test_lost_pictures_are_downloaded_again_and_the_rest_counts(
     [message] = await processor.take(PictureNotices)
     assert [(each.url, each.look_again.refresh) for each in message.notices] == [("key-4", True)]
     named = (await notice())["table stored_pictures"]
-    assert "1 pictures that were put are lost" in named
+    assert "Pictures that were put and are lost: 1;" in named
     assert "Wait." not in named
 
 
@@ -196,6 +200,38 @@ async def test_files_that_stored_pictures_need_are_noted_again(
     assert [await processor.rows(query) for query in files] != before
     assert await notice() == {}, "mended at once"
     assert [await processor.rows(query) for query in files] == before
+
+
+async def test_orders_whose_jobs_are_lost_are_given_again(processor: Processor, notice: RestoreNoticer) -> None:
+    jobs = JobStore()
+    check = StateChecker(processor.database, processor.outbox, JOBS, OrderRepeater(jobs))
+    assert await notice() == {}, "there are no jobs yet"
+    await processor.process({11: [request()], 12: [request()]})
+    orders = sorted(await processor.take(DownloadOrder), key=lambda order: order.url_hash)
+
+    async def enqueue(order: DownloadOrder) -> None:
+        async with processor.database.transaction() as tx:
+            await enqueue_downloads(jobs, tx, [order], downloads_per_host=1)
+
+    await enqueue(orders[0])
+    await notice()
+    backup = TableBackup(processor.database, "dl_jobs", "dl_job_keys")
+    await backup.take()
+    await processor.rows("SELECT pg_sleep(0.002)")  # ids have milliseconds
+    await enqueue(orders[1])
+    assert await notice() == {}
+    assert not await check()
+    assert await processor.take(PictureNotices) == []
+    await backup.restore()
+    await enqueue(DownloadOrder(url_hash=hash_of(13), url="https://shop.example/13.jpg", attempt=1))
+    assert "ordered again. Wait." in (await notice())["table dl_jobs"]
+    assert not await check()
+    [message] = await processor.take(PictureNotices)
+    found = [(each.url, list(each.look_again.lost_attempts)) for each in message.notices]
+    assert found == [("key-12", [orders[1].attempt])]
+    assert [await notice(), await notice()] == [{}, {}]
+    await processor.rows("DELETE FROM dl_jobs RETURNING 1")
+    assert (await notice())["table dl_jobs"].startswith("The table dl_jobs was emptied")
 
 
 def test_backups_carry_no_marks_as_these_belong_to_one_database() -> None:

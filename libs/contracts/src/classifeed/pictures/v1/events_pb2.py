@@ -27,15 +27,15 @@ from classifeed.pictures.v1 import picture_pb2 as classifeed_dot_pictures_dot_v1
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/events.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/orders.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x04\n\x0cPictureEvent\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.EventSource\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\trequested\x18\x05 \x01(\x0b\x32(.classifeed.pictures.v1.PictureRequestedH\x00\x12\x34\n\x06loaded\x18\x06 \x01(\x0b\x32\".classifeed.pictures.v1.LoadResultH\x00\x12\x37\n\nlook_again\x18\x07 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x08 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x12;\n\x0cmove_picture\x18\t \x01(\x0b\x32#.classifeed.pictures.v1.MovePictureH\x00\x12?\n\x0e\x61\x64opt_pictures\x18\n \x01(\x0b\x32%.classifeed.pictures.v1.AdoptPicturesH\x00\x42\x07\n\x05\x65vent\"@\n\x0b\x45ventSource\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08position\x18\x03 \x01(\x03\"r\n\x10PictureRequested\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x15\n\rrequested_url\x18\x04 \x01(\t\x12\x0e\n\x06\x63lient\x18\x05 \x01(\t\"+\n\tLookAgain\x12\r\n\x05\x66orce\x18\x01 \x01(\x08\x12\x0f\n\x07refresh\x18\x02 \x01(\x08\"k\n\rDeletePicture\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.classifeed.pictures.v1.DeleteReason\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\trecipient\x18\x03 \x01(\t\">\n\x0bMovePicture\x12\x0e\n\x06to_url\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\x0b\n\x03put\x18\x03 \x01(\x08\"S\n\rAdoptPictures\x12\x35\n\x08pictures\x18\x01 \x03(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x0b\n\x03put\x18\x02 \x01(\x08*\x80\x01\n\x0c\x44\x65leteReason\x12\x1d\n\x19\x44\x45LETE_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45LETE_REASON_UNUSED\x10\x01\x12\x1b\n\x17\x44\x45LETE_REASON_REQUESTED\x10\x02\x12\x1a\n\x16\x44\x45LETE_REASON_GIVEN_UP\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#classifeed/pictures/v1/events.proto\x12\x16\x63lassifeed.pictures.v1\x1a#classifeed/pictures/v1/orders.proto\x1a$classifeed/pictures/v1/picture.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x88\x04\n\x0cPictureEvent\x12\x0b\n\x03url\x18\x01 \x01(\t\x12\x10\n\x08url_hash\x18\x02 \x01(\x0c\x12\x33\n\x06source\x18\x03 \x01(\x0b\x32#.classifeed.pictures.v1.EventSource\x12.\n\nevent_time\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12=\n\trequested\x18\x05 \x01(\x0b\x32(.classifeed.pictures.v1.PictureRequestedH\x00\x12\x34\n\x06loaded\x18\x06 \x01(\x0b\x32\".classifeed.pictures.v1.LoadResultH\x00\x12\x37\n\nlook_again\x18\x07 \x01(\x0b\x32!.classifeed.pictures.v1.LookAgainH\x00\x12?\n\x0e\x64\x65lete_picture\x18\x08 \x01(\x0b\x32%.classifeed.pictures.v1.DeletePictureH\x00\x12;\n\x0cmove_picture\x18\t \x01(\x0b\x32#.classifeed.pictures.v1.MovePictureH\x00\x12?\n\x0e\x61\x64opt_pictures\x18\n \x01(\x0b\x32%.classifeed.pictures.v1.AdoptPicturesH\x00\x42\x07\n\x05\x65vent\"@\n\x0b\x45ventSource\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x11\n\tpartition\x18\x02 \x01(\x05\x12\x10\n\x08position\x18\x03 \x01(\x03\"r\n\x10PictureRequested\x12\x11\n\tnamespace\x18\x01 \x01(\t\x12\x11\n\trecipient\x18\x02 \x01(\t\x12\x11\n\treference\x18\x03 \x01(\t\x12\x15\n\rrequested_url\x18\x04 \x01(\t\x12\x0e\n\x06\x63lient\x18\x05 \x01(\t\"B\n\tLookAgain\x12\r\n\x05\x66orce\x18\x01 \x01(\x08\x12\x0f\n\x07refresh\x18\x02 \x01(\x08\x12\x15\n\rlost_attempts\x18\x03 \x03(\x03\"k\n\rDeletePicture\x12\x34\n\x06reason\x18\x01 \x01(\x0e\x32$.classifeed.pictures.v1.DeleteReason\x12\x11\n\tnamespace\x18\x02 \x01(\t\x12\x11\n\trecipient\x18\x03 \x01(\t\">\n\x0bMovePicture\x12\x0e\n\x06to_url\x18\x01 \x01(\t\x12\x12\n\nnamespaces\x18\x02 \x03(\t\x12\x0b\n\x03put\x18\x03 \x01(\x08\"S\n\rAdoptPictures\x12\x35\n\x08pictures\x18\x01 \x03(\x0b\x32#.classifeed.pictures.v1.PictureInfo\x12\x0b\n\x03put\x18\x02 \x01(\x08*\x80\x01\n\x0c\x44\x65leteReason\x12\x1d\n\x19\x44\x45LETE_REASON_UNSPECIFIED\x10\x00\x12\x18\n\x14\x44\x45LETE_REASON_UNUSED\x10\x01\x12\x1b\n\x17\x44\x45LETE_REASON_REQUESTED\x10\x02\x12\x1a\n\x16\x44\x45LETE_REASON_GIVEN_UP\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'classifeed.pictures.v1.events_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_DELETEREASON']._serialized_start=1180
-  _globals['_DELETEREASON']._serialized_end=1308
+  _globals['_DELETEREASON']._serialized_start=1203
+  _globals['_DELETEREASON']._serialized_end=1331
   _globals['_PICTUREEVENT']._serialized_start=172
   _globals['_PICTUREEVENT']._serialized_end=692
   _globals['_EVENTSOURCE']._serialized_start=694
@@ -43,11 +43,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PICTUREREQUESTED']._serialized_start=760
   _globals['_PICTUREREQUESTED']._serialized_end=874
   _globals['_LOOKAGAIN']._serialized_start=876
-  _globals['_LOOKAGAIN']._serialized_end=919
-  _globals['_DELETEPICTURE']._serialized_start=921
-  _globals['_DELETEPICTURE']._serialized_end=1028
-  _globals['_MOVEPICTURE']._serialized_start=1030
-  _globals['_MOVEPICTURE']._serialized_end=1092
-  _globals['_ADOPTPICTURES']._serialized_start=1094
-  _globals['_ADOPTPICTURES']._serialized_end=1177
+  _globals['_LOOKAGAIN']._serialized_end=942
+  _globals['_DELETEPICTURE']._serialized_start=944
+  _globals['_DELETEPICTURE']._serialized_end=1051
+  _globals['_MOVEPICTURE']._serialized_start=1053
+  _globals['_MOVEPICTURE']._serialized_end=1115
+  _globals['_ADOPTPICTURES']._serialized_start=1117
+  _globals['_ADOPTPICTURES']._serialized_end=1200
 # @@protoc_insertion_point(module_scope)

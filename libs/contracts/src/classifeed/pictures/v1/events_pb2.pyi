@@ -72,12 +72,14 @@ class PictureRequested(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., recipient: _Optional[str] = ..., reference: _Optional[str] = ..., requested_url: _Optional[str] = ..., client: _Optional[str] = ...) -> None: ...
 
 class LookAgain(_message.Message):
-    __slots__ = ("force", "refresh")
+    __slots__ = ("force", "refresh", "lost_attempts")
     FORCE_FIELD_NUMBER: _ClassVar[int]
     REFRESH_FIELD_NUMBER: _ClassVar[int]
+    LOST_ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     force: bool
     refresh: bool
-    def __init__(self, force: _Optional[bool] = ..., refresh: _Optional[bool] = ...) -> None: ...
+    lost_attempts: _containers.RepeatedScalarFieldContainer[int]
+    def __init__(self, force: _Optional[bool] = ..., refresh: _Optional[bool] = ..., lost_attempts: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class DeletePicture(_message.Message):
     __slots__ = ("reason", "namespace", "recipient")

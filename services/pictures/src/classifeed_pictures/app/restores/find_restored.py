@@ -9,9 +9,10 @@ from typing import Final
 import structlog
 
 from classifeed_common.db import Database, Tx
+from classifeed_jobs import JobStore
+from classifeed_pictures.domain.marked_tables import EVENT_FILES, JOBS, REQUESTS, STATES, STORED, TABLES, MarkedTable
 from classifeed_pictures.domain.restored_tables import describe
 from classifeed_pictures.store import backups, marks
-from classifeed_pictures.store.marked_tables import EVENT_FILES, REQUESTS, STATES, STORED, TABLES, MarkedTable
 from classifeed_pictures.store.marks import Found
 
 NAMED_S: Final = 86400.0
@@ -27,11 +28,13 @@ class RestoreNoticer:
     Attributes:
         database: with the tables.
         group: consumer group of events: these are applied again since the mark of a restored table.
+        jobs: of the service.
         on_events_lost: called with the transaction and the cause where no events bring the rows again.
     """
 
     database: Database
     group: str
+    jobs: JobStore
     on_events_lost: Callable[[Tx, str], Awaitable[None]]
 
     async def __call__(self) -> Mapping[str, str]:
@@ -39,6 +42,7 @@ class RestoreNoticer:
         for table in TABLES:
             if not await self._look(table):
                 await self._mend(table)
+        await self._look_at_jobs()
         return await self._name_restored()
 
     async def _look(self, table: MarkedTable) -> bool:
@@ -68,6 +72,15 @@ class RestoreNoticer:
             )
             await self._move(tx, table, found)
         _log.error("pictures.table.restored", table=table.name, number=found.number, noted=found.noted)
+
+    async def _look_at_jobs(self) -> None:
+        """Note the newest job; where the job tables were restored alone, have orders looked for whose jobs are lost."""
+        async with self.database.transaction() as tx:
+            found = await marks.note_jobs(tx, self.jobs)
+            if found.number >= found.noted:
+                return
+            await marks.note_restored(tx, JOBS, number=found.number, targets=[], is_checked=True)
+        _log.error("pictures.table.restored", table=JOBS, number=found.number, noted=found.noted)
 
     async def _apply_events_again(self, tx: Tx, table: MarkedTable, found: Found) -> marks.Positions:
         """Return where the events end that are applied again."""

@@ -61,11 +61,13 @@ class Look:
         is_forced: Whether it is tried even if it is not due.
         at: When that was found.
         is_refresh: Whether it is downloaded even where it is kept.
+        lost_attempts: Attempts whose orders were lost.
     """
 
     is_forced: bool
     at: datetime
     is_refresh: bool = False
+    lost_attempts: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

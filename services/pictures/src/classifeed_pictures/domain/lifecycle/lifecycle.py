@@ -258,6 +258,7 @@ class Lifecycle:
     def _look(self, event: Look) -> None:
         if self.state is None:
             return
+        self._ordering.drop_orders(self.state, event.lost_attempts)
         for namespace, holding in list(self.state.holdings.items()):
             if holding.info is None:
                 self._ordering.order_due(self.state, namespace, is_requested=False, is_forced=event.is_forced)

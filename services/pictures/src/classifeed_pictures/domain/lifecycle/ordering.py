@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
 
 from classifeed.pictures.v1.picture_pb2 import PictureInfo
@@ -113,6 +113,13 @@ class Ordering:
     def lowest_attempt(self, state: State) -> int:
         """Return a number above all before, also above those of a state that was deleted, or before a restore."""
         return max(state.attempt + 1, int(self._now.timestamp() * 1_000_000))
+
+    def drop_orders(self, state: State, attempts: Collection[int]) -> None:
+        """Await no results of lost orders any more."""
+        for holding in state.holdings.values():
+            if holding.ordered_at is not None and holding.attempt in attempts:
+                holding.ordered_at = None
+                self.is_changed = True
 
     def is_under_way(self, holding: Holding) -> bool:
         """Return whether the result of an order is awaited."""

@@ -156,6 +156,20 @@ def test_what_was_lost_is_downloaded_again_under_its_name(life: Life) -> None:
     assert (effects.orders, order.attempt > before) == ([], True)
 
 
+def test_a_lost_order_is_given_again_under_a_higher_number(life: Life) -> None:
+    life.happen(life.request())
+    lost = _attempt(life)
+    life.pass_time(minutes=1)
+
+    def look(attempt: int) -> Look:
+        return Look(is_forced=True, at=life.now, lost_attempts=frozenset({attempt}))
+
+    assert life.happen(look(lost - 1)).orders == []
+    [order] = life.happen(look(lost), look(lost)).orders
+    assert isinstance(order, Download)
+    assert order.attempt > lost
+
+
 def test_an_event_of_the_future_is_one_of_now(life: Life) -> None:
     _stored(life)
     life.happen(life.request("shops", at=START + timedelta(days=300)))

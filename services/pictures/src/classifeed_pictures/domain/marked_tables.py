@@ -8,6 +8,8 @@ STATES: Final = "pictures"
 REQUESTS: Final = ("requests_in_flight", "settled_requests")
 STORED: Final = "stored_pictures"
 EVENT_FILES: Final = "event_files"
+JOBS: Final = "dl_jobs"
+"""It has no marks: the ids of its jobs say when they were made."""
 
 
 class MarkedTable(NamedTuple):
