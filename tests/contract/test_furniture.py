@@ -1,10 +1,14 @@
-"""What every service has alike is called alike: the rules of `tools/furniture` see what differs, and nothing else."""
+"""The rules of `tools/furniture` find names that differ from the shared conventions, and nothing else."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import pytest
 from tools.furniture.__main__ import find
-from tools.furniture.areas import Module
+from tools.furniture.areas import Finding, Module
+from tools.furniture.cache import find_cached
 from tools.furniture.folders import check_folders, check_mirrors
 from tools.furniture.words import check_comments, check_prose
 
@@ -14,7 +18,7 @@ _API = "services/api/src/classifeed_api"
 
 
 def rules_broken(path: str, text: str) -> list[str]:
-    return [finding.rule for finding in find([Module.parse(path, text)])]
+    return [finding.rule for finding in find([Module.of(path, text)])]
 
 
 @pytest.mark.parametrize(
@@ -144,7 +148,7 @@ def test_past_a_dozen_modules_a_folder_needs_packages_or_a_reason(
     folder: str, count: int, flat: tuple[str, ...], is_found: bool
 ) -> None:
     names = ["__init__", "__main__", *(f"module_{at}" for at in range(count))]
-    found = list(check_folders([Module.parse(f"{folder}/{name}.py", "") for name in names], dict.fromkeys(flat, "")))
+    found = list(check_folders([Module.of(f"{folder}/{name}.py", "") for name in names], dict.fromkeys(flat, "")))
     assert bool(found) is is_found
 
 
@@ -154,7 +158,7 @@ def test_past_a_dozen_modules_a_folder_needs_packages_or_a_reason(
 )
 def test_folders_of_unit_tests_mirror_packages(test: str, is_found: bool) -> None:
     paths = [f"{_API}/app/run_feed.py", "services/loader/src/classifeed_loader/runs/x.py", f"services/api/tests/{test}"]
-    assert bool(list(check_mirrors([Module.parse(path, "") for path in paths]))) is is_found
+    assert bool(list(check_mirrors([Module.of(path, "") for path in paths]))) is is_found
 
 
 def test_comments_of_sql_have_the_terms_of_the_field() -> None:
@@ -166,14 +170,32 @@ def test_comments_of_sql_have_the_terms_of_the_field() -> None:
 
 def test_comments_and_docstrings_have_the_terms_of_the_field() -> None:
     text = (
-        '"""A claim walks over `told`."""\n'
+        '"""A claim has a fate: `parked`."""\n'
         "class Counts:\n"
         '    """Counts.\n\n    Attributes:\n        parked: Jobs that were freed.\n    """\n\n'
         "    asked: int\n"
         '    """How often it answers."""\n\n'
-        "TEXT = 'It said # so.'  # as the host said, in turn\n"
+        "TEXT = 'It said # so.'  # as the ticket said, in turn\n"
     )
-    found = [(finding.line, finding.fix.split(":")[0]) for finding in check_prose(Module.parse("tools/x.py", text))]
+    found = [(finding.line, finding.fix.split(":")[0]) for finding in check_prose(Module.of("tools/x.py", text))]
     assert sorted(found) == [
-        (1, "instead of walks"), (6, "instead of freed"), (10, "instead of answers"), (12, "instead of said")
+        (1, "instead of fate"), (6, "instead of freed"), (10, "instead of answers"), (12, "instead of ticket")
     ]  # fmt: skip
+
+
+def test_modules_that_did_not_change_are_not_checked_again(tmp_path: Path) -> None:
+    file, checked = tmp_path / "cache" / "findings.json", 0
+
+    def count(modules: Iterable[Module]) -> list[Finding]:
+        nonlocal checked
+        checked += 1
+        return find(modules)
+
+    good, bad = (Module.of("cli/tests/run.py", f"class A:\n  {name}: str") for name in ("stage", "fate"))
+    first = find_cached([good, bad], count, file)
+    assert ([finding.rule for finding in first], checked) == (["word"], 2)
+    assert (find_cached([good, bad], count, file), checked) == (first, 2)
+    changed = Module.of("cli/tests/run.py", "class A:\n  walk: str")
+    assert ([finding.line for finding in find_cached([good, changed], count, file)], checked) == ([2], 3)
+    file.write_text("{")
+    assert (find_cached([bad], count, file), checked) == (first, 4)

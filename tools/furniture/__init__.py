@@ -1,1 +1,1 @@
-"""What is alike in every service has one name everywhere: `python -m tools.furniture` lists what differs."""
+"""Conventions that all services share: `python -m tools.furniture` lists violations."""

@@ -15,28 +15,32 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Module:
-    """A module of the tree: its path from the root, its syntax and its text."""
+    """A module: its path from the root and its text."""
 
     path: PurePosixPath
-    tree: ast.Module = field(repr=False)
     text: str = field(repr=False)
 
     @classmethod
-    def parse(cls, path: str, text: str) -> Module:
+    def of(cls, path: str, text: str) -> Module:
         """Return the module of a source text."""
-        return cls(PurePosixPath(path), ast.parse(text, path), text)
+        return cls(PurePosixPath(path), text)
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        """Syntax tree of the module, parsed on first use."""
+        return ast.parse(self.text, str(self.path))
 
     @property
     def area(self) -> str:
-        """The part of the tree it belongs to, such as `services/loader` or `cli`."""
+        """Area of the tree that has the module, such as `services/loader` or `cli`."""
         parts = self.path.parts
         return "/".join(parts[:2]) if parts[0] in {"libs", "services"} else parts[0]
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the syntax, those that are nearer to the top first: as `ast.walk` yields them, found once."""
+        """All nodes of the syntax tree in the order of `ast.walk`, collected once."""
         found: list[ast.AST] = [self.tree]
-        for node in found:  # which grows meanwhile
+        for node in found:  # the list grows during the loop
             for name in node._fields:
                 value = getattr(node, name, None)
                 if isinstance(value, ast.AST):
@@ -47,14 +51,14 @@ class Module:
 
     @cached_property
     def inner(self) -> tuple[str, ...]:
-        """The folders and the name below its package, without the suffix: `("rpc", "feed_service")`; () in tests."""
+        """Folders and name of the module below its package, such as `("rpc", "feed_service")`; () in tests."""
         parts = self.path.with_suffix("").parts
         return parts[parts.index("src") + 2 :] if "src" in parts else ()
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place that breaks a rule, and what to write instead."""
+    """A violation of a rule, with its place and its fix."""
 
     rule: str
     module: Module
@@ -66,14 +70,14 @@ class Finding:
 
 
 def modules(root: Path = ROOT) -> Iterator[Module]:
-    """Yield every module that git knows, without generated ones."""
+    """Yield every module in git, without generated ones."""
     for path, text in _files(root, "*.py"):
         if not path.startswith("libs/contracts/"):
-            yield Module.parse(path, text)
+            yield Module.of(path, text)
 
 
 def statements(root: Path = ROOT) -> Iterator[tuple[str, str]]:
-    """Yield path and text of every file of SQL, and of parts that some are made of."""
+    """Yield path and text of every `.sql` and `.parts` file."""
     return _files(root, "*.sql", "*.parts")
 
 

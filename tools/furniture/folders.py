@@ -1,6 +1,6 @@
-"""Folders with more than a dozen modules, where walls are missing, also among tests; unit tests mirror packages.
+"""Rules of folders: at most twelve modules in a folder, and folders of unit tests mirror packages.
 
-Folders of many modules that are better left flat are named with a reason.
+Exceptions with more modules are listed with a reason.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from tools.furniture.areas import Finding, Module
 
 MOST: Final = 12
 _UNIT: Final = frozenset({"tests", "unit"})
-# Folders that may have more, and why they are not taken apart; one that no longer needs it is found too.
+# Folders that may have more modules, and the reasons. An exception that is not needed is a finding, too.
 FLAT: Final[Mapping[str, str]] = {
-    "cli/src/classifeed_cli/views": "a view a module, named as what it shows; nearly all import `amounts` alone",
-    "cli/tests/unit/commands": "a group of commands a module, as what they test, which is flat for that reason",
-    "libs/client/src/classifeed_client": "the public surface of the client, a resource a module",
+    "cli/src/classifeed_cli/views": "one module for each view; nearly all import only `amounts`",
+    "cli/tests/unit/commands": "one module for each group of commands, as in the tested package, which is flat",
+    "libs/client/src/classifeed_client": "the public surface of the client, one module for each resource",
     "libs/common/src/classifeed_common/rpc": "one module too many; a package of two would hide more than it shows",
-    "libs/common/src/classifeed_common/testing": "a fixture or a tool a module, which know little of each other",
-    "services/pictures/src/classifeed_pictures/store": "a table or a query a module, each beside its .sql file",
-    "tests/e2e": "what the whole suite goes through, a story a module; all have the one installation and its helpers",
+    "libs/common/src/classifeed_common/testing": "one module for each fixture or tool, mostly independent",
+    "services/pictures/src/classifeed_pictures/store": "one module for each table or query, with its .sql file",
+    "tests/e2e": "one module for each scenario of the suite; all share one installation and its helpers",
 }
 
 
 def check_folders(modules: Iterable[Module], flat: Mapping[str, str] = FLAT) -> Iterator[Finding]:
-    """Yield folders of code or tests with more than twelve modules, and names in `flat` that have no more than that.
+    """Yield folders of code or tests with more than twelve modules, and exceptions in `flat` that are not needed.
 
-    `__init__` and `__main__` do not count, nor do migrations, which are a history.
+    `__init__`, `__main__` and migrations do not count.
     """
     folders: defaultdict[PurePosixPath, list[Module]] = defaultdict(list)
     for module in modules:
@@ -46,7 +46,7 @@ def check_folders(modules: Iterable[Module], flat: Mapping[str, str] = FLAT) -> 
 
 
 def check_mirrors(modules: Iterable[Module]) -> Iterator[Finding]:
-    """Yield unit tests in a folder that is no package of what they test."""
+    """Yield unit tests in a folder that does not mirror a package of the tested area."""
     tests: list[Module] = []
     packages: defaultdict[str, set[tuple[str, ...]]] = defaultdict(set)
     for module in modules:

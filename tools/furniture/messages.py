@@ -1,4 +1,4 @@
-"""Phrases that no message has: coined or archaic ones, for which plain English has a word."""
+"""Coined or archaic phrases that messages must not have, with plain replacements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 
 from tools.furniture.areas import Finding, Module
 
-# What is written instead, by the phrases that are not. Only phrases that no plain sentence needs.
+# Replacements by banned phrase. Only phrases that no plain sentence needs.
 COINED: Final[Mapping[str, str]] = {
     r"(?:do|does|did) not answer|answered|answers": "respond, response",
     r"asked|asks for": "requested, requires",
@@ -36,9 +36,9 @@ _DATA: Final = ("cli/src/classifeed_cli/examples.py",)
 
 
 def check_messages(module: Module) -> Iterator[Finding]:
-    """Yield strings of services, libraries and command line that have such a phrase.
+    """Yield strings of services, libraries and the command line that have a banned phrase.
 
-    Docstrings are checked where they are help texts: those of commands. Strings without a blank are names.
+    Docstrings of commands are checked, since they are help texts. Strings without a blank are names.
     """
     if not module.inner or str(module.path) in _DATA:
         return
@@ -56,7 +56,7 @@ def _texts(module: Module) -> Iterator[tuple[int, str]]:
 
 
 def _without_reader(module: Module) -> Iterator[ast.expr]:
-    """Yield docstrings, and strings that stand below an attribute to describe it; those of commands are help."""
+    """Yield docstrings of modules, classes, functions and attributes, without help texts of commands."""
     is_command = module.inner[0] == "commands"
     for parent in module.nodes:
         helps = is_command and isinstance(parent, ast.FunctionDef) and not parent.name.startswith("_")

@@ -1,4 +1,4 @@
-"""The rules: one function each, from a module to its findings."""
+"""The rules: one function for each, which yields the findings of a module."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Final
 from tools.furniture.areas import ROOT, Finding, Module
 
 SERVICES: Final = frozenset(path.name for path in (ROOT / "services").iterdir() if path.is_dir())
-# A role is a verb; a service that has two of a kind says which: `publish-feeds`, `consume-<client>`.
+# The name of a role is a verb. A service with two roles of a kind adds a noun: `publish-feeds`, `consume-<client>`.
 ROLES: Final = frozenset(
     {"serve", "work", "reap", "schedule", "relay", "publish", "sweep", "deliver"}
     | {"consume", "verify", "watch", "trim", "expire", "judge", "correct"}
 )
-_DATABASES: Final = frozenset({"database", "replica"})  # the runner has seen that the one responds
-# With what the name of a use case begins. A noun is none; a verb that is missing is added.
+_DATABASES: Final = frozenset({"database", "replica"})  # the runner has already waited for the database
+# First words of the names of use cases. Add a verb that is missing; nouns are not allowed.
 VERBS: Final = frozenset(
     {"adopt", "append", "apply", "build", "cancel", "change", "check", "choose", "claim", "clean", "close", "coalesce"}
     | {"comment", "compare", "complete", "compose", "convert", "copy", "correct", "create", "decide", "delete"}
@@ -46,7 +46,7 @@ _CASE: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def check_servicers(module: Module) -> Iterator[Finding]:
-    """Yield servicers not called as their proto service, or not in a module (or package) of that name in `rpc`."""
+    """Yield servicers without the name of their proto service, or outside the module of that name in `rpc`."""
     stubs = _imports(module, "Servicer")
     for node in module.nodes:
         if not module.inner or not isinstance(node, ast.ClassDef):
@@ -59,7 +59,7 @@ def check_servicers(module: Module) -> Iterator[Finding]:
 
 
 def check_clients(module: Module) -> Iterator[Finding]:
-    """Yield stubs of another service that are not in `clients/<service>.py`, behind a class `<Service>Client`."""
+    """Yield stubs of other services outside `clients/<service>.py`, or without a class `<Service>Client`."""
     if not (module.inner and module.area.startswith("services/")):
         return
     stubs = _imports(module, "Stub")
@@ -75,7 +75,7 @@ def check_clients(module: Module) -> Iterator[Finding]:
 
 
 def check_roles(module: Module) -> Iterator[Finding]:
-    """Yield roles that are not called by a verb of the one set."""
+    """Yield roles whose names do not begin with a verb of the set."""
     for call in _calls(module):
         if not (isinstance(call.func, ast.Name) and call.func.id == "Role" and call.args and module.inner):
             continue
@@ -87,7 +87,7 @@ def check_roles(module: Module) -> Iterator[Finding]:
 
 
 def check_starts(module: Module) -> Iterator[Finding]:
-    """Yield starts that end where a server is away: the runner waits for what it opens itself, and says so."""
+    """Yield `start` functions that open a server and would fail without it; the runner waits for what it opens."""
     if not (module.area.startswith("services/") and module.inner in (("bootstrap",), ("base",))):
         return
     for node in module.nodes:
@@ -100,7 +100,7 @@ def check_starts(module: Module) -> Iterator[Finding]:
 
 
 def check_events(module: Module) -> Iterator[Finding]:
-    """Yield log events that are no dotted constant, `area.thing.happened`."""
+    """Yield log events that are not a dotted constant, `area.thing.happened`."""
     for call in _calls(module):
         event = _event_of(call)
         if event is None or not module.inner:
@@ -111,16 +111,16 @@ def check_events(module: Module) -> Iterator[Finding]:
 
 
 def check_use_cases(module: Module) -> Iterator[Finding]:
-    """Yield modules in `app` of a service that are not called by a verb and what it is done to."""
+    """Yield modules in `app` of a service whose names are not a verb and a noun."""
     if not module.area.startswith("services/") or module.inner[:1] != ("app",) or module.inner[-1].startswith("__"):
         return
     verb, _, rest = module.inner[-1].partition("_")
     if verb not in VERBS or not rest:
-        yield Finding("use case", module, 1, "app/verb_noun.py; what is no use case is kept beside what it is about")
+        yield Finding("use case", module, 1, "app/verb_noun.py; keep modules that are not use cases with their subject")
 
 
 def check_variables(module: Module) -> Iterator[Finding]:
-    """Yield where a database, or what every bootstrap has, is called otherwise."""
+    """Yield other names of databases, and of variables that every bootstrap has."""
     if not module.inner:
         return
     for node in module.nodes:
@@ -145,7 +145,7 @@ def check_variables(module: Module) -> Iterator[Finding]:
 
 
 def check_migrations(module: Module) -> Iterator[Finding]:
-    """Yield migrations with a way back: nothing calls it, and a test of it would be all that it is for."""
+    """Yield migrations with `downgrade`, which nothing calls except a test of it."""
     for node in module.tree.body:
         if "versions" in module.path.parts and isinstance(node, ast.FunctionDef) and node.name == "downgrade":
             yield Finding("migration", module, node.lineno, "upgrade only: the version before works with the tables")
@@ -189,7 +189,7 @@ def _calls(module: Module) -> Iterator[ast.Call]:
 
 
 def _event_of(call: ast.Call) -> ast.expr | None:
-    """Return the event of a call that logs; None: it does not."""
+    """Return the event of a logging call; None for another call."""
     if isinstance(call.func, ast.Name) and call.func.id == "log_fault":
         return call.args[1] if len(call.args) > 1 else None
     if not (isinstance(call.func, ast.Attribute) and call.func.attr in _LEVELS and call.args):

@@ -1,4 +1,4 @@
-"""Words that no identifier, comment and docstring has: coined ones, for which the field has a term (glossary.md)."""
+"""Coined words that identifiers, comments and docstrings must not have, with the field's terms (glossary.md)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 from tools.furniture.areas import Finding, Module
 
-# What is written instead, by the words that are not.
+# Replacements by banned words.
 _INSTEAD: Final[Mapping[str, str]] = {
     "asked answer answers answered hosted": "request, response, services",
     "door doors face faces house": "package, layer, entry point, API",
@@ -31,22 +31,40 @@ _INSTEAD: Final[Mapping[str, str]] = {
     "twentieth": "5 %",
 }
 BANNED: Final[Mapping[str, str]] = {word: term for words, term in _INSTEAD.items() for word in words.split()}
-# Plain English in a sentence, or part of a message that is quoted; as names they are banned all the same.
-PLAIN: Final = frozenset({"answer", "ending", "house", "looked", "odd", "tell", "turn", "turns"})
-# Names that are stored or sent as they are, or that a library gives.
+# Plain English in a sentence or part of a quoted message, but banned in names.
+PLAIN: Final = frozenset(
+    {
+        "answer",
+        "door",
+        "doors",
+        "ending",
+        "house",
+        "looked",
+        "odd",
+        "said",
+        "tell",
+        "tells",
+        "told",
+        "turn",
+        "turns",
+        "walk",
+        "walks",
+    }
+)
+# Stored or sent names, and names of libraries.
 KEPT: Final = frozenset({"sealed_credentials", "parked", "answer_s"})
 _IN_PROSE: Final = re.compile(rf"(?<![\w.-])(?:{'|'.join(sorted(BANNED.keys() - PLAIN))})(?![\w-])", re.IGNORECASE)
 _QUOTED: Final = re.compile(r"`[^`]*`|'[^']*'")
-# What a docstring describes: arguments and fields, whose names are checked where they are declared.
+# Names of arguments and fields in docstrings, which are checked at their declaration.
 _DESCRIBED: Final = re.compile(r"^\s*\w+:(?=\s|$)")
 _IN_BACKTICKS: Final = re.compile(r"`[^`]*`")
 _SPLIT: Final = re.compile(r"_|\.|(?<=[a-z0-9])(?=[A-Z])")
 
 
 def check_words(module: Module) -> Iterator[Finding]:
-    """Yield names of modules, functions, classes, arguments and attributes that have such a word.
+    """Yield names of modules, functions, classes, arguments and attributes that have a banned word.
 
-    Names of tests are sentences and may have any; local variables are left to the reader.
+    Names of tests are sentences and may have any word. Local variables are not checked.
     """
     named = [(1, part) for part in module.path.with_suffix("").parts]
     for line, name in [*named, *_names(module.nodes)]:
@@ -56,19 +74,19 @@ def check_words(module: Module) -> Iterator[Finding]:
 
 
 def check_comments(path: str, text: str) -> Iterator[Finding]:
-    """Yield comments of a file of SQL that have such a word; names in backticks and values in quotes may be any."""
+    """Yield comments of an SQL file that have a banned word, except names in backticks and values in quotes."""
     if text.startswith("-- Made from "):
         return
     for line, written in enumerate(text.splitlines(), start=1):
         for word in _IN_PROSE.findall(_QUOTED.sub("", written.partition("--")[2])):
             fix = f"instead of {word}: {BANNED[word.lower()]}"
-            yield Finding("comment", Module.parse(path, ""), line, fix)
+            yield Finding("comment", Module.of(path, ""), line, fix)
 
 
 def check_prose(module: Module) -> Iterator[Finding]:
-    """Yield comments and docstrings of a module that have such a word; names in backticks may be any."""
+    """Yield comments and docstrings of a module that have a banned word, except names in backticks."""
     if not _IN_PROSE.search(module.text):
-        return  # as most have none: finding comments takes long
+        return  # the common case: finding comments is slow
     for line, written in [*_comments(module.text), *_docstrings(module)]:
         for word in _IN_PROSE.findall(_IN_BACKTICKS.sub("", written)):
             yield Finding("prose", module, line, f"instead of {word}: {BANNED[word.lower()]}")
@@ -81,7 +99,7 @@ def _comments(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _docstrings(module: Module) -> Iterator[tuple[int, str]]:
-    """Yield the lines of docstrings, and of strings that stand below an attribute to describe it."""
+    """Yield the lines of docstrings of modules, classes, functions and attributes."""
     lines = module.text.split("\n")
     for node in module.nodes:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
