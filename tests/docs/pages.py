@@ -1,4 +1,4 @@
-"""Pages of the reference, as their headings divide them."""
+"""Entries of reference pages, divided by headings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADING = re.compile(r"(?P<marks>#{2,3}) (?P<title>.+)")
 
 @dataclass
 class Entry:
-    """What stands under one heading of the third level."""
+    """The text under a heading of the third level."""
 
     section: str
     name: str
@@ -26,7 +26,7 @@ class Entry:
 
 
 def entries(page: Path) -> list[Entry]:
-    """Return the entries of a page in their order."""
+    """Return the entries of a page in order."""
     found: list[Entry] = []
     section, entry = "", None
     for line in page.read_text("utf-8").splitlines():

@@ -19,7 +19,8 @@ SHAPE: Final = ("**Context.**", "**Choice.**", "**What would change our mind.**"
 
 _TITLE: Final = re.compile(r"# (?P<number>\d{4}) (?P<title>\S.*)")
 _STATUS: Final = re.compile(
-    r"Status: (?P<status>(accepted|superseded by \[\d{4}\]\(\d{4}-[\w-]+\.md\)), \d{4}-\d{2}-\d{2})"
+    r"Status: (?P<status>(accepted|superseded (in part )?by \[\d{4}\]\(\d{4}-[\w-]+\.md\)"
+    r"( and \[\d{4}\]\(\d{4}-[\w-]+\.md\))*), \d{4}-\d{2}-\d{2})"
 )
 _ROW: Final = re.compile(
     r"^\| \[(?P<number>\d{4})\]\((?P<file>[^)]+)\) \| (?P<title>.+) \| (?P<status>.+) \|$", re.MULTILINE
@@ -40,13 +41,13 @@ def head_of(adr: Path) -> tuple[str, str]:
     assert title["number"] == adr.name[:4]
     assert blank == ""
     assert status is not None, (
-        f"the third line of {adr.name} is `Status: accepted, DATE` or `… superseded by [N](FILE), DATE`"
+        f"the third line of {adr.name} is `Status: accepted, DATE` or `… superseded [in part] by [N](FILE), DATE`"
     )
     return title["title"], status["status"]
 
 
 def sources() -> Iterator[Path]:
-    """Yield the files that may refer to decisions."""
+    """Yield the files that may refer to ADRs."""
     yield from ROOT.glob("*.*")
     for top in _SOURCES:
         yield from (path for path in (ROOT / top).rglob("*.*") if path.suffix in _KINDS)

@@ -1,4 +1,4 @@
-"""ARCHITECTURE has one diagram that any terminal shows, with every service; linked terms are in the glossary."""
+"""ARCHITECTURE has one text diagram with every service; its linked terms are in the glossary."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _COLUMNS = 80
 
 
 def plain(term: str) -> str:
-    """Return a term without case, blanks and signs."""
+    """Return a term in lower case without blanks and punctuation."""
     return re.sub(r"[\W_]", "", term.casefold())
 
 

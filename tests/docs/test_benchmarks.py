@@ -1,4 +1,4 @@
-"""Every benchmark has its section with figures on the page."""
+"""The page of benchmarks has a section with figures for every benchmark."""
 
 from __future__ import annotations
 

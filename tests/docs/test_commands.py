@@ -1,4 +1,4 @@
-"""Every command, option and target that the documents show exists, and every link leads somewhere."""
+"""Every command, option, make target and link in the documents exists."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ ENDS = frozenset({"|", "&&", ";", ">", ">>", "<", "||"})
 
 
 def fenced_lines(page: Path) -> Iterator[str]:
-    """Yield the lines of fenced blocks, those that end in a backslash joined with the next."""
+    """Yield the lines of fenced blocks; lines that end in a backslash are joined with the next."""
     for block in _FENCED.findall(page.read_text("utf-8")):
         yield from (line.strip() for line in block.replace("\\\n", " ").splitlines())
 
 
 def words_of(line: str) -> list[str]:
-    """Split a line of a shell into words, up to its first pipe, without the variables before the program."""
+    """Split a shell line into words up to the first pipe, without variables before the program."""
     words = shlex.split(line, comments=True)
     while words and _VARIABLE.fullmatch(words[0]):
         del words[0]
@@ -41,19 +41,19 @@ def words_of(line: str) -> list[str]:
 
 
 def commands(page: Path) -> list[list[str]]:
-    """Yield the arguments of each `classifeed` in the page's blocks."""
+    """Return the arguments of each `classifeed` command in the blocks of a page."""
     return [words_of(line)[1:] for line in fenced_lines(page) if re.match(r"([A-Z_]+=\S* )*classifeed ", line)]
 
 
 class Program:
-    """The command line, called without doing anything."""
+    """The command line, parsed without running commands."""
 
     def __init__(self) -> None:
         self._root: Any = typer.main.get_command(build_app())
         self._top = self._root.make_context("classifeed", [], resilient_parsing=True)
 
     def find(self, arguments: list[str]) -> tuple[Any, list[str]]:
-        """Return the command that the first arguments name, and the others."""
+        """Return the command that the first arguments name, and the remaining arguments."""
         command, rest = self._root, list(arguments)
         while hasattr(command, "commands") and rest and _NAME.fullmatch(rest[0]):
             assert rest[0] in command.commands, f"there is no `{' '.join(arguments)}`"
@@ -61,13 +61,13 @@ class Program:
         return command, rest
 
     def parse(self, arguments: list[str]) -> None:
-        """Read the arguments as the program would, and raise what it would say of them."""
+        """Parse the arguments as the program does, and raise its errors."""
         command, rest = self.find(arguments)
         assert not hasattr(command, "commands"), f"`{' '.join(arguments)}` is a group"
         command.make_context(arguments[0], rest)
 
     def options(self, arguments: list[str]) -> set[str]:
-        """Return the options of the command that the arguments begin with."""
+        """Return the options of the command that the first arguments name."""
         command, _ = self.find(arguments)
         return {name for each in command.get_params(self._top) for name in (*each.opts, *each.secondary_opts)}
 
@@ -122,6 +122,6 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def anchors(page: Path) -> set[str]:
-    """Return the anchors of a page's headings, as they are made from their words."""
+    """Return the anchors of a page's headings."""
     headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}

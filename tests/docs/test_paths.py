@@ -1,4 +1,4 @@
-"""Every path and every module that the documents name exists; a word in capitals stands for any name."""
+"""Every path and module in the documents exists; a word in capitals is a placeholder."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _TOP = "|".join(sorted(path.name for path in ROOT.iterdir() if path.is_dir() and
 _PATH = re.compile(rf"(?<![\w./:-])(?:{_TOP})/[\w./-]*[\w/]")
 _MODULE = re.compile(r"python -m ((?:tools|bench|services|tests)[\w.]*)")
 _ANY_NAME = re.compile(r"(?<![A-Za-z])[A-Z]{4,}(?![A-Za-z])")
-# Files in capitals that are meant.
+# Files in capitals that are not placeholders.
 _NAMED = frozenset({"README", "ROADMAP", "ARCHITECTURE", "CONTRIBUTING", "CHANGELOG"})
-# The roadmap names what is still to come.
+# The roadmap has paths that do not exist yet.
 _OF_TODAY = [page for page in PAGES if page.name != "ROADMAP.md"]
 each_page = pytest.mark.parametrize("page", _OF_TODAY, ids=lambda page: page.relative_to(ROOT).as_posix())
 FOR_DEVELOPERS = {"add-a-feed-format.md", "add-a-job.md", "add-an-rpc.md", "add-a-migration.md", "add-a-service.md"}
 
 
 def code_of(page: Path) -> str:
-    """Return what a page has in code spans and blocks, a line each."""
+    """Return the code spans and blocks of a page, one per line."""
     return "\n".join(block or span for block, span in _CODE.findall(page.read_text("utf-8")))
 
 
 def paths_in(page: Path) -> set[str]:
-    """Return the paths from the root of the repository that a page names."""
+    """Return the paths in a page, relative to the root of the repository."""
     return set(_PATH.findall(code_of(page)))
 
 
 def exists(path: str) -> bool:
-    """Say whether a path exists; a word in capitals matches any name, as `NAME` in `services/NAME/README.md`."""
+    """Return whether a path exists; a word in capitals matches any name, as `NAME` in `services/NAME/README.md`."""
     pattern = _ANY_NAME.sub(lambda word: word[0] if word[0] in _NAMED else "*", path).rstrip("/")
     return any(ROOT.glob(pattern))
 

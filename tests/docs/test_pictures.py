@@ -1,4 +1,4 @@
-"""The pictures of the README are what their command makes of the recording and of the suite as it is."""
+"""The pictures of the README are up to date with the recording and the suite."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_facts_are_those_of_the_sources() -> None:
 @pytest.mark.parametrize(
     "changes",
     [{"name": "prices"}, {"reads": frozenset({"points.changed.v1"})}, {"callers": ()}],
-    ids=("a service that is no more", "a new topic", "a call that is no more"),
+    ids=("a removed service", "a new topic", "a removed call"),
 )
 def test_what_has_no_place_in_the_diagram_is_not_left_out(changes: dict[str, object]) -> None:
     def changed(service: Service) -> Service:
@@ -93,6 +93,6 @@ def test_the_terminal_is_that_of_the_recording() -> None:
 def test_a_picture_is_whole_in_itself(picture: Path) -> None:
     text = picture.read_text("utf-8")
     ET.fromstring(text)
-    assert "://" not in text.replace("http://www.w3.org/2000/svg", ""), "nothing is loaded from elsewhere"
+    assert "://" not in text.replace("http://www.w3.org/2000/svg", ""), "the picture loads nothing from other servers"
     assert "<script" not in text
     assert f"(docs/pictures/{picture.name})" in (ROOT / "README.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from tests.docs.test_commands import PAGES
 
 _WORD: Final = re.compile(rf"(?<![\w.-])({'|'.join(sorted(BANNED.keys() - PLAIN))})(?![\w-])", re.IGNORECASE)
 NO_PROSE: Final = re.compile(r"```.*?```|`[^`\n]*`|\[[^\]]*\]\([^)]*glossary\.md[^)]*\)|\]\([^)]*\)", re.DOTALL)
-# Made from mutations, or what was and what is to come.
+# A generated page, the changelog and the roadmap.
 _OTHERS: Final = {"mutations.md", "benchmarks.md", "glossary.md", "CHANGELOG.md", "ROADMAP.md"}
 _FOLDERS: Final = (ROOT, ROOT / "docs" / "how-to", REFERENCE, REFERENCE / "formats")
 _READMES: Final = ("services", "libs")
@@ -27,7 +27,7 @@ PROTOS: Final = sorted((ROOT / "proto" / "classifeed").rglob("*.proto"))
 
 
 def banned(text: str) -> list[str]:
-    """Return the banned words of a text, each with what is written instead."""
+    """Return the banned words of a text, each with its replacement."""
     return [f"{word}: {BANNED[word.lower()]}" for word in _WORD.findall(text)]
 
 

@@ -1,4 +1,4 @@
-"""The page on hosts that block us has the figures of the code."""
+"""The page on hosts that block us has the defaults of the code."""
 
 from __future__ import annotations
 

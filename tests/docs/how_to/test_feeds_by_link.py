@@ -1,4 +1,4 @@
-"""The guide of feeds by link says where to look for every way that a fetch may fail."""
+"""The how-to on feeds by link covers every outcome of a failed fetch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about growing topics names every topic that can be grown, and the command of the service that does it."""
+"""The how-to on growing topics has every topic that can grow, and the command of its service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page on restoring pictures has the figures of the code."""
+"""The how-to on restoring pictures has the defaults of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guide of several loaders names variables that exist, with the defaults that they have."""
+"""The how-to on several loaders has existing variables with their defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reference of the command line says what the program's help says."""
+"""The reference of the command line is made from the help of the program."""
 
 from __future__ import annotations
 

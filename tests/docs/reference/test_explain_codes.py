@@ -1,4 +1,4 @@
-"""Every code and every outcome of an explanation is on a page, and the pages name no other."""
+"""The pages have every code and every outcome of an explanation, and no others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def names(section: str) -> list[str]:
 
 
 def codes_of_steps() -> set[str]:
-    """Return the texts in the argument `code` of some step."""
+    """Return the values of the argument `code` of all steps."""
     return {
         node.value
         for module in CODE.glob("*.py")

@@ -1,4 +1,4 @@
-"""The glossary is in order, and has what to write instead of each word that is banned from identifiers."""
+"""The glossary is sorted, and has a replacement for each word that is banned from identifiers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ROW = re.compile(r"^\| (?P<words>[^|]+) \| (?P<term>[^|]+) \|$", re.MULTILINE)
 
 
 def terms() -> list[str]:
-    """Return the terms as the page has them, each under the letter of its section."""
+    """Return the terms in the order of the page; check that each is in the section of its letter."""
     found, letter = [], ""
     for line in GLOSSARY.splitlines():
         if heading := re.fullmatch(r"## ([A-Z])", line):
@@ -22,7 +22,7 @@ def terms() -> list[str]:
         elif line.startswith("- "):
             entry = _TERM.fullmatch(line)
             assert entry is not None, f"not `- **term**: meaning (synonym)`: {line}"
-            assert entry["term"][0].upper() == letter, f"{entry['term']} stands under {letter}"
+            assert entry["term"][0].upper() == letter, f"{entry['term']} is in section {letter}"
             found.append(entry["term"])
     return found
 
@@ -39,5 +39,5 @@ def test_each_banned_word_has_its_term() -> None:
 
 
 def test_only_stored_names_have_a_banned_word() -> None:
-    kept = {"parked"}  # a stored name; its line names what is written otherwise
+    kept = {"parked"}  # a stored name; its row says what to write in other places
     assert {term for term in terms() if set(term.casefold().split()) & set(BANNED)} == kept

@@ -1,4 +1,4 @@
-"""The page of the variables without a prefix has all of them, with the defaults that they have."""
+"""The page of variables without a prefix has all of them with their defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutations fit the code they change, the tests they name exist, and the page lists them."""
+"""Mutations fit the current code, their tests exist, and the page lists them."""
 
 from __future__ import annotations
 

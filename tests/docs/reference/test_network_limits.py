@@ -1,4 +1,4 @@
-"""The page of limits on the network has the figures of the code."""
+"""The page of network limits has the values of the code."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _SECONDS: dict[str, list[float]] = {
     "a response behind a pooler, or without a pool of ours": [
         float(ServiceSettings.model_fields["db_unanswered_s"].default)
     ],
-    "what the server says of a silent session": [probe.LIMIT_S, watch.PROBE_TICKS * watch.TICK_S],
+    "a probe of a silent session": [probe.LIMIT_S, watch.PROBE_TICKS * watch.TICK_S],
     "a notification": [listener._CHECK_EVERY_S],
     "a response to a migration": [
         migrations._RESPONSE_LIMIT_S,

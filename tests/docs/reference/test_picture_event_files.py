@@ -1,4 +1,4 @@
-"""The page of event files names the columns, the kinds and the limits that the code has."""
+"""The page of event files has the columns, kinds and limits of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every reason of an error is on its page, with cause and fix, and the page names no other."""
+"""The page of reasons has every reason of an error with cause and fix, and no others."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from tests.docs.pages import REFERENCE, Entry, entries
 
 PAGE = REFERENCE / "reasons.md"
 COMMAND_LINE = "The command line"
-# Errors that were made elsewhere and are passed on, by module and expression.
+# Errors that a module passes on, by module and expression.
 PASSED_ON = {
-    # Codes of downloads that are ours: the job tries again, and no caller sees them.
+    # Codes of internal download faults: the job retries, and no caller sees them.
     ("services/loader/src/classifeed_loader/app/store_file.py", "failed.code"),
-    # What the supervisor ended with, printed by the command that waits for it.
+    # The error of the supervisor, printed by the command that waits for it.
     ("cli/src/classifeed_cli/platform/supervision/daemon.py", "error['reason']"),
-    # An error of a service, in the command line's words.
+    # An error of a service, printed by the command line.
     ("cli/src/classifeed_cli/main.py", "error.reason"),
     # The problem document of pictures.
     ("cli/src/classifeed_cli/platform/picture_bytes.py", "reason"),
-    # What is wrong with a picture that is put: a code of downloads.
+    # The fault of an uploaded picture has a code of downloads.
     ("services/pictures/src/classifeed_pictures/app/files/put_picture.py", "failed.code"),
 }
 
@@ -41,9 +41,9 @@ def page() -> list[Entry]:
 def test_page_and_code_have_the_same_reasons(raised: list[Raised], page: list[Entry]) -> None:
     in_code = {each.reason for each in raised if each.reason}
     on_page = [entry.name for entry in page]
-    assert sorted(on_page) == sorted(set(on_page)), "a reason stands on the page twice"
+    assert sorted(on_page) == sorted(set(on_page)), "a reason is on the page twice"
     assert in_code - set(on_page) == set(), "give each a cause and a fix in docs/reference/reasons.md"
-    assert set(on_page) - in_code == set(), "nothing raises these any more"
+    assert set(on_page) - in_code == set(), "the code raises none of these"
 
 
 def test_no_reason_is_hidden_from_the_collector(raised: list[Raised]) -> None:

@@ -1,4 +1,4 @@
-"""Every table of every service stands on the page of retention: a new one is bounded there, or this fails."""
+"""The page of retention has a bound for every table of every service, including new ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ YEAR = "tests/integration/test_retention.py"
 
 
 def rows() -> dict[str, dict[str, list[str]]]:
-    """Return bound, what removes, and test of each table, by section."""
+    """Return the bound, the remover and the test of each table, by section."""
     found: dict[str, dict[str, list[str]]] = {}
     for section in PAGE.split("\n## ")[1:]:
         title, _, text = section.partition("\n")
@@ -50,7 +50,7 @@ def test_what_is_removed_is_tested_and_what_is_not_says_why() -> None:
         for table, (bound, removed_by, test) in tables.items():
             if removed_by == "–":
                 assert test == "–", table
-                assert re.search(r"one row|64", bound), f"{table}: why need it not shrink?"
+                assert re.search(r"one row|64", bound), f"{table}: say why it does not need to shrink"
             else:
                 assert (ROOT / test).is_file(), f"{table}: {test}"
 

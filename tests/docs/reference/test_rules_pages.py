@@ -1,4 +1,4 @@
-"""The pages of rules have examples that the services take, and every key of their schemas."""
+"""The pages of rules have examples that the services accept, and every key of their schemas."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def moderation_schema() -> dict[str, Any]:
 
 
 def example(page: Path, schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the example of a page, checked by a schema."""
+    """Return the example of a page after validating it against a schema."""
     [text] = _EXAMPLE.findall(page.read_text("utf-8"))
     document: dict[str, Any] = read_document(text.encode(), is_json=False)
     check_document(document, Draft202012Validator(schema))
