@@ -12,13 +12,13 @@ spec:
     - name: {{ include "classifeed.fullname" . }}
       rules:
         - alert: ClassifeedProcessRestarts
-          # A container that is started again keeps its pod, and has another start time.
+          # A restarted container keeps its pod and has a new start time.
           expr: max by (pod) (changes(process_start_time_seconds{namespace="{{ .Release.Namespace }}", pod=~"{{ include "classifeed.fullname" . }}-.*"}[10m])) >= 3
           labels:
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: A process of {{ .Chart.Name }} exits again and again
+            summary: A process of {{ .Chart.Name }} exits repeatedly
             description: >-
               {{ "{{ $labels.pod }}" }} has exited {{ "{{ $value }}" }} times within ten minutes; `kubectl logs --previous` shows
               the end of its log.
@@ -33,13 +33,13 @@ spec:
           annotations:
             summary: Rows of the registry are damaged
             description: >-
-              {{ "{{ $value }}" }} documents of {{ "{{ $labels.client }}" }} are left out of the indexes until they are pushed again;
-              readiness of the receiver names the first keys.
+              {{ "{{ $value }}" }} documents of {{ "{{ $labels.client }}" }} are missing from the indexes until they are pushed
+              again; readiness of the receiver names the first keys.
             runbook: docs/how-to/find-out-what-does-not-work.md
 {{- end }}
 {{- if .Values.alerts.cleanUpHours }}
         - alert: ClassifeedTablesPastTheirBound
-          # Every process that reaps shows the same figure; one that has stopped shows none.
+          # Every process with the role reap reports the same value; a stopped one reports none.
           expr: max(classifeed_job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"}) > {{ mul .Values.alerts.cleanUpHours 3600 }}
           for: 15m
           labels:
@@ -48,8 +48,8 @@ spec:
           annotations:
             summary: Tables of {{ .Chart.Name }} grow past their bound
             description: >-
-              The clean-up of {{ .Chart.Name }} has not succeeded for {{ "{{ $value | humanizeDuration }}" }}; what should
-              have been removed since then is still kept.
+              The clean-up of {{ .Chart.Name }} has not succeeded for {{ "{{ $value | humanizeDuration }}" }}; rows that
+              should have been removed since then are still stored.
             runbook: docs/how-to/tables-past-their-bound.md
         - alert: ClassifeedTablesUnobserved
           expr: absent(classifeed_job_schedule_success_age_seconds{schedule="{{ .Chart.Name }}.clean-up"})
@@ -58,13 +58,13 @@ spec:
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: It is unknown whether the tables of {{ .Chart.Name }} are cleaned up
-            description: No process of {{ .Chart.Name }} that reaps jobs is scraped, or none runs.
+            summary: The clean-up of the tables of {{ .Chart.Name }} is not observed
+            description: No process of {{ .Chart.Name }} with the role reap runs, or Prometheus does not scrape it.
             runbook: docs/how-to/tables-past-their-bound.md
 {{- end }}
 {{- with .Values.alerts.heldHours }}
         - alert: ClassifeedLoadsHeld
-          # Every process that watches shows the same figure.
+          # Every process with the role watch reports the same value.
           expr: max(classifeed_loads_held_oldest_age_seconds) > {{ mul . 3600 }}
           for: 15m
           labels:
@@ -74,7 +74,7 @@ spec:
             summary: Loads wait for a decision
             description: >-
               A load that would remove most offers of its seller has waited for {{ "{{ $value | humanizeDuration }}" }} for
-              somebody to confirm or reject it; its offers stay in the search until then.
+              a decision. Confirm or reject it; its offers stay in the search until then.
             runbook: docs/how-to/loads-that-are-held.md
 {{- end }}
 {{- include "classifeed.alerts.texts" . }}

@@ -1,18 +1,18 @@
-{{/* Alerts of moderation: texts that wait, verdicts without a rule, callbacks that are refused. */}}
+{{/* Alerts of moderation: waiting texts, verdicts without a rule, refused callbacks. */}}
 {{- define "classifeed.alerts.texts" -}}
 {{- if .Values.alerts.waitingMinutes }}
         - alert: ClassifeedTextsWaitLong
-          # Every process that watches shows the same figure.
+          # Every process with the role watch reports the same value.
           expr: max by (kind) (classifeed_moderation_oldest_waiting_seconds) > {{ mul .Values.alerts.waitingMinutes 60 }}
           for: 5m
           labels:
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: Texts wait long for their verdict
+            summary: Texts wait too long for their verdict
             description: >-
               A text of kind {{ "{{ $labels.kind }}" }} has waited for {{ "{{ $value | humanizeDuration }}" }}, although each
-              is requested again within minutes; it is not shown until then.
+              is requested again within minutes; it is not shown until it has a verdict.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedTextsPileUp
           expr: >-
@@ -23,36 +23,36 @@
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: Ever more texts wait for their verdict
+            summary: More and more texts wait for their verdict
             description: >-
-              {{ "{{ $value }}" }} texts of kind {{ "{{ $labels.kind }}" }} wait, and for an hour more have come than were
+              {{ "{{ $value }}" }} texts of kind {{ "{{ $labels.kind }}" }} wait. For an hour more texts have arrived than were
               judged.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedTextsDropped
-          # Texts of offers are taken as there is room; points and comments come when they come.
+          # Texts of offers are queued only while there is space; points and comments arrive at any time.
           expr: sum by (kind) (increase(classifeed_moderation_dropped_texts_total{kind!="offer"}[10m])) > 0
           for: 30m
           labels:
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: Texts find the queue of the workers full
+            summary: The queue of the workers is full
             description: >-
-              Texts of kind {{ "{{ $labels.kind }}" }} have found the queue in memory full for half an hour; none is lost, each
+              Texts of kind {{ "{{ $labels.kind }}" }} have found the queue in memory full for half an hour. None is lost; each
               waits until it is due.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedVerdictServiceFails
-          # Without texts nobody finds out that it is back.
+          # Without waiting texts no request can show that it works again.
           expr: max(classifeed_moderation_breaker_open) == 1 and sum(classifeed_moderation_waiting_texts) > 0
           for: {{ .Values.alerts.failingMinutes }}m
           labels:
             severity: critical
             service: {{ .Chart.Name }}
           annotations:
-            summary: The verdict service is away, or fails
+            summary: The verdict service is down, or fails
             description: >-
-              Requests to the verdict service have failed for {{ .Values.alerts.failingMinutes }} minutes and are held back to one a second of each
-              process; no text gets a new verdict meanwhile.
+              Requests to the verdict service have failed for {{ .Values.alerts.failingMinutes }} minutes and are limited to one a second for each
+              process. No text gets a new verdict meanwhile.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedVerdictsUnknown
           expr: sum(increase(classifeed_moderation_unknown_verdicts_total[1h])) > 0
@@ -60,10 +60,10 @@
             severity: warning
             service: {{ .Chart.Name }}
           annotations:
-            summary: The verdict service gives verdicts that no rule names
+            summary: The verdict service returns verdicts that no rule names
             description: >-
-              {{ "{{ $value }}" }} verdicts of the last hour have no rule; whether their texts are refused is what
-              unknown_verdict in the rules says. The log names them.
+              {{ "{{ $value }}" }} verdicts of the last hour have no rule. unknown_verdict in the rules decides whether
+              their texts are refused. The log names them.
             runbook: docs/how-to/change-a-rule.md
         - alert: ClassifeedVerdictCallbacksRefused
           expr: sum by (reason) (increase(classifeed_http_refusals_total{api="verdict-callback"}[10m])) > 0
@@ -74,7 +74,7 @@
           annotations:
             summary: Callbacks with verdicts are refused
             description: >-
-              Callbacks have been refused for half an hour, for {{ "{{ $labels.reason }}" }}. Either somebody forges them, or
+              Callbacks have been refused for half an hour, for {{ "{{ $labels.reason }}" }}. Either they are forged, or
               verdicts of people do not arrive.
             runbook: docs/how-to/use-another-verdict-service.md
         - alert: ClassifeedRulesRefused
@@ -86,13 +86,13 @@
           annotations:
             summary: The file of rules of {{ .Chart.Name }} is wrong
             description: >-
-              The file is wrong or away, and the version before stays in force; a process that starts now does not come up.
-              /health/ready says why.
+              The file is wrong or missing. The previous version stays in force, and a process that starts now does not
+              become ready. /health/ready has the reason.
             runbook: docs/how-to/change-a-rule.md
 {{- end }}
 {{- end -}}
 
-{{/* Alerts of cleanweb: reviews that wait, callbacks that do not arrive. */}}
+{{/* Alerts of cleanweb: waiting reviews, callbacks that do not arrive. */}}
 {{- define "classifeed.alerts.reviews" -}}
 {{- if .Values.alerts.reviewHours }}
         - alert: ClassifeedReviewsWaitLong
@@ -117,7 +117,7 @@
             summary: Verdicts of reviewers do not arrive
             description: >-
               The oldest callback has been tried for {{ "{{ $value | humanizeDuration }}" }}; `classifeed cleanweb callbacks`
-              says what its receiver responds.
+              shows the response of its receiver.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedVerdictCallbacksGivenUp
           expr: max(classifeed_cleanweb_given_up_callbacks) > 0
@@ -127,7 +127,7 @@
           annotations:
             summary: Verdicts of reviewers were given up
             description: >-
-              {{ "{{ $value }}" }} callbacks are not tried any more; correct their receiver, then send them again with
+              {{ "{{ $value }}" }} callbacks were given up. Correct their receiver, then send them again with
               `classifeed cleanweb resend`.
             runbook: docs/how-to/when-the-verdict-service-is-away.md
         - alert: ClassifeedRulesRefused
@@ -139,8 +139,8 @@
           annotations:
             summary: The file of rules of {{ .Chart.Name }} is wrong
             description: >-
-              The file is wrong or away, and the version before stays in force; a process that starts now does not come up.
-              /health/ready says why.
+              The file is wrong or missing. The previous version stays in force, and a process that starts now does not
+              become ready. /health/ready has the reason.
             runbook: docs/how-to/change-a-rule.md
 {{- end }}
 {{- end -}}

@@ -1,4 +1,4 @@
-{{/* Dashboards of a chart for Grafana, each file of dashboards/ in a ConfigMap; made by python -m tools.dashboards. */}}
+{{/* Grafana dashboards of a chart: each file of dashboards/ in a ConfigMap. `python -m tools.dashboards` writes the files. */}}
 {{- define "classifeed.dashboards" -}}
 {{- with .Values.dashboards }}
 {{- if .enabled }}

@@ -1,4 +1,4 @@
-{{/* One Job before the new pods (pre phase) and, where enabled, one after them (post phase). */}}
+{{/* One Job before the new pods (phase pre) and one after them (phase post). */}}
 {{- define "classifeed.migrations" -}}
 {{- if .Values.migrations.enabled }}
 {{- $root := . -}}
@@ -37,7 +37,7 @@ spec:
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
           args: ["migrate", "--phase", "{{ $phase }}"]
           env:
-            # A hook runs before the ConfigMap of the release exists: the job carries its settings itself.
+            # A hook runs before the ConfigMap of the release exists, so the Job has the settings as variables.
             {{- range $name, $value := $root.Values.config }}
             - name: {{ include "classifeed.env" $root }}{{ $name }}
               value: {{ tpl (toString $value) $root | quote }}

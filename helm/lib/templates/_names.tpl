@@ -7,9 +7,9 @@
 {{- end -}}
 
 {{/*
-Name of the Service of a service: takes a list of the context and the service's name. It does not depend on the release, so
-that services find each other whether each has a release of its own or all have one. Two suites in one namespace need a
-`global.servicePrefix` each.
+Name of the Service of a service. Takes a list of the context and the service's name. The name does not depend on the
+release, so services find each other with separate releases and with a common one. Two suites in one namespace need
+different values of `global.servicePrefix`.
 */}}
 {{- define "classifeed.serviceOf" -}}
 {{- $root := index . 0 -}}
@@ -48,7 +48,7 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 CLASSIFEED_{{ include "classifeed.name" . | upper | replace "-" "_" }}_
 {{- end -}}
 
-{{/* Names by which HTTP requests may come: those of the Service, and what `config.HTTP_HOSTS` adds, as an ingress's. */}}
+{{/* Allowed host names of HTTP requests: those of the Service and the Ingress, and those in `config.HTTP_HOSTS`. */}}
 {{- define "classifeed.httpHosts" -}}
 {{- $name := include "classifeed.service" . -}}
 {{- $inNamespace := printf "%s.%s" $name .Release.Namespace -}}

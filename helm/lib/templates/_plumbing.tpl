@@ -21,7 +21,7 @@ metadata:
 data:
   {{ include "classifeed.env" . }}GRPC_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.grpc | quote }}
   {{ include "classifeed.env" . }}HTTP_LISTEN: {{ printf "0.0.0.0:%v" .Values.ports.http | quote }}
-  {{- /* Names of the Service; probes and scrapers come by the pod's address, which needs no name (ADR 0045). */}}
+  {{- /* Names of the Service. Probes and scrapers use the pod's address, which needs no name (ADR 0045). */}}
   {{ include "classifeed.env" . }}HTTP_HOSTS: {{ include "classifeed.httpHosts" . | quote }}
   {{- range $name, $value := omit .Values.config "HTTP_HOSTS" }}
   {{ include "classifeed.env" $ }}{{ $name }}: {{ tpl (toString $value) $ | quote }}
@@ -109,7 +109,7 @@ spec:
         {{- end }}
     {{- end }}
     {{- if .internet }}
-    # Links of sellers: the public internet alone, as the fetcher itself has it (ADR 0019). A prefix of NAT64 is for `extra`.
+    # Links of sellers: only the public internet, as in the Fetcher (ADR 0019). Put a NAT64 prefix into `extra`.
     - to:
         - ipBlock:
             cidr: 0.0.0.0/0
@@ -206,7 +206,7 @@ spec:
       path: /metrics
       interval: 30s
 ---
-# The Service has the pods of one role only; what jobs and tables are like is reported by those of the others.
+# The Service has the pods of one role only; pods of other roles report the state of jobs and tables.
 apiVersion: monitoring.coreos.com/v1
 kind: PodMonitor
 metadata:

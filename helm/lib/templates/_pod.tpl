@@ -1,4 +1,4 @@
-{{/* Variables without a prefix: those of the chart, and before them those of all charts, as a map of texts. */}}
+{{/* Variables without a prefix, as a map of texts: the chart's override those of all charts. */}}
 {{- define "classifeed.variables" -}}
 {{- range $name, $value := merge (dict) (.Values.environment | default dict) ((.Values.global).environment | default dict) }}
 {{ $name }}: {{ tpl (toString $value) $ | quote }}
@@ -36,7 +36,7 @@ capabilities:
   drop: ["ALL"]
 {{- end -}}
 
-{{/* Where pods may run, and by which secrets their images are pulled; for pods of roles and of migrations. */}}
+{{/* Scheduling of pods and pull secrets of their images; for pods of roles and of migrations. */}}
 {{- define "classifeed.scheduling" -}}
 {{- with .Values.imagePullSecrets }}
 imagePullSecrets:
@@ -113,7 +113,7 @@ spec:
           containerPort: {{ $root.Values.ports.grpc }}
         - name: http
           containerPort: {{ $root.Values.ports.http }}
-      {{- /* Alive is enough: what is not ready for long, such as an index that is being made, must not be restarted. */}}
+      {{- /* Liveness is enough: a pod that is not ready for long, such as one that builds an index, must not be restarted. */}}
       startupProbe:
         httpGet:
           path: /health/live

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class CleanwebServiceStub:
-    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
+    """Judges texts, and has people review texts that rules cannot decide. The same API over HTTP is POST /v2/ (JSON-RPC).
     """
 
     def __init__(self, channel):
@@ -68,34 +68,34 @@ class CleanwebServiceStub:
 
 
 class CleanwebServiceServicer:
-    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
+    """Judges texts, and has people review texts that rules cannot decide. The same API over HTTP is POST /v2/ (JSON-RPC).
     """
 
     def JudgeText(self, request, context):
-        """Judges a text by the automatic rules and by earlier reviews of it; else opens a review, or joins the one that is open.
+        """Judges a text by the automatic rules and by earlier reviews of it. Otherwise opens a review, or joins the open one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ClaimReview(self, request, context):
-        """Leases a text of a project to a reviewer: the one they hold, or else the oldest about which they have given no opinion.
-        Their other leases in the project end. NOT_FOUND when none waits.
+        """Leases a text of a project to a reviewer: the text that the reviewer holds, or otherwise the oldest without an
+        opinion of the reviewer. The reviewer's other leases in the project end. NOT_FOUND when no text waits.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SubmitOpinion(self, request, context):
-        """Stores the verdicts of the reviewer who holds the text, or held it last; FAILED_PRECONDITION to all others. The first
-        opinion of a reviewer counts. Two that agree end a review; otherwise a third one decides.
+        """Stores the verdicts of the reviewer who holds the text, or held it last; FAILED_PRECONDITION for all others. The
+        first opinion of a reviewer counts. Two equal opinions end a review; otherwise a third one decides.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetQueues(self, request, context):
-        """Returns what waits in each project, and what reviewers have done by day.
+        """Returns the waiting texts of each project, and the reviewers' opinions by day.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,7 +109,7 @@ class CleanwebServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ResendCallbacks(self, request, context):
-        """Sends callbacks again that were given up.
+        """Sends callbacks again that the service had given up.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -157,7 +157,7 @@ def add_CleanwebServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class CleanwebService:
-    """Judges texts, and has people review what rules cannot decide. Over HTTP the same is POST /v2/ (JSON-RPC).
+    """Judges texts, and has people review texts that rules cannot decide. The same API over HTTP is POST /v2/ (JSON-RPC).
     """
 
     @staticmethod

@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class IndexQueueServiceStub:
-    """Queues between registry and index, for the indexer.
+    """Queues between registry and index, read by the indexer.
     """
 
     def __init__(self, channel):
@@ -73,50 +73,52 @@ class IndexQueueServiceStub:
 
 
 class IndexQueueServiceServicer:
-    """Queues between registry and index, for the indexer.
+    """Queues between registry and index, read by the indexer.
     """
 
     def ReadElements(self, request, context):
-        """Reads elements after the cursors, joined with the registry: an element whose document has changed since is left
-        out, as a later element stands for it. Waits up to `max_wait_ms` when there is nothing to read.
+        """Reads elements after the cursors, joined with the registry. An element whose document has changed since is left
+        out, because a later element replaces it. Waits up to `max_wait_ms` if there is nothing to read.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def AppendFailed(self, request, context):
-        """Moves elements that cannot be converted into the queue `failed`, with the reason. Idempotent by (client, queue, shard, idx).
+        """Moves elements that cannot be converted into the queue `failed`, with the reason. Idempotent by (client, queue,
+        shard, idx).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ReportProgress(self, request, context):
-        """Reports how far a group has come. What every living group has passed is trimmed.
+        """Reports the progress of a group. Elements that every living group has passed are trimmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetQueueEnds(self, request, context):
-        """Returns where the queues of a client end, up to where they are trimmed, and how far a group has come; of one snapshot.
+        """Returns the ends of a client's queues, their trimmed elements, and the progress of a group, all of one snapshot.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Refill(self, request, context):
-        """Appends the next documents of a shard, in the order of their keys, to the queue `emergency`, deleted ones too, so that
-        each is delivered once more. A step that is repeated delivers its documents once more, which changes nothing.
-        FAILED_PRECONDITION with CURSOR_UNKNOWN when the elements of the step before are removed: begin anew.
+        """Backfill: appends the next documents of a shard to the queue `emergency`, in the order of their keys, including
+        deleted ones. Each is delivered again. Repeating a step delivers its documents again, which changes nothing.
+        FAILED_PRECONDITION with CURSOR_UNKNOWN if the elements of the previous step were removed: start again from the
+        beginning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ScanDocuments(self, request, context):
-        """Returns the next live documents of a shard in the order of their keys, of the active epoch alone: for an index that is
-        made from the registry. What changes behind the position meanwhile comes through the queue.
+        """Returns the next live documents of a shard in the order of their keys, of the active epoch only, for an index that
+        is built from the registry. The queue delivers documents that change behind the position meanwhile.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -176,7 +178,7 @@ def add_IndexQueueServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IndexQueueService:
-    """Queues between registry and index, for the indexer.
+    """Queues between registry and index, read by the indexer.
     """
 
     @staticmethod

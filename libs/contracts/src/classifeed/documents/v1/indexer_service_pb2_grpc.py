@@ -26,7 +26,7 @@ if _version_not_supported:
 
 
 class IndexerServiceStub:
-    """What the indexer does, for operators.
+    """State and backfills of the indexer, for operators.
     """
 
     def __init__(self, channel):
@@ -48,19 +48,19 @@ class IndexerServiceStub:
 
 
 class IndexerServiceServicer:
-    """What the indexer does, for operators.
+    """State and backfills of the indexer, for operators.
     """
 
     def GetStatus(self, request, context):
-        """Returns how far each shard has been delivered, and who holds it.
+        """Returns the delivery progress of each shard, and its holder.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RequestRefill(self, request, context):
-        """Has shards filled again: every document of the registry, deleted ones too, is delivered once more beside live
-        traffic. Returns at once; GetStatus shows how it goes on. A refill under way begins anew.
+        """Requests a backfill of shards: every document of the registry, including deleted ones, is delivered again, in
+        parallel with live traffic. Returns at once; GetStatus shows the progress. A backfill in progress starts again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -88,7 +88,7 @@ def add_IndexerServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class IndexerService:
-    """What the indexer does, for operators.
+    """State and backfills of the indexer, for operators.
     """
 
     @staticmethod

@@ -26,8 +26,9 @@ if _version_not_supported:
 
 
 class ReceiverServiceStub:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
-    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
+    """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
+    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
+    after the responses to earlier batches.
     """
 
     def __init__(self, channel):
@@ -64,42 +65,44 @@ class ReceiverServiceStub:
 
 
 class ReceiverServiceServicer:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
-    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
+    """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
+    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
+    after the responses to earlier batches.
     """
 
     def Push(self, request, context):
-        """Takes one document.
+        """Receives one document.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PushBatch(self, request, context):
-        """Takes up to 500 documents; each has a result of its own, in the order of the request.
+        """Receives up to 500 documents. Each has its own result, in the order of the request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PushStream(self, request_iterator, context):
-        """Takes batches one after another and responds to each, in order; the reader's speed bounds the sender's.
+        """Receives batches one after another and responds to each, in order; the reader's speed limits the sender's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckPositions(self, request, context):
-        """Returns whether the queues still have what a client was acknowledged, as `known_positions` of PushBatch does; for a client
-        that has nothing to push now. FAILED_PRECONDITION with REGISTRY_WENT_BACK when they have not.
+        """Returns whether the queues still have the elements that a client was acknowledged, as `known_positions` of
+        PushBatch does; for a client that has nothing to push now. FAILED_PRECONDITION with REGISTRY_WENT_BACK if they do
+        not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListDocuments(self, request, context):
-        """Lists the keys and versions of a client's documents, removed ones included, without their content. The client compares them
-        with its own table after a restore.
+        """Lists the keys and versions of a client's documents, including removed ones, without their content. The client
+        compares them with its own table after a restore.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -142,8 +145,9 @@ def add_ReceiverServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class ReceiverService:
-    """Takes documents. An ACK means: the transaction that wrote registry and queue is committed. A service writes the documents of
-    its own clients only: PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream after the responses to what came before.
+    """Receives documents. ACK means that the transaction that wrote registry and queue is committed. A service may write
+    only documents of its clients. Otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER, which ends a stream
+    after the responses to earlier batches.
     """
 
     @staticmethod

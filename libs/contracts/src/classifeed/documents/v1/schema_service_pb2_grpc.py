@@ -27,8 +27,8 @@ if _version_not_supported:
 
 
 class SchemaServiceStub:
-    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
-    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
+    """Schemas of the clients' documents, by epoch. A service may write and read only the schemas of its clients;
+    otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     def __init__(self, channel):
@@ -55,20 +55,21 @@ class SchemaServiceStub:
 
 
 class SchemaServiceServicer:
-    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
-    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
+    """Schemas of the clients' documents, by epoch. A service may write and read only the schemas of its clients;
+    otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     def PutSchema(self, request, context):
-        """Puts the schema of an epoch. The first epoch of a client becomes active at once; a second one is FAILED_PRECONDITION
-        (SECOND_EPOCH_UNAVAILABLE), as nothing can activate it yet. Inside an epoch only a new optional field passes.
+        """Stores the schema of an epoch. The first epoch of a client becomes active at once. A second one is
+        FAILED_PRECONDITION (SECOND_EPOCH_UNAVAILABLE), because nothing can activate it yet. Within an epoch only a new
+        optional field is accepted.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSchema(self, request, context):
-        """Returns the schema of an epoch. NOT_FOUND when there is none.
+        """Returns the schema of an epoch. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -108,8 +109,8 @@ def add_SchemaServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class SchemaService:
-    """Schemas of the clients' documents, by epoch. A service that writes documents puts and reads the schemas of its own clients
-    only: PERMISSION_DENIED with CLIENT_OF_ANOTHER.
+    """Schemas of the clients' documents, by epoch. A service may write and read only the schemas of its clients;
+    otherwise it gets PERMISSION_DENIED with CLIENT_OF_ANOTHER.
     """
 
     @staticmethod

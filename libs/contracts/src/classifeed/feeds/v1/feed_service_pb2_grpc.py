@@ -32,7 +32,7 @@ if _version_not_supported:
 
 
 class FeedServiceStub:
-    """What a seller can do: hand in a file or a link to one, and see what became of it.
+    """API for sellers: upload a file or link to one, and follow its load.
     """
 
     def __init__(self, channel):
@@ -164,70 +164,70 @@ class FeedServiceStub:
 
 
 class FeedServiceServicer:
-    """What a seller can do: hand in a file or a link to one, and see what became of it.
+    """API for sellers: upload a file or link to one, and follow its load.
     """
 
     def CreateFeed(self, request, context):
-        """Makes the feed of a namespace. ALREADY_EXISTS when it has one; after DeleteFeed it may be made anew.
+        """Creates the feed of a namespace. ALREADY_EXISTS if it has one. After DeleteFeed it may be created again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetFeed(self, request, context):
-        """Returns what fills a namespace: its feed, with how fetching goes, or uploads alone. NOT_FOUND when nothing ever did.
+        """Returns the feed of a namespace with its state of fetching, or its uploads. NOT_FOUND if it never had either.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListFeeds(self, request, context):
-        """Lists what fills the namespaces of a seller, by link or by uploads alone, by namespace; what is removed is left out.
+        """Lists the namespaces of a seller that a feed or uploads fill, by namespace. Removed ones are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UpdateFeed(self, request, context):
-        """Changes the settings that the mask names. ABORTED when the feed has changed since `feed.version`. FAILED_PRECONDITION
-        for a namespace of uploads alone, here and in the methods about fetching.
+        """Changes the settings that the mask names. ABORTED if the feed has changed since `feed.version`. FAILED_PRECONDITION
+        for a namespace that only uploads fill, here and in the methods about fetching.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseFeed(self, request, context):
-        """Stops fetching; the offers stay. A feed that is paused already is returned as it is.
+        """Stops fetching; the offers stay. A feed that is already paused is returned unchanged.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeFeed(self, request, context):
-        """Goes on fetching, at once. A feed that is active already is returned as it is.
+        """Resumes fetching, at once. A feed that is already active is returned unchanged.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteFeed(self, request, context):
-        """Ends a feed, or empties a namespace that is filled by uploads alone; the disposition decides about the offers, by a
-        task that runs after those before it. What is removed already is returned as it is, unless that task failed or was
-        canceled. UNAVAILABLE while it is not known here and the processor does not respond.
+        """Ends a feed, or empties a namespace that only uploads fill. The disposition decides about the offers, in a task
+        that runs after the earlier ones. A removed feed is returned unchanged, unless that task failed or was canceled.
+        UNAVAILABLE if the api does not know the feed and the processor does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunFeed(self, request, context):
-        """Has a feed fetched now, paused or not. UNAVAILABLE while the loader does not respond.
+        """Fetches a feed now, even if it is paused. UNAVAILABLE if the loader does not respond.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetFetch(self, request, context):
-        """Returns one fetch. NOT_FOUND when there is none.
+        """Returns one fetch. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -241,7 +241,7 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ExplainOffer(self, request, context):
-        """Explains one offer from its line in the file to the search, or the stage that stopped it and what to change.
+        """Explains one offer from its line in the file to the search, or the stage that stopped it and the fix.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -255,64 +255,64 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetFormatFile(self, request, context):
-        """Returns a file about a format: its sample or its schema. NOT_FOUND when there is none.
+        """Returns a file about a format: its sample or its schema. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def UploadFeed(self, request_iterator, context):
-        """Takes a file in pieces and stores it; the task that loads it follows by itself (GetUpload names it).
-        The first message is the spec, the others are pieces of the file in order.
-        The same request_id again returns the same upload, and INVALID_ARGUMENT when the file differs.
+        """Receives a file in pieces and stores it. The service then creates the task that loads it (GetUpload names it). The
+        first message is the spec; the others are pieces of the file in order. Repeating a request_id returns the same
+        upload, or INVALID_ARGUMENT if the file differs.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetUpload(self, request, context):
-        """Returns one upload. NOT_FOUND when there is none.
+        """Returns one upload. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmTask(self, request, context):
-        """Has a held task do all that it says. A task that was confirmed before is returned as it is. FAILED_PRECONDITION when it
-        is not held, or was rejected.
+        """Confirms a held task: it does everything that the load requires. A task that was already confirmed is returned
+        unchanged. FAILED_PRECONDITION if it is not held, or was rejected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RejectTask(self, request, context):
-        """Has a held task end without what it is held for. A task that was rejected before is returned as it is.
-        FAILED_PRECONDITION when it is not held, or was confirmed.
+        """Rejects a held task: it ends without the removals and changes for which it is held. A task that was already
+        rejected is returned unchanged. FAILED_PRECONDITION if it is not held, or was confirmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task that waits in its queue or still sends its offers. What it has added and changed stays, and nothing is
-        removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
-        or has ended.
+        """Cancels a task that waits in its queue or still sends its offers. Its additions and changes stay, and nothing is
+        removed. A task that was already canceled is returned unchanged. FAILED_PRECONDITION if it has sent its end, is
+        held, or has ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RerunTask(self, request, context):
-        """Loads the kept file of an earlier task again, with its settings, as a new task of the namespace. The same request_id
-        again returns the same task. FAILED_PRECONDITION when the task had no file, or the file is not kept any more.
-        RESOURCE_EXHAUSTED while ten tasks of the namespace that were made so have not ended.
+        """Loads the stored file of an earlier task again, with its settings, as a new task of the namespace. Repeating a
+        request_id returns the same task. FAILED_PRECONDITION if the task had no file, or the file is no longer stored.
+        RESOURCE_EXHAUSTED while ten reruns of the namespace have not ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTask(self, request, context):
-        """Returns one task with its statistics. NOT_FOUND when there is none.
+        """Returns one task with its statistics. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -326,23 +326,24 @@ class FeedServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchTask(self, request, context):
-        """Sends the task at once and at each change, at most four times a second, and ends when the task has ended or is held.
+        """Sends the task at once and at each change, at most four times a second. The stream ends when the task ends or is
+        held.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListOfferErrors(self, request, context):
-        """Lists what is wrong with the offers of a task: errors before warnings, each in the order of the file.
+        """Lists the issues of the offers of a task: errors before warnings, each in the order of the file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportOfferErrors(self, request, context):
-        """Returns all that ListOfferErrors lists as one file, in pieces: a row for each issue, in the same order.
-        RESOURCE_EXHAUSTED while the processor writes as many files as it may. A reader that takes
-        nothing for 30 s is disconnected.
+        """Returns all issues of ListOfferErrors as one file, in pieces: a row for each issue, in the same order.
+        RESOURCE_EXHAUSTED if the processor already writes the maximum number of files. A reader that takes nothing for 30
+        s is disconnected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -480,7 +481,7 @@ def add_FeedServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FeedService:
-    """What a seller can do: hand in a file or a link to one, and see what became of it.
+    """API for sellers: upload a file or link to one, and follow its load.
     """
 
     @staticmethod

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class FeedSourceServiceStub:
-    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
+    """Sources and schedules at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 
@@ -70,41 +70,41 @@ class FeedSourceServiceStub:
 
 
 class FeedSourceServiceServicer:
-    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
+    """Sources and schedules at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 
     def PutSources(self, request, context):
-        """Takes sources, each unless a newer version of it is known. Returns the version known after it for each, in order.
+        """Stores sources, each unless a newer version of it is known. Returns the known version of each afterwards, in order.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RunSource(self, request, context):
-        """Takes a source as PutSources does and has it fetched now, whatever its schedule says.
-        The same request_id again returns the same fetch. FAILED_PRECONDITION when the source is removed.
+        """Stores a source like PutSources and fetches it now, independent of its schedule. Repeating a request_id returns the
+        same fetch. FAILED_PRECONDITION if the source is removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSourceStates(self, request, context):
-        """Returns how fetching goes, for each name in order; one that is not known has feed_version 0.
+        """Returns the state of fetching for each name in order; an unknown one has feed_version 0.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSources(self, request, context):
-        """Lists the namespaces that have a source which is not removed, by seller and namespace.
+        """Lists the namespaces with a source that is not removed, by seller and namespace.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetFetch(self, request, context):
-        """Returns one fetch. NOT_FOUND when there is none.
+        """Returns one fetch. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -159,7 +159,7 @@ def add_FeedSourceServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class FeedSourceService:
-    """What is fetched, and when, at the loader. The api pushes every change of a feed to it; sellers reach it through
+    """Sources and schedules at the loader. The api pushes every change of a feed to it; sellers reach it through
     FeedService.
     """
 

@@ -28,7 +28,7 @@ if _version_not_supported:
 
 
 class TaskServiceStub:
-    """Tasks and what became of them, at the processor. Sellers reach the reads through FeedService.
+    """Tasks and their outcomes, at the processor. Sellers reach the reads through FeedService.
     """
 
     def __init__(self, channel):
@@ -105,11 +105,11 @@ class TaskServiceStub:
 
 
 class TaskServiceServicer:
-    """Tasks and what became of them, at the processor. Sellers reach the reads through FeedService.
+    """Tasks and their outcomes, at the processor. Sellers reach the reads through FeedService.
     """
 
     def CreateTask(self, request, context):
-        """Makes a task, to run after those of the namespace before it. The same upload, fetch or removal of a feed again
+        """Creates a task that runs after the earlier ones of the namespace. The same upload, fetch or removal of a feed again
         returns the same task.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
@@ -117,41 +117,41 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmTask(self, request, context):
-        """Has a held task do all that it says. A task that was confirmed before is returned as it is. FAILED_PRECONDITION when it
-        is not held, or was rejected.
+        """Confirms a held task: it does everything that the load requires. A task that was already confirmed is returned
+        unchanged. FAILED_PRECONDITION if it is not held, or was rejected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RejectTask(self, request, context):
-        """Has a held task end without what it is held for. A task that was rejected before is returned as it is.
-        FAILED_PRECONDITION when it is not held, or was confirmed.
+        """Rejects a held task: it ends without the removals and changes for which it is held. A task that was already
+        rejected is returned unchanged. FAILED_PRECONDITION if it is not held, or was confirmed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelTask(self, request, context):
-        """Ends a task that waits in its queue or still sends its offers. What it has added and changed stays, and nothing is
-        removed. A task that was canceled before is returned as it is. FAILED_PRECONDITION once it has sent its end, is held,
-        or has ended.
+        """Cancels a task that waits in its queue or still sends its offers. Its additions and changes stay, and nothing is
+        removed. A task that was already canceled is returned unchanged. FAILED_PRECONDITION if it has sent its end, is
+        held, or has ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RerunTask(self, request, context):
-        """Loads the kept file of an earlier task again, with its settings, as a new task of the namespace. The same request_id
-        again returns the same task. FAILED_PRECONDITION when the task had no file, or the file is not kept any more.
-        RESOURCE_EXHAUSTED while ten tasks of the namespace that were made so have not ended.
+        """Loads the stored file of an earlier task again, with its settings, as a new task of the namespace. Repeating a
+        request_id returns the same task. FAILED_PRECONDITION if the task had no file, or the file is no longer stored.
+        RESOURCE_EXHAUSTED while ten reruns of the namespace have not ended.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetTask(self, request, context):
-        """Returns one task with its statistics. NOT_FOUND when there is none.
+        """Returns one task with its statistics. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -165,30 +165,31 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOfferErrors(self, request, context):
-        """Lists what is wrong with the offers of a task: errors before warnings, each in the order of the file.
+        """Lists the issues of the offers of a task: errors before warnings, each in the order of the file.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportOfferErrors(self, request, context):
-        """Returns all that ListOfferErrors lists as one file, in pieces: a row for each issue, in the same order.
-        RESOURCE_EXHAUSTED while the process writes as many files as it may. A reader that takes
-        nothing for 30 s is disconnected.
+        """Returns all issues of ListOfferErrors as one file, in pieces: a row for each issue, in the same order.
+        RESOURCE_EXHAUSTED if the process already writes the maximum number of files. A reader that takes nothing for 30 s
+        is disconnected.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def FindTasks(self, request, context):
-        """Returns which tasks there are. Ended ones are kept for a while only; what refers to a removed one can be removed too.
+        """Returns which of the tasks exist. Ended tasks are kept for a limited time; rows that refer to a removed one can be
+        removed, too.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LocateOffer(self, request, context):
-        """Finds an offer in the file of a task, by reading the file. DEADLINE_EXCEEDED when that takes longer than the call may.
+        """Finds an offer in the file of a task by reading the file. DEADLINE_EXCEEDED if that takes longer than the call may.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -202,7 +203,7 @@ class TaskServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetFormatFile(self, request, context):
-        """Returns a file about a format: its sample or its schema. NOT_FOUND when there is none.
+        """Returns a file about a format: its sample or its schema. NOT_FOUND if there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -285,7 +286,7 @@ def add_TaskServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class TaskService:
-    """Tasks and what became of them, at the processor. Sellers reach the reads through FeedService.
+    """Tasks and their outcomes, at the processor. Sellers reach the reads through FeedService.
     """
 
     @staticmethod

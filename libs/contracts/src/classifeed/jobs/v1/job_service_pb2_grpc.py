@@ -28,7 +28,7 @@ if _version_not_supported:
 
 
 class JobServiceStub:
-    """The jobs of one service: each service with background work serves its own.
+    """Jobs of one service. Each service with background work serves its own.
     """
 
     def __init__(self, channel):
@@ -145,11 +145,12 @@ class JobServiceStub:
 
 
 class JobServiceServicer:
-    """The jobs of one service: each service with background work serves its own.
+    """Jobs of one service. Each service with background work serves its own.
     """
 
     def TriggerJob(self, request, context):
-        """Enqueues a job. The same idempotency_key again returns the job that it made, and what was requested otherwise.
+        """Enqueues a job. Repeating an idempotency_key returns the existing job, and the fields that differ from the first
+        request.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -163,7 +164,7 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetJob(self, request, context):
-        """Returns one job, ended or not. NOT_FOUND when there is none.
+        """Returns one job, live or ended. NOT_FOUND when there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -177,35 +178,36 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def WatchJob(self, request, context):
-        """Sends the job at once and at each change, and ends when the job has ended.
+        """Sends the job at once and at each change. The stream ends when the job ends.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CancelJob(self, request, context):
-        """Requests that a job stops: a queued one is canceled at once, a running one at its next safe point, an ended one stays.
+        """Cancels a job: a queued one at once, a running one at its next safe point. An ended job stays as it is.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryJob(self, request, context):
-        """Enqueues a failed or canceled job again, with its attempts before it. FAILED_PRECONDITION unless it has ended so.
+        """Enqueues a failed or canceled job again; its former attempts count. FAILED_PRECONDITION for a job in any other
+        state.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryJobs(self, request, context):
-        """Enqueues again all failed jobs that fit. Returns how many.
+        """Enqueues all matching failed jobs again. Returns their number.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListJobEvents(self, request, context):
-        """Lists what happened to a job, in order.
+        """Lists the events of a job, in order.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -219,35 +221,35 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PauseQueue(self, request, context):
-        """Holds back the jobs of a queue; those that run go on.
+        """Pauses a queue. Running jobs continue.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeQueue(self, request, context):
-        """Lets the jobs of a queue run again.
+        """Resumes a paused queue.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SetQueueLimits(self, request, context):
-        """Replaces the limits of a queue, over all workers; what runs goes on.
+        """Replaces the limits of a queue, over all workers. Running jobs continue.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListWorkers(self, request, context):
-        """Lists the worker processes by id: those that renew their lease, and those that were lost lately.
+        """Lists the worker processes by id: those that renew their lease, and those that were lost recently.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetLocks(self, request, context):
-        """Lists who holds which lock key since when, the longest first.
+        """Lists the holders of lock keys, the longest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -268,28 +270,29 @@ class JobServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def PutSchedule(self, request, context):
-        """Makes or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too.
+        """Creates or replaces a schedule. If its timing is unchanged, no slot is skipped or repeated. A paused schedule stays
+        paused.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteSchedule(self, request, context):
-        """Removes a schedule; its jobs stay. Returns it as it was. NOT_FOUND when there is none.
+        """Removes a schedule; its jobs stay. Returns the removed schedule. NOT_FOUND when there is none.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PauseSchedule(self, request, context):
-        """Makes no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed.
+        """Pauses a schedule: it creates no jobs until it is resumed. Slots during the pause do not count as missed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ResumeSchedule(self, request, context):
-        """Lets a paused schedule go on with its next slot from now.
+        """Resumes a paused schedule, beginning with its next slot from now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -412,7 +415,7 @@ def add_JobServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class JobService:
-    """The jobs of one service: each service with background work serves its own.
+    """Jobs of one service. Each service with background work serves its own.
     """
 
     @staticmethod

@@ -108,90 +108,91 @@ class ModerationServiceServicer:
     """
 
     def SubmitTexts(self, request, context):
-        """Stores texts of offers and returns where their moderation stands. Sent again, it changes nothing. Large loads come by
-        the topic moderation.requests.v1.
+        """Stores texts of offers and returns the state of their moderation. A repeated request changes nothing. Large loads
+        use the topic moderation.requests.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetSubject(self, request, context):
-        """Returns one text. NOT_FOUND when it was never stored.
+        """Returns one text. NOT_FOUND if it was never stored.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListPending(self, request, context):
-        """Lists texts of a kind that wait for their verdict, those first that are requested first.
+        """Lists texts of a kind that wait for their verdict, in the order in which they will be requested.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ApplyVerdicts(self, request, context):
-        """Applies verdicts of the verdict service, as its callback does. Applied twice, they change nothing.
+        """Applies verdicts of the verdict service, like its callback. Verdicts that are applied twice change nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def CheckText(self, request, context):
-        """Has a text judged and stores nothing: would it be approved?
+        """Judges a text and stores nothing: would it be approved?
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Rejudge(self, request, context):
-        """Judges stored verdicts again by the rules in force, without a request; a dry run counts what would change.
+        """Judges stored verdicts again by the current rules, without a request to the verdict service. A dry run counts the
+        changes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetRejudgement(self, request, context):
-        """Returns how far a Rejudge has come.
+        """Returns the progress of a Rejudge.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Appeal(self, request, context):
-        """Appeals against the newest decision about a text. PERMISSION_DENIED to all but its author or the seller of its offer,
-        ALREADY_EXISTS when they appealed against it before for another reason, RESOURCE_EXHAUSTED when they have too many open
-        appeals.
+        """Appeals against the newest decision about a text. PERMISSION_DENIED for all but its author or the seller of its
+        offer. ALREADY_EXISTS if they appealed against it before for another reason. RESOURCE_EXHAUSTED if they have too
+        many open appeals.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetAppeal(self, request, context):
-        """Returns one appeal, with a response that its author can read.
+        """Returns one appeal, with a response for its author.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListAppeals(self, request, context):
-        """Lists appeals that nobody has decided and whose decision still holds, oldest first.
+        """Lists undecided appeals against current decisions, oldest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DecideAppeal(self, request, context):
-        """Decides an appeal. PERMISSION_DENIED to a reviewer who has decided about the text before, here or at the verdict
-        service, and to its author. Names of people are compared without case and without `team:`.
+        """Decides an appeal. PERMISSION_DENIED for a reviewer who has decided about the text before, here or at the verdict
+        service, and for its author. Names of people are compared without case and without `team:`.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListEvents(self, request, context):
-        """Lists decisions in the order of their numbers: the event log. Numbers come from the clock, so a restored database repeats
-        none. Of decisions that are stored at the same time a lower number may appear after a higher one; a reader that must miss
-        none reads the topic moderation.events.v1.
+        """Lists decisions in the order of their numbers: the event log. Numbers come from the clock, so a restored database
+        does not repeat any. Of decisions that are stored at the same time, a lower number may appear after a higher one. A
+        reader that must not miss any reads the topic moderation.events.v1.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class OfferServiceStub:
-    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Only loads change the offers of feeds.
     """
 
     def __init__(self, channel):
@@ -79,11 +79,11 @@ class OfferServiceStub:
 
 
 class OfferServiceServicer:
-    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Only loads change the offers of feeds.
     """
 
     def GetOffer(self, request, context):
-        """Returns one offer. NOT_FOUND when the namespace never had it.
+        """Returns one offer. NOT_FOUND if the namespace never had it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -97,49 +97,50 @@ class OfferServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def UpdateOffer(self, request, context):
-        """Changes an offer that is kept by hand (origin MANUAL). A changed text is judged again. NOT_FOUND when the namespace does
-        not have it; FAILED_PRECONDITION when its feed keeps it; ABORTED when it has another version than the given one.
+        """Changes an offer that is kept by hand (origin MANUAL). A changed text is judged again. NOT_FOUND if the namespace
+        lacks it; FAILED_PRECONDITION if its feed keeps it; ABORTED if its version differs from the given one.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DeleteOffer(self, request, context):
-        """Removes an offer that is kept by hand (origin MANUAL). One that is removed already is returned as it is. Errors as those
-        of UpdateOffer.
+        """Removes an offer that is kept by hand (origin MANUAL). One that is already removed is returned unchanged. The
+        errors are those of UpdateOffer.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RepublishOffers(self, request, context):
-        """Publishes all offers, or those of a seller, to the search once more: for repair. Returns at once; GetPublication shows
-        how it goes on.
+        """Full resync: publishes all offers, or those of a seller, to the search again, for repair. Returns at once;
+        GetPublication shows the progress.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetPublication(self, request, context):
-        """Returns what waits to be published, which republications are under way, and which offers the receiver refuses.
+        """Returns the offers that wait to be published, the full resyncs in progress, and the offers that the receiver
+        refuses.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ExportPictureUrls(self, request, context):
-        """Returns the links of all pictures that offers have: first the time, then links, at last their count and digest. A stream
-        that ends without these two is not whole. A link that one offer had throughout is in it; one that came to an offer during
-        the stream may be missing, and was requested after the time.
+        """Returns the links of all pictures of offers: first the time, then links, and last their count and digest. A stream
+        without these two is incomplete. It contains each link that an offer had during the whole stream. A link that an
+        offer got during the stream may be missing, and was requested after the time.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RequestPictures(self, request, context):
-        """Requests the pictures of all offers, or of those of a seller, once more, whatever is known of them: for a service of
-        pictures that has lost what it knew. Returns at once; jobs of the queue offers.request-pictures do it. What was not lost
-        has its result at once, and changes nothing.
+        """Requests the pictures of all offers, or of those of a seller, again, including known ones: for a service of
+        pictures that has lost state. Returns at once; jobs of the queue offers.request-pictures send the requests. A
+        picture that was not lost has its result at once, which changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -197,7 +198,7 @@ def add_OfferServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class OfferService:
-    """Reads the offers of sellers, and changes those that are kept by hand. Offers of feeds change through loads only.
+    """Reads the offers of sellers, and changes those that are kept by hand. Only loads change the offers of feeds.
     """
 
     @staticmethod

@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class PictureServiceStub:
-    """Pictures by URL, for other services and operators. Large loads come by the topic pictures.requests.v1.
+    """Pictures by URL, for other services and operators. Large loads use the topic pictures.requests.v1.
     """
 
     def __init__(self, channel):
@@ -104,49 +104,49 @@ class PictureServiceStub:
 
 
 class PictureServiceServicer:
-    """Pictures by URL, for other services and operators. Large loads come by the topic pictures.requests.v1.
+    """Pictures by URL, for other services and operators. Large loads use the topic pictures.requests.v1.
     """
 
     def GetState(self, request, context):
-        """Returns what is known of a URL. NOT_FOUND when nothing is.
+        """Returns the state of a URL. NOT_FOUND if it is unknown.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetStates(self, request, context):
-        """Returns what is known of several URLs, in their order; unknown ones are marked.
+        """Returns the states of several URLs, in their order; unknown ones are marked.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListSimilar(self, request, context):
-        """Lists stored pictures that look like the one of a URL, the most similar first: resized, compressed again or cropped a
-        little, by their perceptual hashes. NOT_FOUND when nothing is known of the URL; FAILED_PRECONDITION when its picture is
-        not stored, or so plain that its hash says nothing.
+        """Lists stored pictures that are similar to that of a URL, the most similar first: resized, compressed again or
+        slightly cropped, by their perceptual hashes. NOT_FOUND if the URL is unknown. FAILED_PRECONDITION if its picture
+        is not stored, or so plain that its hash has no meaning.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RequestPictures(self, request, context):
-        """Requests pictures; what became of them is in their states. Sent again, it changes nothing.
+        """Requests pictures; their states have the results. A repeated request changes nothing.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def LookAgain(self, request, context):
-        """Tries failed pictures again, whether they are due or not.
+        """Tries failed pictures again, due or not.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutPicture(self, request_iterator, context):
-        """Keeps a picture whose bytes come in pieces: the first message says what it is, all carry bytes. INVALID_ARGUMENT when
-        it is no picture.
+        """Stores a picture whose bytes come in pieces: the first message has its key and namespace, and all have bytes.
+        INVALID_ARGUMENT if it is no picture.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -160,28 +160,30 @@ class PictureServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListComparisons(self, request, context):
-        """Lists comparisons of what is kept with what offers use, newest first.
+        """Lists comparisons of the stored pictures with those that offers use, newest first.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ConfirmComparison(self, request, context):
-        """Lets a comparison go on that is held as it found too much unused. FAILED_PRECONDITION when it is not held.
+        """Continues a comparison that is held because it found too many unused pictures. FAILED_PRECONDITION if it is not
+        held.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def PutNamespace(self, request, context):
-        """Makes a namespace, or changes its sizes, formats and quota. What is stored gets new sizes when it is requested again.
+        """Creates a namespace, or changes its sizes, formats and quota. Stored pictures get new sizes when they are requested
+        again.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def ListNamespaces(self, request, context):
-        """Lists the namespaces with what they keep.
+        """Lists the namespaces with their usage.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -195,8 +197,8 @@ class PictureServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def RestoreBackup(self, request, context):
-        """Starts a job that puts a backup in the place of the state. It checks each file of the backup before it changes
-        anything. NOT_FOUND when there is no complete backup of this name, or none at all.
+        """Starts a job that replaces the state by a backup. The job checks each file of the backup before it changes
+        anything. NOT_FOUND if there is no complete backup of this name, or none at all.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -279,7 +281,7 @@ def add_PictureServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PictureService:
-    """Pictures by URL, for other services and operators. Large loads come by the topic pictures.requests.v1.
+    """Pictures by URL, for other services and operators. Large loads use the topic pictures.requests.v1.
     """
 
     @staticmethod

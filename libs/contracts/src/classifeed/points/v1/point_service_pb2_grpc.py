@@ -27,7 +27,7 @@ if _version_not_supported:
 
 
 class PointServiceStub:
-    """Points and their comments. Only approved ones are served, unless a moderator requests them.
+    """Points and their comments. Only approved ones are served, unless a moderator requests others.
     """
 
     def __init__(self, channel):
@@ -69,7 +69,7 @@ class PointServiceStub:
 
 
 class PointServiceServicer:
-    """Points and their comments. Only approved ones are served, unless a moderator requests them.
+    """Points and their comments. Only approved ones are served, unless a moderator requests others.
     """
 
     def CreatePoint(self, request, context):
@@ -80,7 +80,7 @@ class PointServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPoint(self, request, context):
-        """Returns one point with its approved comments. NOT_FOUND while it is not approved, and once it is removed.
+        """Returns one point with its approved comments. NOT_FOUND if it is not approved or was removed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -101,8 +101,8 @@ class PointServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def Vote(self, request, context):
-        """Votes that a point is there or not; an author's later vote replaces the one before. ABORTED when the point changed
-        meanwhile: try again.
+        """Votes that a point is there or not. An author's later vote replaces the earlier one. ABORTED when the point changed
+        meanwhile: retry the call.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -157,7 +157,7 @@ def add_PointServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class PointService:
-    """Points and their comments. Only approved ones are served, unless a moderator requests them.
+    """Points and their comments. Only approved ones are served, unless a moderator requests others.
     """
 
     @staticmethod

@@ -62,28 +62,28 @@ class SearchServiceServicer:
     """
 
     def Search(self, request, context):
-        """Finds documents. A query that cannot be read is INVALID_ARGUMENT with the position of the fault.
+        """Finds documents. A query that cannot be parsed is INVALID_ARGUMENT with the position of the fault.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDocument(self, request, context):
-        """Returns one document as the index has it. NOT_FOUND when it has none.
+        """Returns one document as the index has it. NOT_FOUND if the index lacks it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetIndexStatus(self, request, context):
-        """Returns how far the index has come, also while it is being made.
+        """Returns the progress of the index, also while it is being built.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetDigest(self, request, context):
-        """Returns digests of what the index holds, to be compared with the registry's (IndexQueueService.GetDigest).
+        """Returns digests of the index, for the comparison with the registry (IndexQueueService.GetDigest).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
