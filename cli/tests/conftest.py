@@ -19,7 +19,7 @@ FAKES = Path(__file__).parent / "fakes"
 
 @dataclass
 class Cli:
-    """The real program over one data folder, with the table of fake services."""
+    """Runs the real program with one data folder and the table of fake services."""
 
     data: Path
     env: dict[str, str] = field(default_factory=dict)
@@ -30,7 +30,9 @@ class Cli:
             "CLASSIFEED_SERVICE_TABLE": str(FAKES / "services.toml"),
             "PYTHONPATH": str(FAKES),
         }
-        given = {name: value for name, value in os.environ.items() if name != "COLUMNS"}  # it wraps what a pipe gets
+        given = {
+            name: value for name, value in os.environ.items() if name != "COLUMNS"
+        }  # it would wrap output to a pipe
         return {**given, **own, **self.env, **more}
 
     def start(self, *arguments: str, **more: str) -> subprocess.Popen[str]:

@@ -1,1 +1,1 @@
-"""The command line and the embedded platform: starts the suite on one machine, and talks to a running one."""
+"""The command line and the embedded platform, which runs the suite on one machine."""

@@ -1,6 +1,6 @@
-"""What whoever runs the suite may do about a code, beside the fix for sellers.
+"""Hints for developers who run the suite, by error code, in addition to the fixes for sellers.
 
-Services do not know how their suite was started; the command line does.
+The command line has them because services do not know how their suite was started.
 """
 
 from __future__ import annotations
@@ -14,5 +14,5 @@ _HINTS: Final = {
 
 
 def hint_of(code: str) -> str:
-    """Return a sentence; empty where there is nothing that a developer could do."""
+    """Return the hint for a code; empty if there is none."""
     return _HINTS.get(code, "")

@@ -1,4 +1,4 @@
-"""Durations as they are typed: 10m, 1h, 1h30m, 90s, 1d, or plain seconds."""
+"""Durations as typed on the command line: 10m, 1h, 1h30m, 90s, 1d, or plain seconds."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def parse_duration(text: str) -> float:
     """Return a typed duration in seconds.
 
     Raises:
-        typer.BadParameter: it is none.
+        typer.BadParameter: The text is not a duration.
     """
     compact = re.sub(r"\s+", "", text.lower())
     parts = _PART.findall(compact)
     units = [unit for _, unit in parts]
     is_whole = "".join(number + unit for number, unit in parts) == compact
-    # Units that fall, each once and each with its number: 30m1h, 10m10m and 1h30 are slips.
+    # Units must decrease, once each, with a number each: 30m1h, 10m10m and 1h30 are errors.
     falls = all(_SECONDS[earlier] > _SECONDS[later] for earlier, later in pairwise(units))
     duration_s = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     has_units = len(units) == 1 or "" not in units

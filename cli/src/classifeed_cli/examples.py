@@ -1,4 +1,4 @@
-"""An example for the help of each command. Tests type them, so they stay true."""
+"""Examples for the help of each command. Tests run them."""
 
 from __future__ import annotations
 
@@ -133,12 +133,12 @@ EXAMPLES: Final = {
 
 
 def add_examples(app: typer.Typer, above: str = "") -> None:
-    """Put the examples below the help of all commands of an application and of its groups."""
+    """Add the examples to the help of all commands of an application and its groups."""
     for command in app.registered_commands:
         assert command.callback is not None
         name = command.name or command.callback.__name__.replace("_", "-")
         shown = EXAMPLES.get(f"{above} {name}".strip(), ())
-        # Lines of their own: what follows on another would be joined to it.
+        # Separated by empty lines: rich joins consecutive lines.
         command.epilog = "\n\n".join(["For example:", *shown]) if shown else None
     for group in app.registered_groups:
         assert group.typer_instance is not None

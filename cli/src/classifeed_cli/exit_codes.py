@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes and the one kind of error that carries them."""
+"""Exit codes, and the error type that carries them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from typing import Any
 
 
 class ExitCode(IntEnum):
-    """What programs that call the command line branch on; changing one is a CHANGELOG line."""
+    """Exit codes, on which calling programs depend; a change needs a line in the CHANGELOG."""
 
     DONE = 0
-    REFUSED = 1  # understood and not done; also a task that ended other than SUCCEEDED
+    REFUSED = 1  # the request was refused, or a task did not succeed
     USAGE = 2
     UNAVAILABLE = 3
     TIME_OUT = 4
-    INTERRUPTED = 130  # 128 + SIGINT, as shells have it
-    PIPE_CLOSED = 141  # 128 + SIGPIPE: whoever read the output has had enough
+    INTERRUPTED = 130  # 128 + SIGINT, as in shells
+    PIPE_CLOSED = 141  # 128 + SIGPIPE: the reader of the output has closed it
 
 
 class CommandError(Exception):
-    """Ends the command: printed as one line for people, as the error document for programs.
+    """Ends the command. It is printed as one line for people, or as the error document with --json.
 
     Args:
-        exit_code: how the process ends.
-        reason: stable, UPPER_SNAKE_CASE.
-        message: what happened, where, what to do.
-        metadata: particulars for programs.
-        document: further members of the JSON document, beside `error`.
-        words: the message in the words of the command line, for people; the message itself unless given.
+        exit_code: Exit code of the process.
+        reason: Stable error code, in UPPER_SNAKE_CASE.
+        message: Explanation: what happened, where, and what to do.
+        metadata: Details for programs.
+        document: Further members of the JSON document, in addition to `error`.
+        words: Message for people, in the terms of the command line; default: `message`.
     """
 
     def __init__(
@@ -49,21 +49,21 @@ class CommandError(Exception):
         self.words = message if words is None else words
 
     def as_document(self) -> dict[str, Any]:
-        """Return the error document, with what else the command has to say."""
+        """Return the error document, with the further members of the command."""
         error = {"reason": self.reason, "message": self.message, "metadata": self.metadata}
         return {"error": error, **self.document}
 
 
 def refused(reason: str, message: str, **metadata: str) -> CommandError:
-    """Return an error that another try meets again."""
+    """Return an error that a retry would not fix."""
     return CommandError(ExitCode.REFUSED, reason, message, metadata)
 
 
 def unavailable(reason: str, message: str, **metadata: str) -> CommandError:
-    """Return an error of something that does not respond."""
+    """Return an error of an unavailable service or resource."""
     return CommandError(ExitCode.UNAVAILABLE, reason, message, metadata)
 
 
 def timed_out(reason: str, message: str, **metadata: str) -> CommandError:
-    """Return the error of something that did not happen in time."""
+    """Return the error of a timeout."""
     return CommandError(ExitCode.TIME_OUT, reason, message, metadata)

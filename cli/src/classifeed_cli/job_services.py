@@ -1,4 +1,4 @@
-"""Calls of all services that have jobs, as if they were one."""
+"""Calls of all services that have jobs, with combined responses."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ Response = TypeVar("Response")
 
 @dataclass
 class Responses(Generic[Response]):
-    """The responses by service, and why the others gave none."""
+    """Responses by service, and the errors of unreachable services."""
 
     by_service: dict[str, Response] = field(default_factory=dict)
     unreachable: dict[str, str] = field(default_factory=dict)
 
     @property
     def exit_code(self) -> ExitCode:
-        """How a command ends that has printed what it has: UNAVAILABLE where some of it is missing."""
+        """Exit code of a command that has printed the responses: UNAVAILABLE if some are missing."""
         return ExitCode.UNAVAILABLE if self.unreachable else ExitCode.DONE
 
 
 def choose(client: JobClient, service: str) -> list[str]:
-    """Return the services to ask: the one that is named, else all.
+    """Return the services to call: the named one, or all.
 
     Raises:
-        CommandError: USAGE, there is no such one.
+        CommandError: USAGE, there is no such service.
     """
     if not service:
         return client.services
@@ -45,18 +45,18 @@ def choose(client: JobClient, service: str) -> list[str]:
 def ask_all(
     services: list[str], ask: Callable[[str], Response], *, absent: str | None = None, is_one: bool = False
 ) -> Responses[Response]:
-    """Ask each service, all at once; those that do not respond are noted.
+    """Call all services concurrently, and record those that do not respond.
 
     Args:
-        services: which.
-        ask: sends the request to one.
-        absent: reason by which a service says that it does not have what is requested; it is left out then. None: any
-            refusal is raised.
-        is_one: only one can have it: they are called one after the other, and none after that one.
+        services: Names of the services.
+        ask: Function that calls one service.
+        absent: Reason of a refusal by a service that does not have the requested item; it is left out of the responses.
+            None: every refusal is raised.
+        is_one: Whether only one service can have the item. Then they are called one after the other until one has it.
 
     Raises:
-        Unreachable, DeadlineExceeded: none has it, and one that may have it does not respond.
-        Refused: all respond, and none has it; or one refuses for another reason.
+        Unreachable, DeadlineExceeded: No service has the item, and one did not respond.
+        Refused: All services responded and none has the item, or one refused for another reason.
     """
     responses = Responses[Response]()
     missing: Refused | None = None
@@ -80,11 +80,11 @@ def ask_all(
 
 
 def find_job(client: JobClient, services: list[str], job_id: str) -> tuple[str, job_pb2.Job]:
-    """Return whose job it is, and the job.
+    """Return the service of a job, and the job.
 
     Raises:
-        Refused: JOB_NOT_FOUND, none of them has it.
-        Unreachable: one that may have it does not respond, and the others do not have it.
+        Refused: JOB_NOT_FOUND, no service has the job.
+        Unreachable: A service does not respond, and the others do not have the job.
     """
     responses = ask_all(services, lambda service: client.get_job(service, job_id), absent="JOB_NOT_FOUND", is_one=True)
     return next(iter(responses.by_service.items()))

@@ -1,4 +1,4 @@
-"""`classifeed`: finds the commands, runs one, and turns every way it can end into an exit code."""
+"""`classifeed`: finds and runs a command, and maps its outcome to an exit code."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from classifeed_cli.exit_codes import CommandError, ExitCode, unavailable
 from classifeed_cli.terminal.output import Output, print_json
 from classifeed_common.embedded.process import ServerError
 
-# Options that may stand without their value; typer knows no such thing.
+# Options whose value is optional, which typer does not support.
 _VALUE_LEFT_OUT: Final = {"--fail-on-rejected": "--fail-on-rejected=0%"}
 
 
 def build_app(command: str = "") -> typer.Typer:
-    """Return the application with one command, or with all when there is none of that name."""
+    """Return the application with one command, or with all commands if there is none of that name."""
     app = typer.Typer(
         name="classifeed",
         help="From a seller's feed file to moderated, searchable offers.",
@@ -52,19 +52,20 @@ def _classifeed(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """From a seller's feed file to moderated, searchable offers."""  # also keeps a lone command a subcommand
+    # The callback also keeps an only command a subcommand.
+    """From a seller's feed file to moderated, searchable offers."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code; everything that it has to say is printed.
+    """Run a command, print its output and errors, and return its exit code.
 
-    Where whoever reads the output has had enough (`| head`), the command ends there, and says nothing of it.
+    If the reader closes the output early (`| head`), the command ends without a message.
     """
     try:
         return _run(arguments)
     except BrokenPipeError:
         return _closed()
-    except SystemExit as ended:  # what rich and typer make of it
+    except SystemExit as ended:  # rich and typer convert a broken pipe
         if not isinstance(ended.__context__, BrokenPipeError):
             raise
         return _closed()
@@ -96,12 +97,12 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _streams() -> list[TextIO]:
-    """Where a command writes; without those that were closed before it began."""
+    """Return stdout and stderr, without those that were closed before the start."""
     return [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
 
 
 def _closed() -> ExitCode:
-    """Have nothing more written, not by Python at its end either, which would complain."""
+    """Redirect closed streams to /dev/null, so that Python reports no error when it flushes them at exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in _streams():
         try:
@@ -112,12 +113,12 @@ def _closed() -> ExitCode:
 
 
 def main() -> NoReturn:
-    """Return the program."""
+    """Run the program."""
     sys.exit(run(sys.argv[1:]))
 
 
 def _of_api(error: Exception) -> CommandError | None:
-    """Return an error of the client as one of ours; None for anything else. The client is heavy and seldom needed."""
+    """Return an error of the client as a CommandError; None for other errors. The client is imported only if needed."""
     from classifeed_cli.views.api_terms import words_of
     from classifeed_client.errors import ApiError, DeadlineExceeded, Unreachable
 
@@ -128,13 +129,13 @@ def _of_api(error: Exception) -> CommandError | None:
         exit_code = ExitCode.UNAVAILABLE
     elif isinstance(error, DeadlineExceeded):
         exit_code = ExitCode.TIME_OUT
-    # Whom nobody could ask is named with its address; what waits in vain for something else has words of its own.
+    # Errors of an unreachable service have its address; other errors name their cause themselves.
     hint = " `classifeed status` says what is wrong." if "address" in error.metadata else ""
     return CommandError(exit_code, error.reason, str(error) + hint, error.metadata, words=words_of(error) + hint)
 
 
 def _of_text(error: UnicodeEncodeError) -> CommandError:
-    """Return the error for an argument that has half a surrogate pair: no message can carry it."""
+    """Return the error for an argument with half a surrogate pair, which cannot be encoded."""
     character = f"U+{ord(error.object[error.start]):04X}"
     message = f"an argument has the character {character}, which is no valid text: remove it (see --help)"
     return CommandError(ExitCode.USAGE, "USAGE", message)
@@ -142,7 +143,7 @@ def _of_text(error: UnicodeEncodeError) -> CommandError:
 
 def _of_usage(error: TyperException) -> CommandError:
     message = error.format_message().replace("Value error, ", "")
-    # A command or group without arguments has printed its help, and that is all there is to say.
+    # A command or group without arguments has already printed its help, so there is no message.
     return CommandError(ExitCode.USAGE, "USAGE", f"{message} (see --help)", words=None if message else "")
 
 

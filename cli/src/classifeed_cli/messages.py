@@ -1,4 +1,4 @@
-"""Protobuf messages as the JSON that programs get: snake_case names, int64 as strings, enum names without prefix."""
+"""Conversion of protobuf messages to JSON: snake_case names, int64 as strings, enum names without prefix."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from google.protobuf.message import Message
 
 
 def document_of(message: Message) -> dict[str, Any]:
-    """Return the JSON document of a message; fields that are not set have their default."""
+    """Return the JSON document of a message; unset fields have their default."""
     document: dict[str, Any] = MessageToDict(
         message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
     )
@@ -20,7 +20,7 @@ def document_of(message: Message) -> dict[str, Any]:
 
 
 def enum_label(enum: EnumDescriptor, number: int) -> str:
-    """Return the name of an enum value without the enum's own name before it."""
+    """Return the name of an enum value without the prefix of the enum's name."""
     value = enum.values_by_number.get(number)
     return value.name.removeprefix(_prefix(enum)) if value else str(number)
 

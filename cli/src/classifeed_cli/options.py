@@ -16,7 +16,7 @@ NamespaceArgument = Annotated[str, typer.Argument(help="Namespace within the sel
 
 
 def _not_empty(value: str) -> str:
-    # An unset variable must not load into another namespace than the one that was meant.
+    # An unset shell variable must not select the default namespace by mistake.
     if not value:
         raise typer.BadParameter("must not be empty; leave it out for `default`")
     return value
@@ -31,10 +31,10 @@ AddressOption = Annotated[
 
 
 def feed_options(seller: str, namespace: str) -> str:
-    """Return the options that name a feed, as they are typed."""
+    """Return the options that name a feed, as typed on the command line."""
     return f"--seller {seller}" + ("" if namespace == "default" else f" --namespace {namespace}")
 
 
 def data_folder(data: Path | None) -> Path:
-    """Return the folder that `--data`, then CLASSIFEED_DATA, then the default name."""
+    """Return the folder from `--data` or CLASSIFEED_DATA, or the default folder."""
     return (data or Path(".classifeed")).absolute()

@@ -1,4 +1,4 @@
-"""Lists that are longer than a page."""
+"""Collection of items over several pages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _LARGEST_PAGE: Final = 1000
 
 
 def collect(ask: Callable[[int, str], Response], items: str, limit: int) -> Response:
-    """Return a response with up to `limit` items, of as many pages as they take.
+    """Return a response with up to `limit` items, from as many pages as needed.
 
-    Its next_page_token is empty unless there are more of them.
+    Its next_page_token is empty if there are no more items.
 
     Args:
-        ask: returns a page, for a page size and a page token.
-        items: name of the repeated field that holds the items.
-        limit: how many items to return at most, from 1.
+        ask: Function that returns a page, for a page size and a page token.
+        items: Name of the repeated field with the items.
+        limit: Maximum number of items, from 1.
     """
     found: Any = ask(min(_LARGEST_PAGE, limit), "")
     collected = getattr(found, items)

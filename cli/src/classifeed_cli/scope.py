@@ -1,4 +1,4 @@
-"""Whose offers a repair is about: options, and the resource name that they make."""
+"""The scope of a repair: options for seller and namespace, and their resource name."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ NamespaceOption: TypeAlias = Annotated[str, typer.Option("--namespace", help="On
 
 
 def parent_of(seller: str, namespace: str) -> str:
-    """Return the resource name of a seller or a namespace; empty: of all.
+    """Return the resource name of a seller or a namespace; empty for all offers.
 
     Raises:
-        typer.BadParameter: a namespace without its seller.
+        typer.BadParameter: A namespace is given without its seller.
     """
     if namespace and not seller:
         raise typer.BadParameter("--namespace needs --seller")

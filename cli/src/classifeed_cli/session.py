@@ -1,4 +1,4 @@
-"""What the commands that call an installation have in common: where it is, and how they print."""
+"""Session: common options of commands that call an installation."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What `--data`, `--address` and `--json` give to a command.
+    """Installation and output of a command, from `--data`, `--address` and `--json`.
 
     Attributes:
-        out: where it writes.
-        data: folder of the installation; None: the default one.
-        address: host:port of another installation's api; None: the installation of the folder.
+        out: Output of the command.
+        data: Folder of the installation; None for the default folder.
+        address: Address (host:port) of another installation's api; None for the installation of the folder.
     """
 
     out: Output
@@ -38,37 +38,37 @@ class Session:
         """Return a client of the public APIs; close it, or use it in a `with` block.
 
         Raises:
-            CommandError: UNAVAILABLE, nothing runs there.
+            CommandError: UNAVAILABLE, no installation runs in the folder.
         """
         return Installation.find(self.data, self.address).client()
 
     def job_client(self) -> JobClient:
-        """Return a client of the services that have jobs; as `client` otherwise."""
+        """Return a client of the services that have jobs; see `client`."""
         return Installation.find(self.data, self.address).job_client()
 
     def index_client(self) -> IndexClient:
-        """Return a client of the services on the way into the index; as `client` otherwise."""
+        """Return a client of the services that fill the index; see `client`."""
         return Installation.find(self.data, self.address).index_client()
 
     def moderation_client(self, *, as_service: bool = False) -> ModerationClient:
-        """Return a client of moderation and its verdict service; as `client` otherwise.
+        """Return a client of moderation and its verdict service; see `client`.
 
         Args:
-            as_service: calls with the token of services: for what only a service may do.
+            as_service: Whether to use the token of services, for calls that only a service may make.
         """
         return Installation.find(self.data, self.address).moderation_client(as_service=as_service)
 
     def picture_client(self) -> PictureClient:
-        """Return a client of pictures; as `client` otherwise."""
+        """Return a client of pictures; see `client`."""
         return Installation.find(self.data, self.address).picture_client()
 
     def picture_bytes(self) -> PictureBytes:
-        """Return where the bytes of pictures are read; as `client` otherwise."""
+        """Return the source of picture bytes; see `client`."""
         return Installation.find(self.data, self.address).picture_bytes()
 
 
 def with_session(command: Callable[Concatenate[Session, ...], T]) -> Callable[..., T]:
-    """Return a command for typer that has the options of `_open` at its end in place of the session at its begin."""
+    """Return a typer command whose first parameter, the session, is replaced by the options of `_open` at the end."""
     own = list(inspect.signature(command, eval_str=True).parameters.values())[1:]
     shared = inspect.signature(_open, eval_str=True).parameters
 

@@ -1,4 +1,4 @@
-"""A service as the supervisor sees one: health, backlog, drain; what it is configured to do wrong, it does."""
+"""A fake service for the supervisor, with health, backlog and drain, and with configurable faults."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ def test_one_start_gives_addresses_databases_keys_and_leaves_nothing_behind(cli:
     assert {stat.S_IMODE(path.stat().st_mode) for path in (cli.data / "keys").iterdir()} == {0o600}
     assert Path(status["tokens"]["operator"]).read_text().count(".") == 2
 
-    # a second `up` says so; `down` drains and leaves nothing
+    # a second `up` reports it; `down` drains and leaves nothing running
     again = cli.run("up", "--detach")
     assert (again.returncode, "already running" in again.stdout) == (0, True)
     assert cli.json("down") == {"stopped": True, "leftovers": []}
@@ -119,16 +119,16 @@ def test_what_outlives_a_killed_supervisor_and_what_dies_with_it(cli: Cli) -> No
     with psycopg.connect(second["postgres"]["beta"]) as connection:
         assert connection.execute("SELECT n FROM beta.things").fetchone() == (7,)
 
-    # `down` leaves a stranger with the same pid alone
+    # `down` does not signal another process with the same pid
     run_file = cli.data / "run" / "supervisor.json"
     document = json.loads(run_file.read_text())
     os.kill(second["supervisor"]["pid"], signal.SIGKILL)
     assert all(identity.wait_gone(60) for identity in processes_of(document))
     document["services"]["beta"] |= {"pid": os.getpid(), "started": "1"}
     run_file.write_text(json.dumps(document))
-    assert cli.json("down") == {"stopped": False, "leftovers": []}  # and we live
+    assert cli.json("down") == {"stopped": False, "leftovers": []}  # this process was not signalled
 
-    # the data have a password, which is lost
+    # the database has a password, whose file is lost
     (cli.data / "keys" / "postgres.json").unlink()
     error = cli.json("up", "--detach", "--only", "beta", code=3)["error"]
     assert error["reason"] == "KEY_FILE_LOST"
@@ -186,7 +186,7 @@ def test_a_service_that_keeps_dying_ends_the_start_with_its_log(cli: Cli) -> Non
 @in_campaigns
 def test_a_time_out_shows_the_log_of_what_is_not_healthy_and_leaves_nothing(cli: Cli) -> None:
     error: dict[str, Any] = {}
-    for timeout_s in (15, 60, 240):  # the first that is long enough for this machine to start the servers
+    for timeout_s in (15, 60, 240):  # the first timeout that is long enough to start the servers
         error = cli.json(
             "up", "--detach", "--only", "beta", "--timeout", str(timeout_s), code=4, CLASSIFEED_BETA_SICK="1"
         )["error"]

@@ -1,4 +1,4 @@
-"""An installation that responds as a test says, and a terminal of 80 columns that commands run on."""
+"""A fake installation with configurable responses, and a terminal of 80 columns for commands."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ WIDTH = 80
 
 @dataclass
 class Refusal:
-    """A response that is a status."""
+    """A response that is an error status."""
 
     code: str
     reason: str
@@ -48,16 +48,16 @@ class Refusal:
 
 @dataclass
 class Api:
-    """All services behind an address. Each method returns the responses that it was given, and repeats the last one."""
+    """All services at one address. Each method returns its configured responses, and repeats the last one."""
 
     address: str = ""
     requests: dict[str, list[Any]] = field(default_factory=dict)
     _responses: dict[str, list[Any]] = field(default_factory=dict)
 
     def respond(self, method: str, *responses: Any) -> None:
-        """Have a method respond with a message, messages for a stream, a Refusal, or what a callable returns.
+        """Set the responses of a method: a message, messages for a stream, a Refusal, or a callable.
 
-        A callable is given the request, or, where the caller streams, the requests as they come.
+        A callable receives the request, or, for client streaming, the iterator of requests.
         """
         self._responses[method] = list(responses)
 
@@ -83,7 +83,7 @@ class Api:
         return response
 
     def handlers(self) -> list[grpc.GenericRpcHandler]:
-        """One for each service."""
+        """Return a handler for each service."""
         files = (
             feed_service_pb2, offer_service_pb2, search_service_pb2, job_service_pb2, indexer_service_pb2,
             moderation_service_pb2, point_service_pb2, cleanweb_service_pb2, picture_service_pb2,
@@ -129,7 +129,7 @@ def api() -> Iterator[Api]:
 
 @dataclass(frozen=True)
 class Ended:
-    """What a command left."""
+    """The output and exit code of a command."""
 
     arguments: tuple[str, ...]
     out: str
@@ -153,7 +153,7 @@ Terminal = Callable[..., Ended]
 
 @pytest.fixture
 def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Terminal]:
-    """Run a command on a terminal of 80 columns, three hours east of Greenwich."""
+    """Run a command on a terminal of 80 columns, in the time zone UTC+3."""
     for name in [name for name in os.environ if name.startswith("CLASSIFEED_")]:
         monkeypatch.delenv(name)
     environment = {"COLUMNS": str(WIDTH), "TTY_COMPATIBLE": "1", "TERM": "dumb", "TZ": "MSK-3"}
@@ -173,7 +173,7 @@ def terminal(api: Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
 
 @pytest.fixture
 def snapshot(api: Api) -> Callable[[str, Ended], None]:
-    """Compare what a command left with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes it instead."""
+    """Compare the output of a command with a file; CLASSIFEED_REWRITE_SNAPSHOTS=1 writes the file."""
 
     def compare(name: str, ended: Ended) -> None:
         text = str(ended).replace(api.address, "127.0.0.1:50000")
@@ -193,5 +193,5 @@ REWRITE = bool(os.environ.get("CLASSIFEED_REWRITE_SNAPSHOTS"))
 
 @pytest.fixture
 def refusal() -> type[Refusal]:
-    """Make a response that is a status."""
+    """Return a response that is an error status."""
     return Refusal

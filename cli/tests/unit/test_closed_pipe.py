@@ -1,4 +1,4 @@
-"""`classifeed … | head`: the command ends quietly where its reader has had enough."""
+"""`classifeed … | head`: the command ends quietly when its reader closes the pipe."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_cli.main import run
 
 @contextmanager
 def closed_pipe() -> Iterator[TextIO]:
-    """Give a pipe in place of stdout that nobody reads any more."""
+    """Replace stdout by a pipe that is closed at the reading end."""
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "w") as stdout, patch.object(sys, "stdout", stdout):

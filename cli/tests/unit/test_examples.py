@@ -1,4 +1,4 @@
-"""The help of each command has an example that can be typed."""
+"""The help of each command has a valid example."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options that all commands have which call an installation."""
+"""The options of all commands that call an installation."""
 
 from __future__ import annotations
 

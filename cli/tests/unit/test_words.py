@@ -1,4 +1,4 @@
-"""Refusals and slips in the words of the command line; programs get the server's own text."""
+"""Errors in the terms of the command line; programs get the server's text."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
         "problems": [
             "kafka: no response within 3 s", "results: feeds.offer-results.v1[3]: the record at offset 7 fails",
         ],
-        "fixes": ["It continues by itself once kafka works again.\nIts log ended with:", ""],
+        "fixes": ["It continues automatically once kafka works again.\nIts log ended with:", ""],
     }  # fmt: skip
     part = {**well, "state": "RUNNING", "pid": 4194303, "restarts": 7, "address": "127.0.0.1:50003"}
     document = {
@@ -188,7 +188,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
     assert max(map(len, (head, postgres, processor))) <= 80
     assert problems == [
         "processor: kafka: no response within 3 s, since 2026-11-23 12:00:00",
-        "           It continues by itself once kafka works again.",
+        "           It continues automatically once kafka works again.",
         "           Its log ended with:",
         "processor: results: feeds.offer-results.v1[3]: the record at offset 7 fails",
         "           log: /data/logs/processor.log",
@@ -198,7 +198,7 @@ def test_status_fits_a_terminal_whole(terminal: Any, capsys: pytest.CaptureFixtu
 
 def test_status_reads_well_where_a_role_is_blocked(terminal: Any, capsys: pytest.CaptureFixture[str]) -> None:
     fault = "KAFKA_UNAVAILABLE: Kafka at 127.0.0.1:9092 refused messages to results: Broker: Unknown topic or partition"
-    effect = "Messages wait in the outbox; it continues by itself once the cause is fixed."
+    effect = "Messages wait in the outbox; it continues once the cause is fixed."
     service = {
         "state": "SERVING", "grpc": "127.0.0.1:50001", "http": "http://127.0.0.1:50002", "pids": {"all": 1},
         "restarts": 0, "version": "0.1.0", "since": "2026-11-23T09:00:00+00:00", "log": "/data/logs/offers.log",
@@ -216,7 +216,7 @@ def test_status_reads_well_where_a_role_is_blocked(terminal: Any, capsys: pytest
         "offers: relay: outbox shard 0: sending to results has failed for 12 s, 4 times:",
         "        KAFKA_UNAVAILABLE: Kafka at 127.0.0.1:9092 refused messages to results:",
         "        Broker: Unknown topic or partition. Messages wait in the outbox; it",
-        "        continues by itself once the cause is fixed. Since 2026-11-23 12:00:00",
+        "        continues once the cause is fixed. Since 2026-11-23 12:00:00",
         "        log: /data/logs/offers.log",
     ]
     assert state == "ready: see offers; version 0.1.0"

@@ -1,4 +1,4 @@
-"""Bodies of documents against the messages of fields that say the same."""
+"""Bodies of documents, compared with equivalent messages of fields."""
 
 from __future__ import annotations
 

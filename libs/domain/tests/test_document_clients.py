@@ -1,4 +1,4 @@
-"""Who may write a client's documents, beside what services are seen to do."""
+"""Permissions to write a client's documents, for callers that service tests do not cover."""
 
 from __future__ import annotations
 
@@ -14,6 +14,6 @@ def test_a_team_may_what_the_operator_made_its_token_for() -> None:
 
 @pytest.mark.parametrize("caller", ["indexer", "teams", "", "operators", "offers2"])
 def test_who_is_not_in_the_table_writes_nothing(caller: str) -> None:
-    with pytest.raises(PermissionDenied, match="Its own: none"):
+    with pytest.raises(PermissionDenied, match="Its own clients: none"):
         check_writer(caller, "offers")
     check_reader(caller, "offers")

@@ -21,7 +21,7 @@ VERSIONS = st.integers(1, 2**63 - 1)
     ],
 )
 def test_digest_never_changes(pk_hash: int, version: int, digest: Digest) -> None:
-    """Indexes keep it: another value here makes every index differ from the registry."""
+    """Indexes store it: with another value, every index would differ from the registry."""
     assert digest_of(pk_hash, version) == digest
 
 
@@ -39,7 +39,7 @@ def test_another_version_has_another_digest(pk_hash: int, version: int, step: in
 
 
 def test_versions_swapped_between_documents_do_not_cancel() -> None:
-    """What a sum of plain products would miss: one document a step ahead, another one a step behind."""
+    """A sum of plain products would miss this: one document is a version ahead, another one a version behind."""
     rng = random.Random(5)
     for _ in range(10_000):
         first, second = rng.randrange(2**63), rng.randrange(2**63)

@@ -17,7 +17,7 @@ from classifeed_domain.document_shards import SHARDS, hash_of, hashes_of, shard_
     ],
 )
 def test_hash_and_shard_never_change(pk: str, pk_hash: int, shard: int) -> None:
-    """Rows and readers' cursors are made of them: another value here loses every stored document."""
+    """Rows and cursors of readers contain them: with another value, every stored document would be lost."""
     assert (hash_of(pk), shard_of(hash_of(pk))) == (pk_hash, shard)
 
 

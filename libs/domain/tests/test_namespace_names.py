@@ -1,4 +1,4 @@
-"""Resource names of namespaces and of what lies in them by number."""
+"""Resource names of namespaces and of numbered resources in them."""
 
 from __future__ import annotations
 

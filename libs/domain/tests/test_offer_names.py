@@ -1,4 +1,4 @@
-"""Names of offers: there and back, and keys that no two offers share."""
+"""Names of offers: parsing and formatting, and unique document keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of topics."""
+"""The declarations of topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process that claims, as tests play it."""
+"""A claiming process, simulated by tests."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .conftest import Bench
 
 
 class Claimant:
-    """A process that claims, by its statements."""
+    """A simulated process that claims by statements."""
 
     def __init__(self, bench: Bench, worker_id: str = "w1") -> None:
         self._bench = bench

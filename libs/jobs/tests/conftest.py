@@ -17,7 +17,7 @@ Condition = Callable[[], Awaitable[bool]]
 
 
 class Bench:
-    """A database with job tables, and what the tests do with them."""
+    """A database with job tables, and helpers for tests."""
 
     def __init__(self, database: Database) -> None:
         self.db = database

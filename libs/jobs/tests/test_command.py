@@ -1,4 +1,4 @@
-"""`classifeed-jobs` says what it did, and what to do where it cannot."""
+"""`classifeed-jobs` reports its result, or an error with a fix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's code runs as it stands, and every query of the how-to works on tables with something in them."""
+"""The README's code runs unchanged, and every query of the how-to works on filled tables."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ async def test_readme_runs_as_it_stands_twice(database_dsn: str, tmp_path: Path)
 
 @pytest.fixture
 async def troubled(bench: Bench) -> dict[str, Any]:
-    """Something of every trouble."""
+    """Provide tables with an example of each problem."""
     claimant = Claimant(bench)
     failed = await bench.enqueue("fails")
     (claim,) = await claimant.claim(1)

@@ -1,4 +1,4 @@
-"""Jobs: the engine from a connection string, in transactions of others, blocking ones too."""
+"""Jobs: the engine from a connection string, in transactions of callers, including blocking ones."""
 
 from __future__ import annotations
 

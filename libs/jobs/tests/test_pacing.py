@@ -1,4 +1,4 @@
-"""What may become costly takes 5 % of the time, and what is cheap is not held back."""
+"""DutyCycle limits expensive work to 5 % of the time, and does not delay cheap work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What other packages import: a name that goes away here breaks them."""
+"""The public API: other packages break if one of these names is removed."""
 
 from __future__ import annotations
 

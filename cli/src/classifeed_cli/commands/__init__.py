@@ -1,4 +1,4 @@
-"""One module for each command or group of commands, of the same name; each has `register(app)`, which main.py calls.
+"""Modules of commands and command groups, with the same names. main.py calls `register(app)` of each module.
 
-Only the module of the command that is called is imported, all of them for `--help`.
+Only the module of the called command is imported; `--help` imports all modules.
 """

@@ -1,4 +1,4 @@
-"""`classifeed cleanweb …`: texts that people review, and callbacks with their verdicts."""
+"""`classifeed cleanweb …`: texts that people review, and the callbacks with their verdicts."""
 
 from __future__ import annotations
 

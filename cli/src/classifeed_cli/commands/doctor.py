@@ -1,4 +1,4 @@
-"""`classifeed doctor`: can this machine run the suite, and does what runs of it work?"""
+"""`classifeed doctor`: checks whether this machine can run the suite, and whether a running suite works."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def doctor(data: DataOption = None, as_json: JsonOption = False) -> None:
     rows = [("check", "outcome", "particulars"), *((f.check, f.outcome, f.text) for f in findings)]
     check_width, outcome_width = (max(len(row[column]) for row in rows) for column in (0, 1))
     for check, outcome, text in rows:
-        # Wrapped, never cut: what follows is the fix.
+        # Wrapped, never cut: the text ends with the fix.
         head = f"{check:<{check_width}}  {outcome:<{outcome_width}}  "
         output.say(head + one_line(text), hang=len(head))
     if not healthy:

@@ -1,4 +1,4 @@
-"""`classifeed down`: stop what `up` started."""
+"""`classifeed down`: stops the installation that `up` started."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def down(
     stopped = stop_installation(layout, timeout)
     output.document({"stopped": stopped.supervisor, "leftovers": list(stopped.leftovers)})
     if stopped.leftovers:
-        output.say(f"stopped what a killed supervisor left running: {', '.join(stopped.leftovers)}")
+        output.say(f"stopped processes that a killed supervisor left running: {', '.join(stopped.leftovers)}")
     elif stopped.supervisor:
-        output.say(f"stopped what ran in {layout.root}")
+        output.say(f"stopped the suite in {layout.root}")
     else:
         output.say(f"no suite runs in {layout.root}")

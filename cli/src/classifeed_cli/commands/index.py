@@ -1,4 +1,4 @@
-"""`classifeed index …`: how far the search index is, and its repair."""
+"""`classifeed index …`: state of the search index, and its repair."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def republish(
     seller: SellerOption = "",
     namespace: NamespaceOption = "",
 ) -> None:
-    """Publish all offers once more, or those of a seller; repairs a registry that lacks some."""
+    """Publish all offers again, or those of a seller; repairs a registry that lacks some."""
     out = session.out
     parent = parent_of(seller, namespace)
     with session.index_client() as calls:
@@ -66,7 +66,7 @@ def refill(
     client: _Client = "offers",
     shard: Annotated[list[int] | None, typer.Option(min=0, max=_SHARDS - 1, help="Shard; may be repeated.")] = None,
 ) -> None:
-    """Deliver all documents of the registry to the index once more, or those of some shards."""
+    """Deliver all documents of the registry to the index again, or those of some shards."""
     out = session.out
     with session.index_client() as calls:
         shards = calls.request_refill(client, shard or [])

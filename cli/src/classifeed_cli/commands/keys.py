@@ -1,4 +1,4 @@
-"""`classifeed keys …`: the keys of an installation that `up` does not run, such as one in a cluster."""
+"""`classifeed keys …`: keys of an installation that `up` does not run, such as one in a cluster."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _app = typer.Typer(help="Keys of an installation in a cluster.", no_args_is_help
 
 
 class Format(StrEnum):
-    """How the keys are handed over."""
+    """Output formats of the keys."""
 
     FILES = "files"
     MANIFESTS = "k8s-secret"
@@ -37,7 +37,8 @@ def register(app: typer.Typer) -> None:
 
 @_app.callback()
 def _keys() -> None:
-    """Keys of an installation in a cluster."""  # keeps the lone command a subcommand
+    # The callback keeps the only command a subcommand.
+    """Keys of an installation in a cluster."""
 
 
 @_app.command()
@@ -110,7 +111,7 @@ def _as_yaml(manifest: Mapping[str, Any]) -> str:
 
 
 def _yaml_lines(mapping: Mapping[str, Any], indent: str = "") -> Iterator[str]:
-    # Names and base64 alone: nothing here needs quotes.
+    # The values are names and base64, so they need no quotes.
     for name, value in mapping.items():
         if isinstance(value, Mapping):
             yield f"{indent}{name}:\n"

@@ -1,4 +1,4 @@
-"""`classifeed logs`: what the services of this machine have written down."""
+"""`classifeed logs`: logs of the services of this machine."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def logs(
     data: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Print the newest lines of the logs of all services in the order of time; the suite need not run."""
+    """Print the newest lines of the logs of all services, ordered by time; the suite need not run."""
     from classifeed_cli.platform import log_files
     from classifeed_cli.platform.planning.layout import Layout
 

@@ -55,7 +55,7 @@ def _read_place(value: str) -> point_pb2.Location:
 _Id = Annotated[str, typer.Argument(help="The point's uuid.", callback=_point_id)]
 _Author = Annotated[str, typer.Option("--author", help="Id of the author.")]
 _Role = Annotated[str, typer.Option("--role", help=f"What the author is: {_ROLES}.", callback=_role)]
-_Any = Annotated[bool, typer.Option("--any-status", help="Also print what is not approved, as moderators see it.")]
+_Any = Annotated[bool, typer.Option("--any-status", help="Also print content that is not approved, as for moderators.")]
 
 
 def register(app: typer.Typer) -> None:

@@ -1,4 +1,4 @@
-"""`classifeed search`: what a buyer would find."""
+"""`classifeed search`: searches offers, as a buyer does."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def show_hits(out: Output, found: search_service_pb2.SearchResponse) -> None:
 
 
 def describe_hint(hint: search_service_pb2.Hint) -> list[str]:
-    """Return in words which part of a query has no match, and what to search instead."""
+    """Return sentences that name the part of a query without matches, and suggest another query."""
     lines = []
     if hint.unmatched:
         lines.append(f"no offer has {_quote(hint.unmatched, ' or ')}")
     if hint.left_out:
         lines.append(f"offers have {_quote(hint.left_out, ' and ')}, but none together with the other words")
     if hint.query:
-        # After --, a query that begins with - is no option.
+        # After --, a query that begins with - is not parsed as an option.
         marked = "-- " if hint.query.startswith("-") else ""
         them = "it" if len(hint.unmatched) + len(hint.left_out) == 1 else "them"
         lines.append(f"without {them} {hint.total} found: classifeed search {marked}{shlex.quote(hint.query)}")
@@ -85,7 +85,7 @@ def describe_hint(hint: search_service_pb2.Hint) -> list[str]:
 
 
 def search_document(found: search_service_pb2.SearchResponse) -> dict[str, Any]:
-    """Return the document of a search; `hint` is there only where nothing was found and it is known why."""
+    """Return the JSON document of a search. It has a `hint` only if nothing was found and the reason is known."""
     document: dict[str, Any] = {"hits": [hit_document(hit) for hit in found.hits], "total": str(found.total)}
     if found.HasField("hint"):
         hint = found.hint
@@ -103,7 +103,7 @@ def _quote(words: Iterable[str], joint: str) -> str:
 
 
 def hit_document(hit: search_service_pb2.Hit) -> dict[str, Any]:
-    """Return what is shown of a hit."""
+    """Return the JSON document of a hit."""
     fields = {field.name: [_plain(value) for value in field.values] for field in hit.fields if field.values}
     shown = {name: fields.get(name, [""])[0] for name in _SHOWN}
     return {**shown, "score": hit.score, "pictures": fields.get("picture", [])}

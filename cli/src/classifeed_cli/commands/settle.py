@@ -1,4 +1,4 @@
-"""`classifeed settle`: wait until all work is done."""
+"""`classifeed settle`: waits until all work is done."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def settle(
     timeout: Annotated[float, typer.Option(help="Maximum time to wait, in seconds.", min=0)] = 60,
     as_json: JsonOption = False,
 ) -> None:
-    """Wait until no lag, outbox, publish mark or due job is left; otherwise exit code 4, and print what is left."""
+    """Wait until no lag, outbox, publish mark or due job is left. After the timeout, print the rest; exit code 4."""
     from classifeed_cli.platform.installation import Installation
     from classifeed_cli.platform.settle import wait_settled
 

@@ -1,4 +1,4 @@
-"""`classifeed status`: what runs, where, and what is wrong with it since when."""
+"""`classifeed status`: running parts and services, their addresses, and their problems."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def register(app: typer.Typer) -> None:
 
 
 def status(data: DataOption = None, as_json: JsonOption = False) -> int:
-    """Show what runs, what is wrong and since when. Exit code 1 if something is wrong, 3 if nothing runs."""
+    """Show running services, and their problems with times. Exit code 1 if there is a problem, 3 if nothing runs."""
     from classifeed_cli.platform.installation import not_running
     from classifeed_cli.platform.planning.layout import Layout
     from classifeed_cli.platform.supervision.description import describe_status, read_running
@@ -34,7 +34,7 @@ def status(data: DataOption = None, as_json: JsonOption = False) -> int:
 
 
 def print_status(output: Output, document: dict[str, Any]) -> None:
-    """Print the document of `status`, for programs or for people."""
+    """Print the document of `status`, as JSON or for people."""
     from classifeed_cli.platform.supervision.description import rows_of
 
     output.document(document)
@@ -78,7 +78,7 @@ def _print_problems(output: Output, name: str, row: Mapping[str, Any]) -> None:
 
 
 def _dated(problem: str, since: str) -> str:
-    """Return a problem with its time, which is a sentence of its own where the problem is one."""
+    """Return a problem with its time. If the problem is a sentence, the time is a separate sentence."""
     return f"{problem} {since.capitalize()}" if problem.endswith(".") else f"{problem}, {since}"
 
 

@@ -1,4 +1,4 @@
-"""`classifeed up`: start the suite on this machine."""
+"""`classifeed up`: starts the suite on this machine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is wrong with the offers of a load: read page by page, grouped for people, written to files."""
+"""Issues in the offers of a load: read page by page, grouped for people, written to files."""

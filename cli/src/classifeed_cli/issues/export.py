@@ -1,4 +1,4 @@
-"""Issues as files for a spreadsheet: the server writes them, the command stores them."""
+"""Export of issues to files for spreadsheets, which the server generates."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from classifeed.feeds.v1.task_service_pb2 import ExportOfferErrorsRequest, ListO
 from classifeed_cli.exit_codes import refused
 from classifeed_client import Client
 
-# A workbook of a million issues is written before its first byte is sent.
+# The server completes a workbook, maybe of a million issues, before it sends the first byte.
 _TIMEOUT_S = 3600.0
 
 
 def export(client: Client, request: ListOfferErrorsRequest, file: Path) -> int:
-    """Write all issues of a request to a file, by its suffix .csv or .xlsx, and return how many. Memory stays flat.
+    """Write all issues of a request to a .csv or .xlsx file, in constant memory, and return their number.
+
+    On an error, the file is removed.
 
     Raises:
-        CommandError: the file is there already, or cannot be written; nothing is left behind then.
-        ApiError: the server refuses, or the stream breaks off; nothing is left behind then.
+        CommandError: The file exists already, or cannot be written.
+        ApiError: The server refuses the request, or the stream is interrupted.
     """
     wanted = ExportOfferErrorsRequest(
         parent=request.parent,

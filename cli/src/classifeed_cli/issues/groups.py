@@ -1,4 +1,4 @@
-"""Issues that say the same: one group for each level, code, field and value, with the lines where they stand."""
+"""Groups of equal issues: one group for each level, code, field and value, with the places in the file."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _PLACES: Final = 8
 
 @dataclass(slots=True)
 class Group:
-    """Issues that say the same.
+    """A group of equal issues.
 
     Attributes:
-        first: the first of them, which stands for all.
-        count: how many.
-        further: the next ones, as many as are named.
+        first: First issue, shown for the group.
+        count: Number of issues.
+        further: Next issues, whose places are listed.
     """
 
     first: load_pb2.OfferError
@@ -27,7 +27,7 @@ class Group:
 
 
 def group_issues(issues: Iterable[load_pb2.OfferError]) -> list[Group]:
-    """Return the groups, errors before warnings, the largest first, else in the order of the file."""
+    """Return the groups: errors before warnings, then the largest first, then in the order of the file."""
     groups: dict[tuple[int, str, str, str], Group] = {}
     for issue in issues:
         key = (issue.level, issue.code, issue.field, issue.value)

@@ -1,4 +1,4 @@
-"""What `task errors` prints or writes; each returns how many issues it has found."""
+"""Output of `task errors`: groups, lists and files of issues. Groups and lists return their length."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from classifeed_client import Client
 
 Request = task_service_pb2.ListOfferErrorsRequest
 GROUPED: Final = 10_000
-"""Issues that are read to be grouped: as many as a load has in fast lists."""
+"""Maximum number of issues that are read for grouping, which is the number that a load can list fast."""
 
 
 def list_groups(out: Output, client: Client, load: task_pb2.Task, request: Request, limit: int) -> int:
-    """Print the largest groups of issues that say the same, among the first `GROUPED` issues."""
+    """Print the largest groups of equal issues, among the first `GROUPED` issues."""
     issues = iter(Issues(client, request))
     groups = group_issues(islice(issues, GROUPED))
     show_groups(out, groups[:limit])
@@ -61,10 +61,10 @@ def list_issues(out: Output, client: Client, load: task_pb2.Task, request: Reque
 def export_issues(
     out: Output, client: Client, load: task_pb2.Task, request: Request, csv_file: Path | None, xlsx_file: Path | None
 ) -> None:
-    """Write all issues to files, and print which, with how many.
+    """Write all issues to files, and print the files with the number of issues.
 
     Raises:
-        CommandError: a name has another suffix than its kind, or the file is there, or cannot be written.
+        CommandError: A file name has the wrong suffix, or the file exists or cannot be written.
     """
     from classifeed_cli.issues.export import export
 

@@ -1,4 +1,4 @@
-"""Issues of a load, page by page, so that no command holds more of them than it shows."""
+"""Iteration over the issues of a load, page by page, so that a command reads only the issues that it shows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Issues:
     """The issues of a load; iterate once.
 
     Args:
-        client: sends the requests.
-        request: which ones, without page.
+        client: Client that sends the requests.
+        request: Filter of the issues, without a page token.
     """
 
     def __init__(self, client: Client, request: task_service_pb2.ListOfferErrorsRequest) -> None:

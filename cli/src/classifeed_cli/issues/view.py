@@ -1,4 +1,4 @@
-"""Groups of issues for people: what is wrong, what to change, the place with a caret, and where else."""
+"""Output of groups of issues for people: error, fix, excerpt with a caret, and further places."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _show(out: Output, group: Group) -> None:
 
 
 def _fault(issue: load_pb2.OfferError) -> str:
-    """Return what is wrong as the excerpt has it: the value, or the element where it should be."""
+    """Return the faulty text in the excerpt: the value, or the empty element."""
     if issue.value or not issue.field:
         return issue.value
     name = re.escape(issue.field)

@@ -1,1 +1,1 @@
-"""The embedded platform: the whole suite as processes of one machine, under one supervisor (ADR 0013)."""
+"""The embedded platform: the whole suite as processes on one machine, under one supervisor (ADR 0013)."""

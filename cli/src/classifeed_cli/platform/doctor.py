@@ -1,4 +1,4 @@
-"""What a machine needs to run the suite, and how what runs is: checked one by one, each with what to do."""
+"""Checks of the machine and of the running installation, each with a fix."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FREE_MEMORY_MIB = 1400
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One check: `ok`, `warning` (it will work, perhaps not well) or `failed`, with particulars or the fix."""
+    """The result of a check: `ok`, `warning` (the suite may work poorly) or `failed`, with details or the fix."""
 
     check: str
     outcome: str
@@ -38,7 +38,7 @@ class Finding:
 
 
 def examine(layout: Layout) -> list[Finding]:
-    """All findings. Starts nothing and changes nothing."""
+    """Return all findings, without starting or changing anything."""
     return [*_machine(layout), *_packages(), *_postgres_user(layout), *_services(), *_installation(layout)]
 
 
@@ -72,7 +72,7 @@ def _existing(layout: Layout) -> Path:
 
 
 def _postgres_user(layout: Layout) -> Iterator[Finding]:
-    """Yield whether PostgreSQL has a user to run as: ours, or a system user that root starts it as."""
+    """Check that PostgreSQL has a user to run as: the current one, or, for root, a system user."""
     check = "postgres user"
     if os.geteuid() != 0:
         obstacle = find_own_obstacle()
@@ -134,7 +134,7 @@ def _installation(layout: Layout) -> Iterator[Finding]:
 
 
 def _what_runs(layout: Layout, status: Mapping[str, Any]) -> Iterator[Finding]:
-    """How the running installation is, and each part and service of it that is not well."""
+    """Yield findings about the running installation, and about each part and service with a problem."""
     rows = list(rows_of(status))
     unwell = [(name, row) for name, row in rows if row["problems"]]
     text = f"{status['phase']} in {layout.root}, supervisor pid {status['supervisor']['pid']}"

@@ -1,4 +1,4 @@
-"""A running installation as commands see it: where its services listen, and the tokens to call them with."""
+"""A running installation: addresses of its services, and tokens to call them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """Addresses (host:port) by service, and the files with the operator's token and with that of services."""
+    """Addresses (host:port) by service, and the files with the token of the operator and the token of services."""
 
     grpc: Mapping[str, str]
     http: Mapping[str, str]
@@ -31,14 +31,14 @@ class Installation:
 
     @classmethod
     def find(cls, data: Path | None = None, address: str | None = None) -> Installation:
-        """Return the installation that the options and the environment point to.
+        """Return the installation that the options and the environment name.
 
-        With `address` (or CLASSIFEED_ADDRESS) it is another one than the folder's: services of their own addresses
-        are named by CLASSIFEED_<SERVICE>_ADDRESS, the rest is reached at `address`; the token comes from
-        CLASSIFEED_TOKEN or the file CLASSIFEED_TOKEN_FILE. Otherwise it is what runs in the data folder.
+        Without `address`, it is the installation that runs in the data folder. With `address` (or CLASSIFEED_ADDRESS),
+        all services have this address, unless CLASSIFEED_<SERVICE>_ADDRESS names another one. The token then comes from
+        CLASSIFEED_TOKEN or from the file CLASSIFEED_TOKEN_FILE.
 
         Raises:
-            CommandError: UNAVAILABLE, nothing runs in the folder.
+            CommandError: UNAVAILABLE, no installation runs in the folder.
         """
         if address:
             return cls._remote(address)
@@ -67,26 +67,26 @@ class Installation:
         )
 
     def address(self, service: str) -> str:
-        """gRPC address of a service.
+        """Return the gRPC address of a service.
 
         Raises:
-            CommandError: UNAVAILABLE, this installation runs without it.
+            CommandError: UNAVAILABLE, the installation runs without this service.
         """
         if service not in self.grpc:
             raise unavailable("SERVICE_NOT_RUNNING", f"{service} does not run here: start the suite without --only")
         return self.grpc[service]
 
     def token(self) -> str:
-        """Return the operator's bearer token, read anew each time: the supervisor renews it.
+        """Return the operator's bearer token; empty if there is none.
 
-        Empty when there is none.
+        The file is read at each call, because the supervisor renews the token.
         """
         return self._read(self.token_file)
 
     def service_token(self) -> str:
-        """Return the bearer token by which a person calls as a service does; as `token` otherwise.
+        """Return the bearer token of services, which permits calls that only services may make.
 
-        Another installation has one token, that of the environment.
+        With `address`, it is the same token as `token`.
         """
         return self._read(self.service_token_file)
 
@@ -106,12 +106,12 @@ class Installation:
         return Client(addresses, self.token)
 
     def job_client(self) -> JobClient:
-        """Return a client of the services that have jobs, of those that are part of the installation.
+        """Return a client of the installation's services that have jobs.
 
-        Services behind one address are one: it is called once, under the first of their names.
+        If several services share an address, it is called once, with the first of their names.
 
         Raises:
-            CommandError: UNAVAILABLE, there are none.
+            CommandError: UNAVAILABLE, no service with jobs runs.
         """
         from classifeed_client import JOB_SERVICES, JobClient
 
@@ -122,7 +122,7 @@ class Installation:
         return JobClient({name: addresses[name] for name in JOB_SERVICES if name in addresses}, self.token)
 
     def index_client(self) -> IndexClient:
-        """Return a client of the services on the way into the index; close it, or use it in a `with` block."""
+        """Return a client of the services that fill the index; close it, or use it in a `with` block."""
         from classifeed_client import INDEX_SERVICES, IndexClient
 
         return IndexClient({name: self.address(name) for name in INDEX_SERVICES}, self.token)
@@ -131,7 +131,7 @@ class Installation:
         """Return a client of moderation and its verdict service; close it, or use it in a `with` block.
 
         Args:
-            as_service: calls with the token of services: for what only a service may do.
+            as_service: Whether to use the token of services, for calls that only a service may make.
         """
         from classifeed_client import MODERATION_SERVICES, ModerationClient
 
@@ -145,10 +145,10 @@ class Installation:
         return PictureClient({name: self.address(name) for name in PICTURE_SERVICES}, self.token)
 
     def picture_bytes(self) -> PictureBytes:
-        """Return where the bytes of pictures are read.
+        """Return the source of picture bytes.
 
         Raises:
-            CommandError: UNAVAILABLE, this installation runs without pictures, or nobody says where their HTTP is.
+            CommandError: UNAVAILABLE, the installation runs without pictures, or its HTTP address is not configured.
         """
         from classifeed_cli.platform.picture_bytes import URL_VARIABLE, PictureBytes
 
@@ -165,5 +165,5 @@ class Installation:
 
 
 def not_running(layout: Layout) -> CommandError:
-    """Return the error of a command that needs a suite in a folder where none runs."""
+    """Return the error of a command that needs a running suite in a folder."""
     return unavailable("NOT_RUNNING", f"no suite runs in {layout.root}: start one with `classifeed up --detach`")

@@ -1,4 +1,4 @@
-"""The logs of an installation: their newest lines, those of one load, and those that are still being written."""
+"""Logs of an installation: newest lines, lines about a load, and lines as they are written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_cli.exit_codes import refused
 from classifeed_cli.platform.planning.layout import Layout
 
 _POLL_S: Final = 0.2
-# Without a filter the newest lines are looked for in so much of the end of a file.
+# Without a filter, only the end of a file is searched for the newest lines.
 _END_BYTES: Final = 4 * 1024 * 1024
 _TIME: Final = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?Z?")
 _OWN_COLUMNS: Final = frozenset({"timestamp", "level", "event", "service", "logger", "exception"})
@@ -30,9 +30,9 @@ class Line:
     """A line of a log.
 
     Attributes:
-        service: whose.
-        text: as it stands in the file, without its end.
-        fields: what it says, where it is a JSON object; else empty.
+        service: Service that wrote it.
+        text: Text of the line, without the line end.
+        fields: Members of the line if it is a JSON object, otherwise empty.
     """
 
     service: str
@@ -41,7 +41,7 @@ class Line:
 
     @classmethod
     def of(cls, service: str, text: str) -> Line:
-        """Read a line."""
+        """Parse a line."""
         fields: dict[str, Any] = {}
         if text.startswith("{"):
             with suppress(ValueError):
@@ -50,7 +50,7 @@ class Line:
 
     @property
     def time(self) -> datetime | None:
-        """When it was written; None where it does not say. Times without a zone are taken for UTC."""
+        """Time of the line; None if it has none. Times without a zone are in UTC."""
         stamp = str(self.fields.get("timestamp", "")) or next(iter(_TIME.findall(self.text[:40])), "")
         try:
             found = datetime.fromisoformat(stamp.replace("/", "-").replace(",", "."))
@@ -60,7 +60,7 @@ class Line:
 
     @property
     def words(self) -> str:
-        """The line for people: time by the clocks of this machine, level, service, what happened, its particulars."""
+        """The line for people: local time, level, service, event and further fields."""
         if not self.fields:
             return f"{self.service}: {self.text}"
         time = f"{self.time.astimezone():%Y-%m-%d %H:%M:%S.%f}"[:-3] if self.time else ""
@@ -72,7 +72,7 @@ class Line:
 
 
 def log_files(layout: Layout, service: str = "") -> dict[str, Path]:
-    """Return the logs of a folder by service: that of one, or those of all services and of the supervisor.
+    """Return the log files of a folder by service: of one service, or of all services and the supervisor.
 
     Raises:
         CommandError: REFUSED, the folder has no such log.
@@ -90,13 +90,13 @@ def log_files(layout: Layout, service: str = "") -> dict[str, Path]:
 
 
 def about_task(seller_id: str, namespace: str, task_id: str) -> Filter:
-    """Return what identifies the lines about a task: they hold its number, seller and namespace, in one name or not."""
+    """Return a filter for lines about a task: they contain its number, seller and namespace."""
     number = re.compile(rf"(?<!\d){re.escape(task_id)}(?!\d)")
     return lambda text: seller_id in text and namespace in text and bool(number.search(text))
 
 
 def newest_lines(files: dict[str, Path], count: int, wanted: Filter | None) -> list[Line]:
-    """Return the newest lines of all files together by time; one without a time follows the one before it."""
+    """Return the newest lines of all files, ordered by time. A line without a time follows the previous line."""
     lines: list[tuple[datetime, Line]] = []
     for service, path in files.items():
         before = datetime.min.replace(tzinfo=UTC)
@@ -117,11 +117,11 @@ def _last(path: Path, count: int, wanted: Filter | None) -> Sequence[str]:
 
 
 class Follower:
-    """The lines that are written from now on.
+    """Iterator over lines that are written from now on.
 
     Args:
-        files: logs by service.
-        wanted: selects lines; None: all.
+        files: Log files by service.
+        wanted: Filter of lines; None for all.
     """
 
     def __init__(self, files: dict[str, Path], wanted: Filter | None) -> None:
@@ -131,7 +131,7 @@ class Follower:
         self._halves = dict.fromkeys(files, b"")
 
     def __iter__(self) -> Iterator[Line]:
-        """Yield them for ever; whoever reads is interrupted."""
+        """Yield lines forever, until the reader is interrupted."""
         while True:
             for service in self._files:
                 yield from self._written(service)
@@ -139,7 +139,7 @@ class Follower:
 
     def _written(self, service: str) -> Iterator[Line]:
         path = self._files[service]
-        if path.stat().st_size < self._places[service]:  # it was begun anew
+        if path.stat().st_size < self._places[service]:  # the log was started again
             self._places[service], self._halves[service] = 0, b""
         with path.open("rb") as file:
             file.seek(self._places[service])

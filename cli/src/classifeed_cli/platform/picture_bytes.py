@@ -1,4 +1,4 @@
-"""The bytes of pictures, over the HTTP of pictures, which anybody may read."""
+"""Download of picture bytes over HTTP, which needs no token."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ class Fetched:
 
     @property
     def extension(self) -> str:
-        """What the name of its file ends with."""
+        """File name extension for the media type."""
         return _EXTENSIONS.get(self.media_type, self.media_type.removeprefix("image/").partition("+")[0])
 
 
 @dataclass(frozen=True, slots=True)
 class PictureBytes:
-    """Where pictures are read.
+    """The source of picture bytes.
 
     Attributes:
-        base: http:// or https:// with host and port, and a path where a proxy has one.
+        base: Base URL, http:// or https:// with host and port, and the path of a proxy, if any.
     """
 
     base: str
 
     def fetch(self, path: str, *, accept: str = "") -> Fetched:
-        """Return the version of a picture that an address leads to. Blocks.
+        """Return the version of a picture at an address. Blocks.
 
         Args:
-            path: /get/namespace/group/name/size.
-            accept: media type that is preferred; empty: none is.
+            path: Address, /get/namespace/group/name/size.
+            accept: Preferred media type; empty for none.
 
         Raises:
-            CommandError: REFUSED, there is no such version, with the reason of the service; UNAVAILABLE, no response.
+            CommandError: REFUSED, there is no such version, with the service's reason; UNAVAILABLE, no response.
         """
         url = urlsplit(self.base)
         kind = http.client.HTTPSConnection if url.scheme == "https" else http.client.HTTPConnection

@@ -1,4 +1,4 @@
-"""Waits until nothing is left to do: no lag, no outbox, no publish mark, no due job, everything searchable."""
+"""Waits until no work is left: no lag, outbox, publish mark or due job, and everything is searchable."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _PAUSE_S = 0.15
 _LONGEST_PAUSE_S = 1.0
 _PAUSE_SHARE = 0.03
 _LONGEST_RESPONSE_S = 10.0
-# When the time is over, those that were not called yet have so long to say what is left.
+# After the deadline, the remaining services get this time to report their backlog.
 _LAST_LOOK_S = 1.0
 UNREACHABLE = "unreachable"
 
 
 async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
-    """Return once two rounds in a row found nothing left.
+    """Return after two consecutive rounds without a backlog.
 
-    Services are called one after the other in the order in which an offer passes through them: what one has handed on
-    is then seen at the next. Two rounds, because responses travel backwards.
+    Services are called one after the other, in the order in which an offer passes through them, so that work handed on
+    is seen at the next service. Two rounds are needed because results travel backwards.
 
     Args:
-        services: HTTP address of each, in the table's order.
-        timeout_s: when to give up, at most a second later.
+        services: HTTP addresses of the services, in the order of the service table.
+        timeout_s: Timeout in seconds; the last calls may take a second longer.
 
     Raises:
-        CommandError: TIME_OUT; its document holds what is left, and names the services that do not say it.
+        CommandError: TIME_OUT; its document has the backlog, and the services that did not report one.
     """
     started = time.monotonic()
     deadline = started + timeout_s
@@ -49,15 +49,15 @@ async def wait_settled(services: Mapping[str, str], timeout_s: float) -> dict[st
 
 
 def _pause_s(waited_s: float) -> float:
-    """Return how long not to ask, in seconds: services have work to do, and counting it is some of it."""
+    """Return the seconds before the next round, which grow with the wait: counting the backlog is work, too."""
     return min(_LONGEST_PAUSE_S, max(_PAUSE_S, waited_s * _PAUSE_SHARE))
 
 
 class _Look:
-    """One round: what is left at which service, and why some do not say it.
+    """One round: the backlog of each service, and the errors of services that did not report one.
 
     Args:
-        services: HTTP address of each.
+        services: HTTP addresses of the services.
     """
 
     def __init__(self, services: Mapping[str, str]) -> None:
@@ -66,9 +66,9 @@ class _Look:
         self.faults: dict[str, str] = {}
 
     async def ask_until(self, deadline: float) -> None:
-        """Ask one service after the other; once the deadline (of the monotonic clock) is over, all others at once.
+        """Call the services one after the other, and after the deadline (monotonic clock) all remaining ones at once.
 
-        Whoever was called so shortly before it that there was no time for a response is among these.
+        These include a service that was called too shortly before the deadline to respond.
         """
         waiting = dict(self._services)
         hurried: dict[str, str] = {}
@@ -81,7 +81,7 @@ class _Look:
         await asyncio.gather(*(self._ask(name, address, _LAST_LOOK_S) for name, address in asked_last))
 
     async def _ask(self, name: str, address: str, limit_s: float) -> bool:
-        """Note what is left at a service, and return whether it has responded."""
+        """Record the backlog of a service, and return whether it has responded."""
         response = await http_get(address, "/backlog", timeout_s=limit_s)
         self.left.pop(name, None)
         self.faults.pop(name, None)
@@ -104,7 +104,7 @@ class _Look:
         self.faults[name] = fault
 
     def still_busy(self, timeout_s: float) -> CommandError:
-        """Return the error of a wait that has come to its end."""
+        """Return the error of a wait that timed out."""
         left = {name: self.left[name] for name in self._services if name in self.left}
         faults = {name: self.faults[name] for name in self._services if name in self.faults}
         counts = {f"{name}.{item}": str(count) for name, items in left.items() for item, count in items.items()}

@@ -1,1 +1,1 @@
-"""The terminal: what is printed on it, what is confirmed there, and Ctrl-C."""
+"""The terminal: output, confirmation, and Ctrl-C."""

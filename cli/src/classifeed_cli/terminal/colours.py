@@ -1,6 +1,6 @@
-"""Colour for what people look for first: how something ended, what is wrong, where, and what to type.
+"""Colours for outcomes, errors, places and commands in the output.
 
-Rich leaves it away where output goes to a file or a pipe, and where NO_COLOR is set.
+Rich omits them if the output is a file or a pipe, or if NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from rich.highlighter import RegexHighlighter
 
 
 class Words(RegexHighlighter):
-    """Paints the words of this program by their meaning; the names of the groups are the colours."""
+    """Highlights words of the output by their meaning; the names of the groups are colours."""
 
     highlights = [  # noqa: RUF012 - the base class declares it so
         r"(?<![\w-])(?P<green>SUCCEEDED|SERVING|RUNNING|ACTIVE|FOUND)(?![\w-])",

@@ -1,4 +1,4 @@
-"""Asking before a command does what is tedious to undo: on a terminal only, so that scripts go on as they are."""
+"""Confirmation of commands that are tedious to undo; only on a terminal, so that scripts need no change."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _AGREED: Final = frozenset({"y", "yes"})
 
 
 def is_terminal() -> bool:
-    """Say whether somebody reads and types here, so that they can confirm."""
+    """Return whether a user can read the question and type a reply."""
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr))
 
 
 def confirm(out: Output, question: str, *, yes: bool) -> None:
-    """Return if the user agrees, or no confirmation is needed: `yes` was given, or this is no terminal.
+    """Ask for confirmation, unless `yes` is given or there is no terminal. Return if the user agrees.
 
     Raises:
-        CommandError: REFUSED, NOT_CONFIRMED: anything but y or yes, the end of the input, or Ctrl-C.
+        CommandError: REFUSED, NOT_CONFIRMED: the reply is not y or yes, the input ended, or Ctrl-C was pressed.
     """
     if yes or not is_terminal():
         return

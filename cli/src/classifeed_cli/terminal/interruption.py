@@ -1,4 +1,4 @@
-"""What Ctrl-C means while a command waits: one line that says what goes on without it."""
+"""Handling of Ctrl-C while a command waits: one line that says which work continues."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from classifeed_cli.exit_codes import CommandError, ExitCode
 
 
 class Interruption:
-    """Ends an interrupted block with its words, which the block changes as the work goes on.
+    """Ends an interrupted block with an error that has its words. The block may change them as it makes progress.
 
-    Of blocks within each other the outermost has the last word.
+    For nested blocks, the words of the outermost block are used.
     """
 
     def __init__(self, words: str) -> None:

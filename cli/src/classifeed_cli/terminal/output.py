@@ -1,4 +1,4 @@
-"""What a command prints: tables and sentences for people, one JSON document for programs."""
+"""Output of commands: tables and sentences for people, or one JSON document for programs."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON documen
 
 
 class Output:
-    """Where a command writes.
+    """Output of a command.
 
-    With `as_json`, stdout gets exactly one document (`document`), and everything else goes to stderr or nowhere.
+    With `as_json`, stdout gets exactly one document (`document`), and other output goes to stderr or is dropped.
     Without it, stdout is for people, and `document` prints nothing.
     """
 
@@ -35,29 +35,29 @@ class Output:
 
     @property
     def edge(self) -> int | None:
-        """Where lines for people end; None: nowhere, as a program reads them."""
+        """Width of lines for people; None for no limit, if a program reads the output."""
         return _edge(self.people)
 
     def document(self, document: Mapping[str, Any]) -> None:
-        """Print the command's document, for programs only."""
+        """Print the command's JSON document, with --json only."""
         if self.as_json:
             print_json(document)
 
     def say(self, text: str, hang: int | None = None, style: str | None = None) -> None:
         """Print sentences, for people only.
 
-        Where lines have an edge they are wrapped; what goes on below begins at `hang`, else two columns right of the
-        line. With `style`, one of rich's, all of it is painted so, else some words by their meaning.
+        Lines are wrapped at the edge. Continuation lines are indented by `hang`, by default two columns more than the
+        first line. `style` is a style of rich for the whole text; by default, some words are coloured by their meaning.
         """
         if not self.as_json:
             _print_wrapped(self.people, text, hang, style)
 
     def fail(self, text: str) -> None:
-        """Print why the command ends, on stderr."""
+        """Print the error of the command on stderr."""
         _print_wrapped(self.errors, text, style="red")
 
     def ask(self, text: str) -> None:
-        """Print a question on stderr, and leave the cursor behind it."""
+        """Print a question on stderr, without a line break."""
         self.errors.print(printable(text), end="", markup=False)
 
     def progress(self, text: str) -> None:
@@ -70,21 +70,21 @@ class Output:
             return
         lines = [list(map(_cell, row)) for row in rows]
         widths = [max(map(cell_len, column)) for column in zip(columns, *lines, strict=True)]
-        if self.edge is None:  # a program reads: every character, and no padding behind the last
+        if self.edge is None:  # for programs: nothing is cut, and no padding after the last column
             for line in (columns, *lines):
                 self.people.print(_padded(line, widths), markup=False)
             return
         table = Table(title=title, title_justify="left", box=None, pad_edge=False, highlight=True)
         for column, width in zip(columns[:-1], widths[:-1], strict=True):
             table.add_column(column, no_wrap=True, min_width=width)
-        # Of a long row the end is cut, never an id.
+        # A long row is cut at its end, never in an id.
         table.add_column(columns[-1], no_wrap=True, overflow="ellipsis", max_width=self._room(widths))
         for line in lines:
             table.add_row(*line)
         self.people.print(table, markup=False, soft_wrap=False)
 
     def entries(self, columns: Sequence[str], rows: Iterable[tuple[Sequence[object], Sequence[str]]]) -> None:
-        """Print a table in which lines may stand below a row, for people only; empty lines are left out."""
+        """Print a table whose rows may have lines below them, for people only; empty lines are omitted."""
         if self.as_json:
             return
         table = [(list(columns), list[str]()), *((list(map(_cell, cells)), list(below)) for cells, below in rows)]
@@ -98,7 +98,7 @@ class Output:
                 self.say(" " * indent + one_line(line), hang=indent)
 
     def _room(self, widths: Sequence[int]) -> int:
-        """Return what a line has room for in the last column."""
+        """Return the width of the last column."""
         return max(self.people.width - sum(widths[:-1]) - len(_GAP) * len(widths[1:]), _LEAST_WIDTH)
 
 
@@ -114,12 +114,12 @@ def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _console(*, stderr: bool) -> Console:
     console = Console(stderr=stderr, highlight=False, highlighter=Words(), soft_wrap=True, emoji=False)
     if _edge(console) is None:
-        console.width = 200  # a file or a pipe has no edge to cut addresses at
+        console.width = 200  # in a file or a pipe, addresses are not cut
     return console
 
 
 def _edge(console: Console) -> int | None:
-    """Return the width of the terminal, or what COLUMNS says of a pipe."""
+    """Return the width of the terminal, or COLUMNS for a pipe; None if neither is known."""
     columns = os.environ.get("COLUMNS", "")
     return console.width if console.is_terminal or (columns.isdigit() and int(columns) > 0) else None
 

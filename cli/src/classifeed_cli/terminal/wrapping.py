@@ -1,4 +1,4 @@
-"""Text for a terminal: nothing in it that a terminal would obey, and lines that end at its edge."""
+"""Text for a terminal: escaping of control characters, and wrapping of lines."""
 
 from __future__ import annotations
 
@@ -13,25 +13,24 @@ _OBEYED = frozenset({"Cc", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def printable(text: str) -> str:
-    """Return the text with everything escaped that a terminal would obey: control characters and turns of direction."""
+    """Return the text with control characters and direction marks escaped."""
     return "".join(_escaped(each) if each != "\n" and _is_obeyed(each) else each for each in text)
 
 
 def one_line(text: str) -> str:
-    """Return the text as one printable line: runs of white space are one blank, and the rest is escaped."""
+    """Return the text as one printable line: white space becomes single blanks, control characters are escaped."""
     return "".join(_escaped(each) if _is_obeyed(each) else each for each in re.sub(r"\s+", " ", text).strip())
 
 
 def cut(text: str, width: int) -> str:
-    """Return the text, or as much of its beginning as fits into so many cells, with a mark of what is missing."""
+    """Return the text, cut to `width` cells with an ellipsis if it is too long."""
     return text if cell_len(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 def wrapped(line: str, width: int, hang: int) -> list[str]:
-    """Return the line in lines of so many cells, those after the first indented by `hang`.
+    """Return the line wrapped at `width` cells, with continuation lines indented by `hang`.
 
-    A link stays whole, so that it can be copied: one that is too long to be indented begins further left. Paths are
-    parted behind a slash.
+    Links are never split, so that they can be copied; a long link is indented less. Paths are split after a slash.
     """
     lines: list[str] = []
     current = ""
@@ -47,7 +46,7 @@ def wrapped(line: str, width: int, hang: int) -> list[str]:
 
 
 def with_short_links(text: str, width: int) -> str:
-    """Return the text, with the middle of each link left out that is wider than so many cells."""
+    """Return the text, with the middle of links replaced by an ellipsis if they are wider than `width` cells."""
     return " ".join(_short(word, width) if _is_link(word) else word for word in text.split(" "))
 
 

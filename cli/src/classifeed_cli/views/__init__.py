@@ -1,1 +1,1 @@
-"""What people see of feeds, loads, jobs and offers: texts for a terminal of 80 columns."""
+"""Output of feeds, loads, jobs and offers for people, for a terminal of 80 columns."""

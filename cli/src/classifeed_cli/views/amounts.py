@@ -1,4 +1,4 @@
-"""Sizes, durations and times as people write them."""
+"""Sizes, prices, durations and times for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def price_words(price: Price) -> str:
 
 
 def duration_words(duration_s: float) -> str:
-    """Return a duration such as 250 ms, 4.2 s, 1 h 30 min or 2 d: the two largest parts of it."""
+    """Return the two largest parts of a duration, such as 250 ms, 4.2 s, 1 h 30 min or 2 d."""
     if duration_s < 0.9995:
         return f"{duration_s * 1000:.0f} ms"
     if duration_s < 9.95:
@@ -43,10 +43,10 @@ def duration_words(duration_s: float) -> str:
 
 
 def local_time(time: Timestamp) -> datetime:
-    """Return a time as the clocks of this machine show it."""
+    """Return a time in the local time zone."""
     return time.ToDatetime(UTC).astimezone()
 
 
 def time_words(time: Timestamp) -> str:
-    """Return a time to the second, as the clocks of this machine show it."""
+    """Return a local time to the second."""
     return f"{local_time(time):%Y-%m-%d %H:%M:%S}"

@@ -1,6 +1,6 @@
-"""What the API says, in the words of the command line: its fields and methods are options and commands here.
+"""Translation of API errors into the terms of the command line: options and commands instead of fields and methods.
 
-Programs get the server's own text (`--json`); only people get these.
+These texts are for people only; with `--json`, programs get the server's text.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _OPTIONS: Final = {
 _WORDS: Final = {
     "job_id": "must be the id of a job, such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b; `classifeed jobs list` has them",
 }
-# Their message says all that their fields do.
+# Reasons whose message contains the field violations.
 _WHOLE: Final = frozenset({"NAMESPACE_RESERVED"})
-# Names that the client itself refuses, as it would be a pattern otherwise.
+# Names that the client checks, because the service would respond with a regular expression.
 _NAMED: Final = {"seller": "a seller", "namespace": "a namespace", "id": "an offer", "format": "a format"}
 _FAULT: Final = re.compile(r"^([A-Z][A-Z_]+): ")
 _SECONDS: Final = re.compile(r"\b(\d+) s\b(?: \([^)]*\))?")
@@ -38,7 +38,7 @@ _UNITS: Final = (("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1))
 
 
 def words_of(error: ApiError) -> str:
-    """Return the message of an error for people; the server's own words where they name nothing of the API."""
+    """Return the message of an error for people; the server's message if it names no fields or methods of the API."""
     if error.reason in _WHOLE:
         return error.message
     if error.reason == "REQUEST_INVALID" and (whose := _NAMED.get(error.metadata.get("field", ""))):
@@ -130,7 +130,7 @@ _TASK_REASONS: Final[dict[str, Callable[[str, str, str], str]]] = {
 
 def _field(violation: FieldViolation) -> str:
     path = violation.field.removeprefix("feed.")
-    # What is wrong within the credentials was given by the options that make them.
+    # Errors inside the credentials belong to the options for credentials.
     return "settings.source.credentials" if path.startswith("settings.source.credentials.") else path
 
 
@@ -141,12 +141,12 @@ def _describe_violation(violation: FieldViolation) -> str:
 
 
 def _code(violation: FieldViolation) -> str:
-    """Return the code of a download that a link would fail with; empty where there is none."""
+    """Return the error code of a download at the start of a description; empty if there is none."""
     found = _FAULT.match(violation.description)
     return found[1] if found else ""
 
 
 def _typed(found: re.Match[str]) -> str:
-    """Seconds as --every takes them: 600 s is 10m."""
+    """Return seconds in the format of --every: 600 s is 10m."""
     seconds = int(found[1])
     return next(f"{seconds // size}{unit}" for unit, size in _UNITS if seconds % size == 0)

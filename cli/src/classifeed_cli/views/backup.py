@@ -1,4 +1,4 @@
-"""Backups of what is known of pictures, for people."""
+"""Output of backups of the picture records for people."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from classifeed_cli.views.amounts import duration_words, size_words, time_words
 
 
 def show_backups(out: Output, backups: Sequence[Backup]) -> None:
-    """Print a line for each backup, and why one cannot be read."""
+    """Print a line for each backup, and the errors of unreadable ones."""
     if not backups:
         out.say("no backup yet: the first one is made within an hour of the service's first start")
         return
@@ -35,7 +35,7 @@ def show_backups(out: Output, backups: Sequence[Backup]) -> None:
 
 
 def age_words(backup: Backup) -> str:
-    """Return how long ago a backup was made."""
+    """Return the age of a backup, such as 2 h ago."""
     if not backup.HasField("begin_time"):
         return "at an unknown time"
     ago = datetime.now(UTC) - backup.begin_time.ToDatetime(UTC)

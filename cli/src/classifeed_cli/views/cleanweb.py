@@ -1,4 +1,4 @@
-"""Reviews and callbacks for people."""
+"""Output of reviews and callbacks for people."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def show_queues(out: Output, queues: Sequence[cleanweb_service_pb2.Queue]) -> No
 
 
 def show_review(out: Output, review: cleanweb_service_pb2.Review) -> None:
-    """Print a text that a reviewer has."""
+    """Print a text that a reviewer has claimed."""
     out.say(f"review {review.review_id} of {review.project}, yours until {time_words(review.lease_end_time)}")
     out.say("")
     out.say(review.text)
@@ -38,7 +38,7 @@ def show_review(out: Output, review: cleanweb_service_pb2.Review) -> None:
 
 
 def show_callbacks(out: Output, callbacks: Sequence[cleanweb_service_pb2.Callback]) -> None:
-    """Print callbacks that were not delivered, with what the last try of each met."""
+    """Print callbacks that were not delivered, with the error of the last attempt."""
     if not callbacks:
         out.say("no callback waits")
         return

@@ -1,4 +1,4 @@
-"""Comparisons of stored pictures with what offers use, for people."""
+"""Output of comparisons of stored pictures with those that offers use, for people."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EXPORTING: Final = "not yet known"
 
 
 def show_comparisons(out: Output, comparisons: Sequence[Comparison]) -> None:
-    """Print a line for each comparison, and below what a person must decide."""
+    """Print a line for each comparison, and below them the held ones, which need a decision."""
     if not comparisons:
         out.say("no comparison yet: the first one runs within a day of the service's first start")
         return
@@ -42,11 +42,11 @@ def show_comparisons(out: Output, comparisons: Sequence[Comparison]) -> None:
 
 
 def show_comparison(out: Output, comparison: Comparison) -> None:
-    """Print how it stands with a comparison, and what to do about it."""
+    """Print the state of a comparison, and the next step."""
     head = f"comparison {comparison.comparison_id}: {_state(comparison)}, no offer uses {count_words(comparison)}"
     if comparison.state == COMPARISON_STATE_HELD:
         out.say(
-            f"{head}. So many are deleted only when a person agrees. If the offers are right, confirm it: "
+            f"{head}. So many pictures are only deleted after confirmation. If the offers are right, confirm it: "
             f"`classifeed picture confirm {comparison.comparison_id}`. If they are not, do nothing: the next "
             "comparison replaces it.",
             hang=2,
@@ -58,7 +58,7 @@ def show_comparison(out: Output, comparison: Comparison) -> None:
 
 
 def count_words(comparison: Comparison) -> str:
-    """Return how many pictures no offer uses, of how many."""
+    """Return the number of unused pictures, of the number compared."""
     return f"{comparison.unused:,} of {comparison.compared:,} pictures"
 
 

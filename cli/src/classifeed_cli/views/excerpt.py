@@ -1,4 +1,4 @@
-"""A piece of the file for people: one line that fits the terminal, and a caret under the fault."""
+"""Excerpts of a file for people: one line that fits the terminal, and carets under the fault."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ _MARK: Final = "…"
 
 
 def excerpt_lines(excerpt: str, fault: str, room: int | None) -> list[str]:
-    """Return the excerpt, and below it carets under the fault; empty where there is no excerpt.
+    """Return the excerpt, and below it carets under the fault; empty if there is no excerpt.
 
     Args:
-        excerpt: the piece of the file.
-        fault: what is wrong, as it stands in the excerpt; without it, or where the excerpt does not have it, there are
-            no carets.
-        room: columns for a line; of a longer excerpt the part around the fault is shown. None: as many as it takes.
+        excerpt: Part of the file.
+        fault: Faulty text in the excerpt. If it is empty or not in the excerpt, there are no carets.
+        room: Columns of a line; a longer excerpt is cut around the fault. None for no limit.
     """
     text, fault = one_line(excerpt), one_line(fault)
     if not text:
@@ -35,9 +34,7 @@ def excerpt_lines(excerpt: str, fault: str, room: int | None) -> list[str]:
 
 
 def _fit(before: str, under: str, after: str, width: int) -> tuple[str, str, str]:
-    """Return the parts in so many columns: all of the fault if it can be, then as much around it as there is room
-    for.
-    """
+    """Cut the parts to `width` columns: the whole fault if possible, and as much around it as fits."""
     under = cut(under, width - 2 * len(_MARK)) if cell_len(under) > width - 2 * len(_MARK) else under
     left = width - cell_len(under)
     keep_after = min(cell_len(after), max(left // 3, left - cell_len(before)))
@@ -46,7 +43,7 @@ def _fit(before: str, under: str, after: str, width: int) -> tuple[str, str, str
 
 
 def _end_of(text: str, width: int) -> str:
-    """Return the end of a text in so many columns, with a mark of what is missing before it."""
+    """Return the end of a text, cut to `width` columns with an ellipsis if it is too long."""
     if cell_len(text) <= width:
         return text
     end = text

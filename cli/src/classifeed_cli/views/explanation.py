@@ -1,4 +1,4 @@
-"""The way of one offer for people: its stages, the one that stopped it, and what to change."""
+"""Output of an offer's explanation for people: its stages, the one that stopped it, and the fix."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _QUOTED: Final = re.compile("“([^”]+)”")
 
 
 def show_explanation(out: Output, explanation: OfferExplanation) -> None:
-    """Print where an offer has come to, each stage on the way, and what to change."""
+    """Print the outcome of an offer, its stages, and what to change."""
     seller_id, _, namespace, _, external_id = explanation.name.split("/", 5)[1:]
     outcome = enum_label(explanation_pb2.OfferFate.DESCRIPTOR, explanation.fate).replace("_", " ")
     out.say(f"{one_line(external_id)} of {seller_id}/{namespace}: {outcome}. {one_line(explanation.summary)}")
@@ -52,14 +52,14 @@ def show_explanation(out: Output, explanation: OfferExplanation) -> None:
 
 
 def _fault_of(step: ExplanationStep) -> str:
-    """Return what the words of a step quote of the file; the longest that the excerpt has, empty where it has none."""
+    """Return the longest quotation in a step's text that is in the excerpt; empty if there is none."""
     excerpt = one_line(step.excerpt)
     quoted = [one_line(each).rstrip("…") for each in _QUOTED.findall(step.text)]
     return max((each for each in quoted if each in excerpt), key=len, default="")
 
 
 def _changes(explanation: OfferExplanation) -> list[str]:
-    """Return what can be done, each listed once: of the offer, then of stages that say more, then by a developer."""
+    """Return the distinct suggestions: of the offer, then of its stages, then for developers."""
     changes: list[str] = []
     suggestions = (explanation.suggestion, *(step.suggestion for step in explanation.steps))
     for change in (*suggestions, *(hint_of(step.code) for step in explanation.steps)):
@@ -70,7 +70,7 @@ def _changes(explanation: OfferExplanation) -> list[str]:
 
 
 class _Stages:
-    """The stages below each other; times stand in a column, with what had passed since the file came."""
+    """The stages, one below the other, with a column of times and the time elapsed since the file arrived."""
 
     def __init__(self, out: Output, explanation: OfferExplanation) -> None:
         self._out = out
@@ -83,7 +83,7 @@ class _Stages:
         self._clock_width = 8 if len(self._days) == 1 else 19
 
     def show(self) -> None:
-        """Print them."""
+        """Print the stages."""
         if self._days:
             of = f"Times of {next(iter(self._days))}" if len(self._days) == 1 else "Times with their days"
             self._out.say(f"{of}; + is the time since the file came" if self._has_elapsed else of)
@@ -103,16 +103,16 @@ class _Stages:
             place = f"{place}; duplicate on line {lines}, where it is not read".removeprefix("; ")
         if place:
             self._out.say(" " * len(head) + place, hang=len(head))
-        # Further left than the words, so that there is room for the fault and what stands around it.
+        # Indented less than the text, so that there is room for the fault and its surroundings.
         for line in excerpt_lines(step.excerpt, _fault_of(step), self._room(len(_EXCERPT_INDENT))):
             self._out.say(_EXCERPT_INDENT + line)
 
     def _room(self, indent: int) -> int | None:
-        """Return what a line has room for beside its indentation; None: everything, as it has no edge."""
+        """Return the width of a line without its indentation; None for no limit."""
         return None if self._out.edge is None else max(self._out.edge - indent, _LEAST_ROOM)
 
     def _fit(self, text: str, indent: int) -> str:
-        """Return the text in a line whose links fit the column; `feed show` has the feed's own link whole."""
+        """Return the text in one line, with links shortened to the column; `feed show` prints the whole link."""
         room = self._room(indent)
         return one_line(text) if room is None else with_short_links(one_line(text), room)
 

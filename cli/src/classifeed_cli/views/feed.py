@@ -1,4 +1,4 @@
-"""Feeds by link for people."""
+"""Output of feeds for people."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _show_state(out: Output, state: feed_pb2.FeedSourceState) -> None:
 
 
 def _load(fetch: feed_pb2.Fetch) -> str:
-    """How the load of a fetch stands, in a word; `poor` is one that took nothing, or less than half of its file."""
+    """Return the status of a fetch's load in a word; `poor`: no offer was accepted, or more than half were refused."""
     if not fetch.HasField("load"):
         return ""
     if fetch.load.status == task_pb2.TASK_STATUS_SUCCEEDED:

@@ -1,4 +1,4 @@
-"""Fetches for people: what was had when, and why it was not."""
+"""Output of fetches for people: their times, outcomes and errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_cli.views.amounts import duration_words, size_words, time_words
 from classifeed_cli.views.load_status import standing_of
 
 _WITH_REASON = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_FAILED, feed_pb2.FETCH_OUTCOME_DROPPED})
-# Where nobody knows how the load stands, the file was fetched, and nothing more is shown.
+# If the status of the load is unknown, the outcome is "fetched".
 _LOADED = {
     task_pb2.TASK_STATUS_IN_PROGRESS: "loading",
     task_pb2.TASK_STATUS_HELD: "load held",
@@ -24,14 +24,14 @@ _LOADED = {
 
 
 def outcome_of(fetch: feed_pb2.Fetch) -> str:
-    """Return how a fetch ended, in lower case words; of one that brought a file, with how its load stands."""
+    """Return the outcome of a fetch in lower case; if it loaded a file, the status of that load."""
     if fetch.outcome == feed_pb2.FETCH_OUTCOME_LOADED:
         return _LOADED.get(fetch.load.status, "fetched")
     return enum_label(feed_pb2.FetchOutcome.DESCRIPTOR, fetch.outcome).lower().replace("_", " ")
 
 
 def load_line(fetch: feed_pb2.Fetch) -> str:
-    """Return what became of the load of a fetch; empty where nothing is known, or nothing is new of an old load."""
+    """Return the status of a fetch's load; empty if it is unknown, or if it is an earlier load that succeeded."""
     if not fetch.HasField("load"):
         return ""
     if fetch.outcome != feed_pb2.FETCH_OUTCOME_LOADED and fetch.load.status == task_pb2.TASK_STATUS_SUCCEEDED:
@@ -40,7 +40,7 @@ def load_line(fetch: feed_pb2.Fetch) -> str:
 
 
 def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
-    """Print a fetch: how it ended, and in words why."""
+    """Print a fetch: its outcome, and the reason."""
     out.say(f"Fetch {fetch.fetch_id} of {fetch.seller_id}/{fetch.namespace}: {outcome_of(fetch)}")
     particulars = [
         f"HTTP {fetch.http_status}" if fetch.http_status else "",
@@ -58,7 +58,7 @@ def show_fetch(out: Output, fetch: feed_pb2.Fetch) -> None:
 
 
 def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
-    """Print a history, a line for each fetch, and below it the words of those that did not bring the file."""
+    """Print a line for each fetch, and below it the errors of those that did not fetch the file."""
     out.entries(
         ("fetch", "when", "outcome", "http", "size", "task"),
         (
@@ -79,11 +79,11 @@ def show_fetches(out: Output, fetches: Sequence[feed_pb2.Fetch]) -> None:
 
 
 def show_words(out: Output, fetch: feed_pb2.Fetch, *, indent: int) -> None:
-    """Print code and words of a fetch, and what a developer can do."""
+    """Print code and message of a fetch, and the hint for developers."""
     for line in words_of(fetch):
         out.say(" " * indent + line, hang=indent)
 
 
 def words_of(fetch: feed_pb2.Fetch) -> list[str]:
-    """Return code and words of a fetch, and what a developer can do; each in a line of its own."""
+    """Return a line with code and message of a fetch, and a line with the hint for developers, if there are any."""
     return [line for line in (": ".join(filter(None, (fetch.code, fetch.message))), hint_of(fetch.code)) if line]

@@ -1,4 +1,4 @@
-"""A load that waits for a decision, for people: what it would do, why it is held, and the commands that decide."""
+"""Output of held loads for people: their effects, the reasons of the hold, and the commands that decide."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _TITLE_CHARS = 60
 
 
 def show_hold(out: Output, task: task_pb2.Task) -> None:
-    """Print why a task is held and what can be done, or in a line what was decided about it."""
+    """Print why a task is held and how to decide, or the decision in one line."""
     hold = task.hold
     if not hold.reasons:
         return
@@ -38,7 +38,7 @@ def show_hold(out: Output, task: task_pb2.Task) -> None:
 
 
 def describe_hold(hold: load_pb2.LoadHold) -> str:
-    """Return in a few words what a held load would do."""
+    """Return the effects of a held load in a few words."""
     parts = []
     if load_pb2.HOLD_REASON_PRICES in hold.reasons:
         median = f"the median one {_move(hold.price_ratio)}"

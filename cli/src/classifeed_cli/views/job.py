@@ -1,4 +1,4 @@
-"""Jobs, queues, locks and schedules for people: tables of 80 columns, and all of one job."""
+"""Output of jobs, queues, locks and schedules for people, in tables of 80 columns; and of all fields of a job."""
 
 from __future__ import annotations
 
@@ -26,26 +26,26 @@ _AGES: Final = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
 def status_of(status: job_pb2.JobStatus) -> str:
-    """Return how a job stands, in lower case."""
+    """Return the status of a job in lower case."""
     return enum_label(job_pb2.JobStatus.DESCRIPTOR, status).lower()
 
 
 def job_document(service: str, job: job_pb2.Job) -> dict[str, Any]:
-    """Return a job for programs."""
+    """Return the JSON document of a job."""
     return {"service": service, **document_of(job)}
 
 
 def show_unreachable(out: Output, responses: Responses[Any]) -> dict[str, Any]:
-    """Say which services did not respond, and return it for the document; nothing when all did."""
+    """Report services that did not respond, and return them for the JSON document; empty if all responded."""
     for service, why in responses.unreachable.items():
         out.progress(f"{service} is left out: {why} `classifeed status` says what is wrong.")
     return {"unreachable": sorted(responses.unreachable)} if responses.unreachable else {}
 
 
 def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
-    """Print a line for each job, with how long it has stood so; below it the begin of what failed.
+    """Print a line for each job, with the time in its status, and below it the beginning of its error.
 
-    Whose it is and which lock key it has stand in columns where lines have no edge, and below the line on a terminal.
+    Seller and lock key are columns if the output has no width limit; on a terminal, they are below the line.
     """
     is_wide = out.edge is None
     room = sys.maxsize if is_wide else _FAILURE_WIDTH
@@ -65,7 +65,7 @@ def show_jobs(out: Output, jobs: Iterable[tuple[str, job_pb2.Job]]) -> None:
 
 
 def show_job(out: Output, service: str, job: job_pb2.Job) -> None:
-    """Print all of a job."""
+    """Print all fields of a job."""
     stopping = ", stop requested" if job.cancel_requested and job.status == job_pb2.JOB_STATUS_RUNNING else ""
     out.say(f"{job.task} in {job.queue} of {service}: {status_of(job.status)}{stopping}")
     lines = (
@@ -128,7 +128,7 @@ def show_queues(out: Output, queues: Mapping[str, Iterable[job_pb2.Queue]]) -> N
 
 
 def describe_limits(queue: job_pb2.Queue) -> str:
-    """Return what a queue's limits let run, as the end of a sentence."""
+    """Return the limits of a queue, as the end of a sentence."""
     limits = [
         f"{queue.concurrency_limit} at a time" if queue.concurrency_limit else "",
         f"{queue.partition_limit} of one partition key" if queue.partition_limit else "",
@@ -158,7 +158,7 @@ def show_workers(out: Output, workers: Mapping[str, Iterable[job_pb2.Worker]]) -
 
 
 def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None:
-    """Print a line for each key that is held."""
+    """Print a line for each held lock key."""
     out.table(
         ("job", "service", "held for", "waiting", "lock key"),
         (
@@ -170,7 +170,7 @@ def show_locks(out: Output, locks: Mapping[str, Iterable[job_pb2.Lock]]) -> None
 
 
 def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Schedule]]) -> None:
-    """Print a line for each schedule: its next slot, how long ago the last one was, and when they come."""
+    """Print a line for each schedule: its next slot, the age of the last one, and its timing."""
     room = _NAME_WIDTH if out.edge is not None else sys.maxsize
     out.table(
         ("service", "next", "last", "schedule", "when"),
@@ -188,7 +188,7 @@ def show_schedules(out: Output, schedules: Iterable[tuple[str, schedule_pb2.Sche
 
 
 def progress_words(job: job_pb2.Job) -> str:
-    """Return how far a job has come; empty when it has not reported."""
+    """Return the progress of a job; empty if it has not reported any."""
     if not job.HasField("progress"):
         return ""
     progress = job.progress
@@ -211,7 +211,7 @@ def _failure(job: job_pb2.Job) -> str:
 
 
 def _count(count: int) -> str:
-    """Five characters at most, so that the names beside it have room."""
+    """Return a count in at most five characters, so that the names have room."""
     if count < 100_000:
         return str(count)
     return f"{count // 1000}k" if count < 10_000_000 else f"{count // 1_000_000}M"
@@ -224,7 +224,7 @@ def _since(job: job_pb2.Job) -> Timestamp:
 
 
 def _age(age_s: float) -> str:
-    """Return the largest part of it alone, so that a column of them is narrow."""
+    """Return only the largest part of an age, so that the column is narrow."""
     for unit, seconds in _AGES:
         if age_s >= seconds:
             return f"{age_s // seconds:.0f} {unit}"

@@ -1,4 +1,4 @@
-"""How a load stands, in one line: the same with a task, with the fetch that brought its file, and with the feed."""
+"""Status of a load in one line, shared by the output of tasks, fetches and feeds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def status_of(load: task_pb2.Task | feed_pb2.FetchLoad) -> str:
 
 
 def load_of(task: task_pb2.Task) -> feed_pb2.FetchLoad:
-    """Return how a task stands, in short."""
+    """Return the status of a task in the form of a fetch's load."""
     return feed_pb2.FetchLoad(
         status=task.status,
         error_code=task.error_code,
@@ -29,7 +29,7 @@ def load_of(task: task_pb2.Task) -> feed_pb2.FetchLoad:
 
 
 def result_of(load: task_pb2.Task | feed_pb2.FetchLoad) -> str:
-    """Return the fault of the file, or the counts that are not zero; empty where there are none yet."""
+    """Return the error of the file, or the counts that are not zero; empty if there are none yet."""
     if load.error_code:
         return f"{load.error_code} in line {load.error_line}" if load.error_line else load.error_code
     numbers = load.statistics
@@ -48,12 +48,12 @@ def result_of(load: task_pb2.Task | feed_pb2.FetchLoad) -> str:
 
 
 def standing_of(load: feed_pb2.FetchLoad) -> str:
-    """Return how a load stands: status, and the fault of its file or the counts of its offers."""
+    """Return the status of a load, with the error of its file or the counts of its offers."""
     return " ".join(filter(None, (status_of(load), result_of(load))))
 
 
 def is_poor(load: task_pb2.Task | feed_pb2.FetchLoad) -> bool:
-    """Whether a load that SUCCEEDED took nothing of its file, or had more than half of it refused."""
+    """Return whether a load that SUCCEEDED accepted no offers, or refused more than half of them."""
     if load.status != task_pb2.TASK_STATUS_SUCCEEDED:
         return False
     return not _taken(load.statistics) or refused_share(load.statistics) > _MANY
@@ -65,7 +65,7 @@ def refused_share(numbers: task_pb2.FeedStatistics) -> float:
 
 
 def caution_of(task: task_pb2.Task) -> str:
-    """Return what SUCCEEDED alone would hide: that little or nothing was taken. Empty where it hides nothing."""
+    """Return a warning if a load that SUCCEEDED accepted few or no offers; otherwise empty."""
     if task.kind == task_pb2.TASK_KIND_DELETE or not is_poor(task):
         return ""
     numbers = task.statistics
@@ -77,14 +77,14 @@ def caution_of(task: task_pb2.Task) -> str:
 
 
 def stays_of(task: task_pb2.Task) -> str:
-    """Return which offers are found as an earlier load left them, in words; empty where there are none to speak of."""
+    """Return a sentence about offers that keep their state of an earlier load; empty if there are few or none."""
     if not is_poor(task) or not task.statistics.rejected_validation:
         return ""
     wrong = [each for each in task.statistics.issues if each.level == load_pb2.ISSUE_LEVEL_ERROR]
     names = list(dict.fromkeys(one_line(each) for issue in wrong for each in issue.sample_external_ids))
     such = f" (such as {', '.join(names[:_NAMED])})" if names else ""
     count, known = task.statistics.rejected_validation, task.statistics.rejected_existing
-    # None are known of a load from before they were counted.
+    # Loads of earlier versions have no count.
     those = f"the {known:,}" if known else "those"
     return (
         f"Of the {count:,} with errors{such}, {those} of earlier loads keep their former state, with the old prices; "

@@ -1,4 +1,4 @@
-"""Texts, verdicts and decisions for people."""
+"""Output of texts, verdicts and decisions for people."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def show_subject(out: Output, subject: subject_pb2.Subject, decisions: Sequence[
 
 
 def show_decision(out: Output, decision: subject_pb2.Decision) -> None:
-    """Print a decision: what it says, by whom, and why."""
+    """Print a decision: its status, its maker, and the reasons."""
     words = f"decision {decision.decision_id}: {status_words(decision.status)}"
     out.say(f"{words}, {time_words(decision.decide_time)}, by {_maker(decision)}")
     is_tagged = decision.HasField("tags_after") and decision.tags_before.names != decision.tags_after.names
@@ -90,7 +90,7 @@ def show_decision(out: Output, decision: subject_pb2.Decision) -> None:
 
 
 def show_check(out: Output, checked: moderation_service_pb2.CheckTextResponse) -> None:
-    """Print what would become of a text."""
+    """Print the decision that a text would get."""
     if checked.status == subject_pb2.MODERATION_STATUS_PENDING:
         out.say("people would have to review it")
     elif checked.status == APPROVED:
@@ -105,7 +105,7 @@ def show_check(out: Output, checked: moderation_service_pb2.CheckTextResponse) -
 
 
 def show_rejudgement(out: Output, rejudgement: moderation_service_pb2.Rejudgement) -> None:
-    """Print what a Rejudge changes."""
+    """Print the changes of a Rejudge."""
     changes = rejudgement.changes
     verb = "would change" if rejudgement.dry_run else "changed"
     total = sum(change.texts for change in changes)
@@ -145,7 +145,7 @@ def show_figures(out: Output, figures: moderation_service_pb2.Figures, *, is_by_
 
 
 def show_appeals(out: Output, appeals: Sequence[moderation_service_pb2.AppealRecord]) -> None:
-    """Print open appeals, with why each text is refused."""
+    """Print open appeals, with the rule that refused each text."""
     if not appeals:
         out.say("no appeal waits")
         return

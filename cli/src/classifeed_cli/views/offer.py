@@ -1,4 +1,4 @@
-"""An offer as its owner has it, for people."""
+"""Output of an offer for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HANG: Final = 12
 
 
 def show_offer(out: Output, offer: offer_pb2.Offer) -> None:
-    """Print an offer as its owner has it, and what became of its pictures."""
+    """Print an offer, with the states of its pictures."""
     content = offer.content
     origin = "kept by hand" if offer.origin == offer_pb2.OFFER_ORIGIN_MANUAL else "from the feed"
     waits = "" if offer.published_version >= offer.version else " (newest version not indexed yet)"
@@ -46,19 +46,19 @@ def show_offer(out: Output, offer: offer_pb2.Offer) -> None:
 
 
 def price_of(content: offer_pb2.OfferContent, field: Literal["price", "old_price"] = "price") -> str:
-    """Return a price for people, empty where there is none."""
+    """Return a price for people; empty if there is none."""
     if not content.HasField(field):
         return ""
     return price_words(content.price if field == "price" else content.old_price)
 
 
 def offer_status(offer: offer_pb2.Offer) -> str:
-    """Return the status of an offer as programs write it."""
+    """Return the status of an offer as in the API, without the prefix."""
     return enum_label(offer_pb2.OfferStatus.DESCRIPTOR, offer.status)
 
 
 def _picture_words(picture: offer_pb2.OfferPicture | None) -> str:
-    """Return what became of a picture, to stand below its link; empty where it was not requested."""
+    """Return the state of a picture, for a line below its link; empty if it was not requested."""
     if picture is None:
         return ""
     if picture.state == offer_pb2.OFFER_PICTURE_STATE_STORED:

@@ -1,4 +1,4 @@
-"""Pictures, their states and their namespaces for people."""
+"""Output of pictures, their states and their namespaces for people."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from classifeed_cli.terminal.wrapping import one_line
 from classifeed_cli.views.amounts import size_words, time_words
 
 ORIGINAL: Final = "orig"
-"""Name of the size that is the original."""
+"""Name of the original size."""
 _HANG: Final = 14
 
 
 def show_states(out: Output, states: Sequence[PictureState]) -> None:
-    """Print what is known of each URL."""
+    """Print the state of each URL."""
     for state in states:
         show_state(out, state)
 
 
 def show_state(out: Output, state: PictureState) -> None:
-    """Print what is known of a URL: who keeps it, why it could not be had, and when it is tried again."""
+    """Print the state of a URL: the stored pictures, the last failure, and the next attempt."""
     out.say(f"{one_line(state.url)}: {status_words(state)}")
     if not state.known:
         out.say("  nothing is known of it: `classifeed picture request` requests it, `put` brings its bytes", hang=2)
@@ -45,7 +45,7 @@ def show_state(out: Output, state: PictureState) -> None:
 
 
 def show_requested(out: Output, states: Sequence[PictureState], namespace: str) -> None:
-    """Print what became of each request of a namespace."""
+    """Print the outcome of each request of a namespace."""
     for state in states:
         kept = next((picture for picture in state.pictures if picture.namespace == namespace), None)
         if kept is None:
@@ -56,7 +56,7 @@ def show_requested(out: Output, states: Sequence[PictureState], namespace: str) 
 
 
 def show_picture(out: Output, picture: PictureInfo) -> None:
-    """Print where a picture is kept, and what of it."""
+    """Print a stored picture: its properties, address and sizes."""
     frames = f", {picture.frames:,} frames" if picture.frames > 1 else ""
     kept = f"{picture.width}x{picture.height} {picture.format}{frames}, {size_words(picture.size_bytes)}"
     if picture.HasField("store_time"):
@@ -71,7 +71,7 @@ def show_picture(out: Output, picture: PictureInfo) -> None:
 
 
 def show_similar(out: Output, url: str, pictures: Sequence[SimilarPicture], *, has_more: bool) -> None:
-    """Print the pictures that look like that of a URL, each with its address below."""
+    """Print the pictures that are similar to that of a URL, each with its address below."""
     if not pictures:
         out.say(f"no other stored picture looks like {one_line(url)}; --distance 11 finds some more")
         return
@@ -120,7 +120,7 @@ def path_of(picture: PictureInfo) -> str:
 
 
 def status_words(state: PictureState) -> str:
-    """Return in a word or two how it stands with a picture."""
+    """Return the state of a picture in a word or two."""
     if not state.known:
         return "unknown"
     if state.pictures:

@@ -1,4 +1,4 @@
-"""Where an issue stands in the file, as people read it."""
+"""The place of an issue in the file, for people."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from classifeed.feeds.v1 import load_pb2
 
 
 def place_of(issue: load_pb2.OfferError) -> str:
-    """Return line and column; of an issue without a line the position of its offer, if it is known."""
+    """Return line and column; for an issue without a line, the position of its offer, if it is known."""
     column = f", column {issue.column}" if issue.line and issue.column else ""
     return f"{_line_of(issue)}{column}"
 
@@ -19,5 +19,5 @@ def short_place_of(issue: load_pb2.OfferError) -> str:
 def _line_of(issue: load_pb2.OfferError) -> str:
     if issue.line:
         return f"line {issue.line}"
-    # What is found out after the load does not know where its offer stood.
+    # Issues that are found after the load have no position.
     return f"offer {issue.ordinal} of the file" if issue.ordinal else "offer"

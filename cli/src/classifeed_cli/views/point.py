@@ -1,4 +1,4 @@
-"""Points and their comments for people."""
+"""Output of points and their comments for people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a load is: one bar on a terminal, else one line per stage. All of it goes to stderr."""
+"""Progress of a load on stderr: a bar on a terminal, otherwise a line for each stage."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from classifeed_cli.views.amounts import size_words
 
 _LONGEST_STAGE = 30
 _REFRESHES_A_SECOND = 8
-# A rate over less time than this says more of the batches than of the load.
+# A rate over a shorter time would depend on single batches.
 _RATE_WINDOW_S = 0.5
 
 
 class LoadProgress:
-    """Shows one load, from the file to its end. Use it in a `with` block; the bar is wiped at its end.
+    """Shows the progress of a load. Use it in a `with` block; the bar is removed at its end.
 
     Args:
-        out: where to.
-        clock: seconds, for the rate.
+        out: Output of the command.
+        clock: Clock for the rate, in seconds.
     """
 
     def __init__(self, out: Output, clock: Callable[[], float] = time.monotonic) -> None:
@@ -59,22 +59,22 @@ class LoadProgress:
             self._bar.stop()
 
     def sending(self, name: str, sent_bytes: int, total_bytes: int) -> None:
-        """Show how much of a file was sent."""
+        """Show the progress of an upload."""
         self._show(f"sending {name}", sent_bytes, total_bytes, f"{size_words(sent_bytes)} of {size_words(total_bytes)}")
 
     def waiting(self, stage: str) -> None:
-        """Show what is waited for, where nothing can be counted."""
+        """Show the awaited event, without counts."""
         self._show(stage)
 
     def fetch(self, fetch: feed_pb2.Fetch) -> None:
-        """Show where a fetch is."""
+        """Show the progress of a fetch."""
         if fetch.outcome == feed_pb2.FETCH_OUTCOME_QUEUED:
             self._show(f"fetch {fetch.fetch_id} {'waits for its host' if fetch.message else 'is queued'}")
         else:
             self._show("fetching the file", count=size_words(fetch.bytes) if fetch.bytes else "")
 
     def task(self, task: task_pb2.Task) -> None:
-        """Show where a load is: offers done of all, rate, and time left."""
+        """Show the progress of a load: loaded offers, rate, and remaining time."""
         done, total = task.statistics.total, task.expected_total
         if task.phase == task_pb2.TASK_PHASE_UNSPECIFIED:
             self._show(f"load {task.task_id} is queued")
@@ -88,7 +88,7 @@ class LoadProgress:
             self._show("finishing", done, total, f"{done:,} of {total:,} offers")
 
     def _rate(self, task: task_pb2.Task) -> float:
-        """Offers a second since the load was first seen; 0 until that is known."""
+        """Return the offers per second since the load was first seen; 0 until that is known."""
         name, began, done_then = self._began
         if name != task.name:
             self._began = (task.name, self._clock(), task.statistics.total)
@@ -101,11 +101,11 @@ class LoadProgress:
     ) -> None:
         stage = cut(one_line(stage), _LONGEST_STAGE)
         if self._is_live:
-            # A plain update to a total of nothing would keep the one before.
+            # An update with a total of None would keep the previous total.
             self._bar.tasks[0].total = total
             self._bar.update(self._row, completed=done, description=stage, count=count, rate=rate, left=left)
             self._bar.start()
-            if stage != self._stage:  # each is seen, however short
+            if stage != self._stage:  # every stage is shown, even a short one
                 self._bar.refresh()
         elif stage != self._stage:
             self._out.progress(stage)

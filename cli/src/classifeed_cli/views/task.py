@@ -1,4 +1,4 @@
-"""A task for people: what became of the file, in a few lines."""
+"""Output of a task for people: the outcome of its file, in a few lines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GONE = (("removed", "removed"), ("made_manual", "kept by hand"))
 
 
 def source_of(task: task_pb2.Task) -> str:
-    """Return what a task works on, in a word or two."""
+    """Return the source of a task in a few words."""
     if task.kind == task_pb2.TASK_KIND_DELETE:
         return "(feed removed)"
     if task.rerun_of:
@@ -89,7 +89,7 @@ def show_task(out: Output, task: task_pb2.Task) -> None:
 
 
 def show_lost(out: Output, load: task_pb2.Task, *, code: str = "") -> None:
-    """Print how many issues are counted only, as an older version loaded the file, and how to get them."""
+    """Print the number of issues that an older version counted without storing them, and how to get them."""
     lost = unlisted_of(load.statistics, code=code)
     if lost:
         counts = ", ".join(f"{count:,} with {code}" for code, count in lost.items())
@@ -101,12 +101,12 @@ def show_lost(out: Output, load: task_pb2.Task, *, code: str = "") -> None:
 
 
 def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapping[int, str] | None = None) -> None:
-    """Print what is wrong with offers, one block each: which and where, what, and what to change.
+    """Print errors in offers, one block each: offer and place, message, and fix.
 
     Args:
-        out: where to.
-        errors: what to print.
-        titles: titles of offers by their position in the file, where they are known.
+        out: Output of the command.
+        errors: Errors to print.
+        titles: Titles of offers by their position in the file, if they are known.
     """
     for error in errors:
         level = enum_label(load_pb2.IssueLevel.DESCRIPTOR, error.level).lower()
@@ -119,7 +119,7 @@ def show_errors(out: Output, errors: Sequence[load_pb2.OfferError], titles: Mapp
 
 
 def unlisted_of(statistics: task_pb2.FeedStatistics, *, code: str = "") -> Mapping[str, int]:
-    """Return how many issues are counted only, by code; of one code, if one is given."""
+    """Return the number of issues that were counted without being stored, by code; with `code`, only of that code."""
     unlisted: Counter[str] = Counter()
     for issue in statistics.issues:
         if code in ("", issue.code):

@@ -1,4 +1,4 @@
-"""The loads of a namespace for people: when each came, how long it took, and what became of its offers."""
+"""Output of the loads of a namespace for people: their times, durations and outcomes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_cli.views.task import source_of
 
 
 def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
-    """Print a line for each load, and below it the counts that are not zero, or the fault of the file."""
+    """Print a line for each load, and below it the counts that are not zero, or the error of the file."""
     out.entries(
         ("task", "when", "status", "took", "file"),
         [
@@ -27,7 +27,7 @@ def show_tasks(out: Output, tasks: Sequence[task_pb2.Task]) -> None:
 
 
 def _took(task: task_pb2.Task) -> str:
-    """From the making of the task to its end, so with the wait in its queue; empty until it has ended."""
+    """Return the time from the creation of the task to its completion, including its wait; empty until then."""
     if not task.HasField("end_time"):
         return ""
     return duration_words((task.end_time.ToNanoseconds() - task.create_time.ToNanoseconds()) / 1e9)

@@ -1,4 +1,4 @@
-"""Backups of what is known of pictures: listed, and restored."""
+"""Backups of the picture records are listed and restored."""
 
 from __future__ import annotations
 

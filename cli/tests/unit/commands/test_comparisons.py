@@ -1,4 +1,4 @@
-"""Comparisons of stored pictures with what offers use: listed, and confirmed."""
+"""Comparisons of stored pictures with those that offers use are listed and confirmed."""
 
 from __future__ import annotations
 

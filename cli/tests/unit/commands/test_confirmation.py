@@ -1,4 +1,4 @@
-"""Commands that are hard to undo are confirmed on a terminal, and only there."""
+"""Commands that are hard to undo ask for confirmation, only on a terminal."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Typist:
         self.stdin, self.stderr = self._opened
 
     def run(self, *arguments: str) -> Any:
-        """Run a command here; what it prints on stderr is shown."""
+        """Run a command in this process, and show its stderr."""
         with patch.object(sys, "stdin", self.stdin), patch.object(sys, "stderr", self.stderr):
             return self._terminal(*arguments)
 

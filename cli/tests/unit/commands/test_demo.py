@@ -1,4 +1,4 @@
-"""The demo's pieces: its price lists, its site, its variables, and its steps against services that respond."""
+"""Parts of the demo: price lists, site, variables, and steps against fake services."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def process(story: Story) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def supervise(layout: Layout, pid: int) -> None:
-    """Write down what the supervisor, which is this process, knows of offers."""
+    """Write the run document of a supervisor, which is this process, with the service offers."""
     me, offers = ProcessIdentity.of(os.getpid()), ProcessIdentity.of(pid)
     assert me is not None
     assert offers is not None
@@ -166,7 +166,7 @@ def supervise(layout: Layout, pid: int) -> None:
 
 
 class Loader:
-    """Fetches a link as the loader would."""
+    """Fetches a URL as the loader does."""
 
     def __init__(self) -> None:
         self.link = self.etag = ""
@@ -207,7 +207,7 @@ def store() -> Iterator[str]:
 
 @pytest.fixture
 def played(api: Any, store: str) -> Loader:
-    """All responses of a demo that goes well."""
+    """All responses of a successful demo."""
     rows = [
         {"external_id": "T-301", "ordinal": 23, "line": 250, "kind": "ISSUE_KIND_DUPLICATE", "title": "Twice"},
         {"external_id": "S-203", "ordinal": 10, "line": 114, "kind": "ISSUE_KIND_VALIDATION", "title": "No number",

@@ -1,4 +1,4 @@
-"""One offer explained on a terminal: outcome, stages, times, places, and what to change."""
+"""The explanation of an offer on a terminal: outcome, stages, times, places and fixes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be loaded, and files about it."""
+"""Output of `feed formats`, and its sample and schema files."""
 
 from __future__ import annotations
 

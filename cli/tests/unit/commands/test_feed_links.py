@@ -1,4 +1,4 @@
-"""Feeds by link on a terminal and for programs: what is requested from the service, and what is printed."""
+"""Commands for feeds: their requests to the service, and their output for people and programs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ FETCH = {
 WAITING = {
     **FETCH,
     "outcome": "FETCH_OUTCOME_QUEUED",
-    "message": "shop.example wants no requests before 2026-11-21 20:00:00 UTC. The file is downloaded after that time.",
+    "message": "shop.example allows no requests before 2026-11-21 20:00:00 UTC. "
+    "The file is downloaded after that time.",
 }
 FAILED = {
     **FETCH,

@@ -1,4 +1,4 @@
-"""Uploads on a terminal: how far they are, what became of them, and what Ctrl-C means while they run."""
+"""Uploads on a terminal: progress, outcome, and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ def test_nothing_listens(terminal: Any, file: str, monkeypatch: pytest.MonkeyPat
     assert (ended.exit_code, "start one with" in " ".join(ended.err.split())) == (3, True)
 
 
-# Whoever runs the tests in the background may have them ignore Ctrl-C, and so would their children.
+# Tests that run in the background may ignore SIGINT, and child processes would inherit that.
 _PROGRAM = """
 import runpy, signal
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -196,7 +196,7 @@ runpy.run_module("classifeed_cli.main", run_name="__main__")
 
 
 def start(api: Any, *arguments: str, **streams: Any) -> subprocess.Popen[bytes]:
-    """Return the real program, in a process of its own."""
+    """Start the real program in a separate process."""
     environment = {**os.environ, "CLASSIFEED_ADDRESS": api.address, "CLASSIFEED_TOKEN": "t", "TERM": "xterm"}
     for name in ("COLUMNS", "LINES", "TTY_COMPATIBLE", "NO_COLOR", "FORCE_COLOR"):
         environment.pop(name, None)
@@ -227,7 +227,7 @@ def reached() -> threading.Event:
 
 @pytest.fixture
 def released() -> Iterator[threading.Event]:
-    """Lets handlers go that hold a call."""
+    """Release handlers that hold a call."""
     event = threading.Event()
     yield event
     event.set()

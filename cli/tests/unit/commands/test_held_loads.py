@@ -1,4 +1,4 @@
-"""Held loads for people: what would go and why, the commands that decide, and what became of it."""
+"""Output of held loads: their effects, reasons, the commands that decide, and the decisions."""
 
 from __future__ import annotations
 

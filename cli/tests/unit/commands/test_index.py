@@ -1,4 +1,4 @@
-"""The commands of the index: what they ask, and what they say."""
+"""Commands of the index: their requests and their output."""
 
 from __future__ import annotations
 

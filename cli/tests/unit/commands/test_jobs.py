@@ -1,4 +1,4 @@
-"""Jobs on a terminal and for programs: which services get which requests, and what is printed."""
+"""Commands for jobs: their requests to the services, and their output for people and programs."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_waiting_shows_progress_and_ends_as_the_job_does(api: Any, terminal: Any
     api.respond("WatchJob", [job(), done(result={"rows": 3}, error="")])
     ended = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait")
     snapshot("jobs-trigger-wait", ended)
-    # Cut off by a restart, it is watched again.
+    # The watch is interrupted by a restart and repeated.
     api.respond("WatchJob", [job()], [done("FAILED")])
     failed = terminal("jobs", "trigger", "q", "t", "--lock-key", "k", "--wait", "--json")
     assert (failed.exit_code, failed.document["status"], failed.document["service"]) == (1, "FAILED", "loader")

@@ -1,4 +1,4 @@
-"""The commands of moderation, points and reviews: what they ask, what they print, and how they end."""
+"""Commands of moderation, points and reviews: their requests, output and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands of pictures: what they request, what they print, and where they wait."""
+"""Commands of pictures: their requests, output and waits."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_put_sends_the_file_and_prints_where_it_is(api: Any, terminal: Any, snap
 
 
 class Host(BaseHTTPRequestHandler):
-    """Responds as pictures does, and keeps the requests."""
+    """Responds as the pictures service does, and records the requests."""
 
     requests: list[tuple[str, str]]
 

@@ -1,4 +1,4 @@
-"""Loads that are canceled or run again: what is requested from the service, and what is printed."""
+"""Canceled and repeated loads: the requests to the service, and the output."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of other teams on a terminal and for programs."""
+"""Commands for tokens of other teams, with their output for people and programs."""
 
 from __future__ import annotations
 

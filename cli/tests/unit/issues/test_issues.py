@@ -1,4 +1,4 @@
-"""What is wrong with offers: listed once for all with the same message, with the place and a caret, or as a file."""
+"""Issues in offers: grouped by message, with place and caret, or exported to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `doctor` reports of the system user that root starts PostgreSQL as."""
+"""Findings of `doctor` about the system user as which root starts PostgreSQL."""
 
 from __future__ import annotations
 

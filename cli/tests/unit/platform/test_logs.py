@@ -1,4 +1,4 @@
-"""Logs: the newest lines of all services by time, those of one load, and those that are still written."""
+"""Logs: newest lines of all services by time, lines about a load, and lines as they are written."""
 
 from __future__ import annotations
 
@@ -81,6 +81,6 @@ def test_what_is_written_meanwhile_is_shown_whole(layout: Layout) -> None:
         file.flush()
         file.write(whole[20:])
     assert is_shown.wait(60)
-    path.write_text(line(7, "end"))  # begun anew, as by a rotation
+    path.write_text(line(7, "end"))  # started again, as by a rotation
     thread.join(60)
     assert events == ["first", "end"]

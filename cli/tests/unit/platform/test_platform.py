@@ -65,13 +65,13 @@ def test_a_service_finds_postgresql_behind_a_proxy_and_nobody_else_does(
         spec.name for spec in plan.services if "@127.0.0.1:6432/" in plan.environment(spec).get(f"{spec.prefix}DSN", "")
     }
     assert behind == {"offers"}
-    assert f"@{plan.address('postgres')}/" in plan.dsn("offers")  # what migrations and `status` use
+    assert f"@{plan.address('postgres')}/" in plan.dsn("offers")  # used by migrations and `status`
 
 
 def test_files_of_runs_are_in_the_data_folder_unless_another_is_chosen(
     layout: Layout, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The system's folder for temporary files is shared with other users, who could not write into ours."""
+    """The system's temporary folder is shared with other users, who could not write to the suite's folder."""
     monkeypatch.setenv("CLASSIFEED_PICTURES_SPOOL_DIR", "/mnt/large")
     plan = make_plan(layout, ["api", "pictures"])
     folders = [plan.environment(spec)[f"{spec.prefix}SPOOL_DIR"] for spec in plan.services]
@@ -86,7 +86,7 @@ def test_ports_are_kept_and_move_only_when_they_must(layout: Layout) -> None:
         moved = plan_ports(layout, ["api"])
     assert {name for name in first if first[name] != moved[name]} == {"api.grpc"}
     assert plan_ports(layout, []) != first
-    assert plan_ports(layout, ["api"]) == moved  # remembered while it was left out
+    assert plan_ports(layout, ["api"]) == moved  # kept while the service was not started
 
 
 def test_a_set_port_is_taken(layout: Layout, monkeypatch: pytest.MonkeyPatch) -> None:

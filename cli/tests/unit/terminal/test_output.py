@@ -1,4 +1,4 @@
-"""What reaches a terminal, and what a program reads."""
+"""Output on a terminal, and output for programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines for a terminal, and amounts as people write them."""
+"""Wrapped lines for a terminal, and amounts for people."""
 
 from __future__ import annotations
 

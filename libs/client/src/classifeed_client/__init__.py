@@ -1,4 +1,4 @@
-"""Typed client of Classifeed's public APIs, for other teams, the command line and tests; `aio` has it for asyncio."""
+"""Typed client of Classifeed's public APIs, for other teams, the command line and tests; `aio` is for asyncio."""
 
 from classifeed_client.client import Client
 from classifeed_client.environment import Addresses, read_environment

@@ -1,9 +1,9 @@
 """Blocking calls that Ctrl-C may interrupt.
 
-An exception that a signal handler raises while gRPC starts a call can leave the channel so that closing it blocks for
-ever (seen with grpcio 1.85 in one try of fourteen; grpc/grpc issue 19973 is of this kind). Handlers run in the main
-thread, so calls from there get a thread of their own: a signal interrupts the wait for it, never the call, which ends
-when the client is closed. Other threads call as they are.
+If a signal handler raises an exception while gRPC starts a call, closing the channel can block forever (grpc/grpc
+issue 19973). Signal handlers run in the main thread. Calls from the main thread are therefore made in a separate
+thread: a signal interrupts the wait, not the call, which ends when the client is closed. Calls from other threads run
+directly.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ T = TypeVar("T")
 
 
 def aside(call: Callable[[], T]) -> T:
-    """Return what a call returns, or raise what it raises."""
+    """Make a call, interruptible by a signal; return its result or raise its exception."""
     return begin(call).result() if _is_interruptible() else call()
 
 
 def begin(call: Callable[[], T]) -> Future[T]:
-    """Return what a call will return, or raise, in a thread of its own: for calls that wait beside each other."""
+    """Start a call in a separate thread and return its future, so that several calls can wait concurrently."""
     response: Future[T] = Future()
 
     def finish() -> None:
         try:
             response.set_result(call())
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
+        except BaseException as error:  # noqa: BLE001 - raised where the caller waits for the result
             response.set_exception(error)
 
     _start(finish)
@@ -38,9 +38,9 @@ def begin(call: Callable[[], T]) -> Future[T]:
 
 
 def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield what the stream of a call yields, and raise what it raises.
+    """Yield the messages of a streaming call, interruptible by a signal; raise its exception.
 
-    A stream that is left early goes on until it ends, or the client is closed.
+    If the caller stops iterating early, the stream runs until it ends or the client is closed.
     """
     if not _is_interruptible():
         yield from call()
@@ -53,7 +53,7 @@ def stream_aside(call: Callable[[], Iterator[T]]) -> Iterator[T]:
                 response: Future[T] = Future()
                 response.set_result(message)
                 messages.put(response)
-        except BaseException as error:  # noqa: BLE001 - it is the caller's, who waits for it
+        except BaseException as error:  # noqa: BLE001 - raised where the caller waits for the message
             response = Future()
             response.set_exception(error)
             messages.put(response)

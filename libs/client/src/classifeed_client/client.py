@@ -1,4 +1,4 @@
-"""All calls in one client."""
+"""The client with all calls."""
 
 # Written from aio/client.py by `python -m tools.sync_client`: change it there.
 
@@ -12,4 +12,4 @@ from classifeed_client.offers import OfferCalls
 
 
 class Client(LoadCalls, FeedCalls, FetchCalls, FormatCalls, OfferCalls):
-    """Calls one installation; made and closed as its Connection says."""
+    """Client of one installation. See Connection for how to create and close it."""

@@ -1,4 +1,4 @@
-"""Channels to one installation, and what every call over them has in common."""
+"""Channels to one installation, and the common parts of all calls: token, timeout, errors, pages."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ from classifeed_client.stubs import Method, Stub
 
 T = TypeVar("T")
 
-# A service that is silent is noticed within 22 s, by calls with long deadlines too. Services of the version before
-# close the connection of a client that pings more often than every 10 s.
+# Keepalive detects a service that does not respond within 22 s, even in calls with long deadlines. Services of the
+# previous release close the connection of a client that pings more often than every 10 s.
 OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.keepalive_time_ms", 12_000),
     ("grpc.keepalive_timeout_ms", 10_000),
     ("grpc.http2.ping_timeout_ms", 10_000),
     ("grpc.http2.max_pings_without_data", 0),
-    # The first of the two also bounds an attempt to connect, which may take 20 s by default.
+    # The minimum is also the timeout of a connection attempt, which is 20 s by default.
     ("grpc.min_reconnect_backoff_ms", 5_000),
     ("grpc.max_reconnect_backoff_ms", 5_000),
 )
 
 
 class Caller:
-    """Calls services. Blocks; may be shared by threads; close it, or use it in a `with` block.
+    """Calls services. Calls block; threads may share it. Close it, or use it in a `with` block.
 
     Args:
-        addresses: where each service listens, host:port.
-        token: called before each call for the bearer token, so that a renewed one is used.
-        timeout_s: how long a call may take, unless it says otherwise.
-        connect: opens a channel to an address; without TLS unless given.
+        addresses: Address of each service, host:port.
+        token: Function that returns the bearer token; called before each call, so that a renewed token is used.
+        timeout_s: Default timeout of a call, in seconds.
+        connect: Function that opens a channel to an address. The default opens channels without TLS.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Caller:
         self._open_stubs()
 
     def _open_stubs(self) -> None:
-        """Make the stubs of the services that are called; each client has its own."""
+        """Create the stubs of the services that this client calls."""
 
     def __enter__(self) -> Self:
         return self
@@ -79,7 +79,7 @@ class Caller:
         }
 
     def _stub(self, service: str, make: Callable[[Any], object]) -> Any:
-        """Return the stub that `make` makes over the channel to a service; its methods have their own names."""
+        """Return a stub, created by `make` over the channel to a service, whose methods know the service."""
         return Stub(make(self._channels[service]), self._peers[service])
 
     def _call(self, method: Method, request: object, _response: type[T], timeout_s: float | None = None) -> T:
@@ -91,7 +91,7 @@ class Caller:
             yield from stream_aside(lambda: method(request, **self._options(timeout_s)))
 
     def _items(self, ask: Callable[[str], Any], items: str, _item: type[T]) -> Iterator[T]:
-        """Yield what the field `items` of all pages has; `ask` returns the page of a token."""
+        """Yield the values of the field `items` of all pages; `ask` returns the page for a token."""
         token = ""
         while True:
             page = ask(token)
@@ -102,7 +102,7 @@ class Caller:
 
 
 class Connection(Caller):
-    """Calls one installation, as its sellers do. Arguments as those of Caller."""
+    """Calls the seller APIs of one installation. The arguments are those of Caller."""
 
     def __init__(
         self,
@@ -122,13 +122,13 @@ class Connection(Caller):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
-        """Return a client of the installation that the environment names, as `read_environment` says."""
+        """Return a client of the installation that the environment names (see `read_environment`)."""
         return cls(*read_environment(environ), timeout_s=timeout_s)
 
 
 @contextmanager
 def translated(peer: Peer) -> Iterator[None]:
-    """Raise what grpc raises in the block as one of our errors, which names the service that was called."""
+    """Translate gRPC errors in the block into an ApiError that names the service."""
     try:
         yield
     except grpc.RpcError as error:
@@ -136,6 +136,6 @@ def translated(peer: Peer) -> Iterator[None]:
 
 
 def _open_channel(address: str) -> grpc.Channel:
-    # Spans only where the caller has set tracing up; then a trace begins here and goes through every service.
+    # Spans are recorded only if the caller has set up tracing. Then the trace begins here and spans every service.
     channel = grpc.insecure_channel(address, options=OPTIONS)
     return cast(grpc.Channel, intercept_channel(channel, client_interceptor()))  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""Where an installation is and by which token it is called, as the environment says."""
+"""Addresses and token of an installation, from environment variables."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _DATA: Final = ".classifeed"
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Where the services listen, host:port."""
+    """Addresses of the services, host:port."""
 
     api: str
     offers: str
@@ -24,15 +24,15 @@ class Addresses:
 
 
 def read_environment(environ: Mapping[str, str]) -> tuple[Addresses, Callable[[], str]]:
-    """Return the addresses of an installation, and what returns the bearer token to call it with.
+    """Return the addresses of an installation, and a function that returns the bearer token.
 
-    CLASSIFEED_ADDRESS (host:port) names it; CLASSIFEED_API_ADDRESS, CLASSIFEED_OFFERS_ADDRESS and
-    CLASSIFEED_SEARCHER_ADDRESS name services with addresses of their own. The token is in CLASSIFEED_TOKEN, or in the
-    file CLASSIFEED_TOKEN_FILE, which is read anew for each call. Without an address it is the installation that
-    `classifeed up` runs in the folder CLASSIFEED_DATA, or in `.classifeed` here, with its operator's token.
+    CLASSIFEED_ADDRESS (host:port) is the address of all services. CLASSIFEED_API_ADDRESS, CLASSIFEED_OFFERS_ADDRESS and
+    CLASSIFEED_SEARCHER_ADDRESS override it for single services. The token is in CLASSIFEED_TOKEN, or in the file
+    CLASSIFEED_TOKEN_FILE, which is read before each call. Without an address, the result is the installation that
+    `classifeed up` runs in the folder CLASSIFEED_DATA (default: `.classifeed`), with its operator's token.
 
     Raises:
-        Unreachable: NOT_CONFIGURED, the environment names none, and none runs there.
+        Unreachable: NOT_CONFIGURED, the environment names no installation, and none runs in the folder.
     """
     own = {name: environ.get(f"CLASSIFEED_{name.upper()}_ADDRESS", "") for name in _SERVICES}
     token_file = environ.get("CLASSIFEED_TOKEN_FILE", "")

@@ -1,4 +1,4 @@
-"""What a call may end with, other than its response."""
+"""Errors of calls."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grpc_status import rpc_status
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A service that is called, and where it listens, host:port."""
+    """A called service and its address, host:port."""
 
     service: str
     address: str
@@ -23,7 +23,7 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
-    """A field of the request that was refused."""
+    """A field of the request that the service refused."""
 
     field: str
     description: str
@@ -33,8 +33,13 @@ class FieldViolation:
 class ApiError(Exception):
     """A call that did not succeed.
 
-    `reason` is stable and has a page of its own; `message` is for people; `metadata` holds the particulars;
-    `retry_after_s` says when another try makes sense, in seconds, and is None where the service does not say.
+    Attributes:
+        reason: Stable error code; the error reference explains it.
+        message: Explanation for people.
+        metadata: Details of the error, by name.
+        violations: Fields of the request that the service refused.
+        code: Status code of gRPC.
+        retry_after_s: Seconds after which a retry makes sense; None if the service does not say.
     """
 
     reason: str
@@ -50,15 +55,15 @@ class ApiError(Exception):
 
 
 class Refused(ApiError):
-    """The service understood the call and refused it: the same request again will not help."""
+    """The service refused the call; retrying the same request will not help."""
 
 
 class Unreachable(ApiError):
-    """The service could not be reached, or cannot work right now: ask again later."""
+    """The service could not be reached, or is temporarily unable to work: retry later."""
 
 
 class DeadlineExceeded(ApiError):
-    """No response came in time."""
+    """The service did not respond within the timeout."""
 
 
 _KINDS: Final[dict[grpc.StatusCode, type[ApiError]]] = {
@@ -68,9 +73,10 @@ _KINDS: Final[dict[grpc.StatusCode, type[ApiError]]] = {
 
 
 def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
-    """Turn what grpc raised into one of ours, with the details of google.rpc.Status where the service sent them.
+    """Return a gRPC error as an ApiError, with the details of google.rpc.Status if the service sent them.
 
-    An error of a service that is away or silent names it and its address, also in the metadata (`service`, `address`).
+    If the service could not be reached or did not respond, the metadata contains its name and address (`service`,
+    `address`).
     """
     code = call.code()
     reason, metadata, violations, retry_after_s = code.name, {}, [], None
@@ -91,7 +97,7 @@ def error_of(call: grpc.RpcError, peer: Peer) -> ApiError:
         metadata = {"service": peer.service, "address": peer.address, **metadata}
         if status:
             message = f"{peer} says: {message}"
-        elif kind is Unreachable:  # the words are gRPC's, about a connection
+        elif kind is Unreachable:  # the message is gRPC's, about the connection
             message = f"{peer} does not respond. It may be starting: try again in a moment. ({message})"
         else:
             message = f"{peer} did not respond in time."

@@ -1,4 +1,4 @@
-"""Calls about feeds by link."""
+"""Calls for feeds that are fetched by URL."""
 
 # Written from aio/feeds.py by `python -m tools.sync_client`: change it there.
 
@@ -14,12 +14,12 @@ from classifeed_client.names import feed_name, seller_name
 
 
 class FeedCalls(Connection):
-    """Makes, changes and ends feeds."""
+    """Creates, changes and deletes feeds."""
 
     def create_feed(
         self, seller_id: str, namespace: str, settings: feed_pb2.FeedSettings, *, request_id: str = ""
     ) -> feed_pb2.Feed:
-        """Make the feed of a namespace and return it; the same request_id again returns the same feed."""
+        """Create the feed of a namespace and return it. A repeated request_id returns the same feed."""
         feed_name(seller_id, namespace)
         request = feed_service_pb2.CreateFeedRequest(
             parent=seller_name(seller_id), namespace=namespace, settings=settings, request_id=request_id
@@ -27,7 +27,7 @@ class FeedCalls(Connection):
         return self._call(self._feeds.CreateFeed, request, feed_pb2.Feed)
 
     def get_feed(self, name: str) -> feed_pb2.Feed:
-        """Return a feed by its resource name, with how fetching goes."""
+        """Return a feed by its resource name, with the state of its fetches."""
         return self._call(self._feeds.GetFeed, feed_service_pb2.GetFeedRequest(name=name), feed_pb2.Feed)
 
     def list_feeds(
@@ -46,7 +46,7 @@ class FeedCalls(Connection):
     ) -> feed_pb2.Feed:
         """Change the settings that the paths name, such as settings.schedule.interval, and return the feed.
 
-        With a version it is refused when the feed has changed since.
+        With a version, the change is refused if the feed has changed since.
         """
         request = feed_service_pb2.UpdateFeedRequest(
             feed=feed_pb2.Feed(name=name, version=version, settings=settings),
@@ -55,15 +55,15 @@ class FeedCalls(Connection):
         return self._call(self._feeds.UpdateFeed, request, feed_pb2.Feed)
 
     def pause_feed(self, name: str) -> feed_pb2.Feed:
-        """Stop fetching; the offers stay. Idempotent."""
+        """Stop fetching the feed; its offers are kept. Idempotent."""
         return self._call(self._feeds.PauseFeed, feed_service_pb2.PauseFeedRequest(name=name), feed_pb2.Feed)
 
     def resume_feed(self, name: str) -> feed_pb2.Feed:
-        """Resume fetching, at once. Idempotent."""
+        """Resume fetching the feed immediately. Idempotent."""
         return self._call(self._feeds.ResumeFeed, feed_service_pb2.ResumeFeedRequest(name=name), feed_pb2.Feed)
 
     def delete_feed(self, name: str, *, disposition: str = "DELETE", include_manual: bool = False) -> feed_pb2.Feed:
-        """End a feed; a task sees to its offers after those before it. Idempotent."""
+        """Delete a feed. A task applies the disposition to its offers, after all earlier tasks. Idempotent."""
         request = feed_service_pb2.DeleteFeedRequest(
             name=name, disposition=f"DISPOSITION_{disposition}", include_manual=include_manual
         )

@@ -1,4 +1,4 @@
-"""Calls about downloads of feeds."""
+"""Calls for fetches, the downloads of feeds."""
 
 # Written from aio/fetches.py by `python -m tools.sync_client`: change it there.
 
@@ -17,12 +17,12 @@ _UNDER_WAY = frozenset({feed_pb2.FETCH_OUTCOME_QUEUED, feed_pb2.FETCH_OUTCOME_RU
 
 
 class FetchCalls(Connection):
-    """Has feeds fetched, and reads how it went."""
+    """Starts fetches of feeds, and reads their outcomes."""
 
     def run_feed(self, name: str, *, force: bool = False, request_id: str = "") -> feed_pb2.Fetch:
-        """Have a feed fetched now and return the fetch, which is not completed yet.
+        """Start to fetch a feed now and return the fetch, which is not completed yet.
 
-        The same request_id again returns the same fetch.
+        A repeated request_id returns the same fetch.
         """
         request = feed_service_pb2.RunFeedRequest(name=name, force=force, request_id=request_id)
         return self._call(self._feeds.RunFeed, request, feed_pb2.Fetch)
@@ -45,10 +45,10 @@ class FetchCalls(Connection):
     def wait_for_fetch(
         self, fetch: feed_pb2.Fetch, *, timeout_s: float, on_change: Callable[[feed_pb2.Fetch], None] | None = None
     ) -> feed_pb2.Fetch:
-        """Return a fetch once it has ended, however it did; `on_change` is given each state that was seen.
+        """Return a fetch once it has completed, with any outcome. `on_change` receives each state that was polled.
 
         Raises:
-            DeadlineExceeded: it has not ended in time; it goes on.
+            DeadlineExceeded: The fetch has not completed within the timeout; it continues.
         """
         ends_at = time.monotonic() + timeout_s
         while fetch.outcome in _UNDER_WAY:
@@ -62,7 +62,7 @@ class FetchCalls(Connection):
                     {"fetch": fetch.name},
                 )
             time.sleep(_POLL_S)
-            # A service that restarts, or is silent, is waited for: the fetch is a row, and it outlives the process.
+            # Wait for a service that restarts or does not respond: the fetch is stored and survives a restart.
             with suppress(Unreachable, DeadlineExceeded):
                 fetch = self.get_fetch(fetch.name)
         return fetch

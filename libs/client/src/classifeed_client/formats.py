@@ -1,4 +1,4 @@
-"""Calls about the formats that can be loaded."""
+"""Calls for the supported feed formats."""
 
 # Written from aio/formats.py by `python -m tools.sync_client`: change it there.
 
@@ -10,13 +10,13 @@ from classifeed_client.names import format_name
 
 
 class FormatCalls(Connection):
-    """Reads what can be loaded, and files about it."""
+    """Lists the formats, and downloads their samples and schemas."""
 
     def list_formats(self) -> format_pb2.ListFormatsResponse:
         """Return every format."""
         return self._call(self._feeds.ListFormats, format_pb2.ListFormatsRequest(), format_pb2.ListFormatsResponse)
 
     def get_format_file(self, format_id: str, kind: str = "SAMPLE") -> format_pb2.FormatFile:
-        """Return a file about a format: its SAMPLE or its SCHEMA."""
+        """Return a file of a format: its SAMPLE or its SCHEMA."""
         request = format_pb2.GetFormatFileRequest(name=format_name(format_id), kind=f"FORMAT_FILE_KIND_{kind}")
         return self._call(self._feeds.GetFormatFile, request, format_pb2.FormatFile)

@@ -1,4 +1,4 @@
-"""Calls about jobs: each service with background work serves its own."""
+"""Calls for jobs. Each service with background jobs serves its own."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceStub
 from classifeed_client.connection import Caller
 
 JOB_SERVICES: Final = ("loader", "processor", "offers", "api", "moderation", "cleanweb", "pictures")
-"""The services that have jobs; the loader's are those that anybody may trigger."""
+"""Services that have jobs."""
 
 
 class JobClient(Caller):
-    """Calls the job services of one installation; each call names the service. Arguments as those of Caller."""
+    """Calls the job APIs of one installation; each call names the service. The arguments are those of Caller."""
 
     def _open_stubs(self) -> None:
         self._stubs: dict[str, Any] = {name: self._stub(name, JobServiceStub) for name in self._channels}
@@ -27,7 +27,7 @@ class JobClient(Caller):
     def trigger_job(
         self, service: str, request: job_service_pb2.TriggerJobRequest
     ) -> job_service_pb2.TriggerJobResponse:
-        """Enqueue a job; the same idempotency key again returns the job that it made."""
+        """Enqueue a job. A repeated idempotency key returns the same job."""
         return self._call(self._stubs[service].TriggerJob, request, job_service_pb2.TriggerJobResponse)
 
     def get_job(self, service: str, job_id: str) -> job_pb2.Job:
@@ -35,7 +35,7 @@ class JobClient(Caller):
         return self._call(self._stubs[service].GetJob, job_service_pb2.GetJobRequest(job_id=job_id), job_pb2.Job)
 
     def watch_job(self, service: str, job_id: str, *, timeout_s: float) -> Iterator[job_pb2.Job]:
-        """Yield the job at once and at each change until it has ended."""
+        """Yield the job immediately and at each change until it is complete."""
         request = job_service_pb2.WatchJobRequest(job_id=job_id)
         return self._stream(self._stubs[service].WatchJob, request, job_pb2.Job, timeout_s)
 
@@ -44,12 +44,12 @@ class JobClient(Caller):
         return self._call(self._stubs[service].ListJobs, request, job_service_pb2.ListJobsResponse)
 
     def list_job_events(self, service: str, job_id: str) -> job_service_pb2.ListJobEventsResponse:
-        """Return what happened to a job, in order."""
+        """Return the events of a job, in order."""
         request = job_service_pb2.ListJobEventsRequest(job_id=job_id)
         return self._call(self._stubs[service].ListJobEvents, request, job_service_pb2.ListJobEventsResponse)
 
     def cancel_job(self, service: str, job_id: str) -> job_pb2.Job:
-        """Request that a job stops. Idempotent."""
+        """Request that a job is canceled. Idempotent."""
         request = job_service_pb2.CancelJobRequest(job_id=job_id)
         return self._call(self._stubs[service].CancelJob, request, job_pb2.Job)
 
@@ -59,7 +59,7 @@ class JobClient(Caller):
         return self._call(self._stubs[service].RetryJob, request, job_pb2.Job)
 
     def retry_jobs(self, service: str, request: job_service_pb2.RetryJobsRequest, *, timeout_s: float = 600.0) -> int:
-        """Enqueue again all failed jobs that fit, and return how many."""
+        """Enqueue again all failed jobs that match the request, and return how many."""
         response = self._call(
             self._stubs[service].RetryJobs, request, job_service_pb2.RetryJobsResponse, timeout_s=timeout_s
         )
@@ -91,7 +91,7 @@ class JobClient(Caller):
         return self._call(self._stubs[service].ListWorkers, request, job_service_pb2.ListWorkersResponse)
 
     def get_locks(self, service: str) -> list[job_pb2.Lock]:
-        """Return who holds which lock key, the longest held first."""
+        """Return the holder of each lock key, the longest held first."""
         request = job_service_pb2.GetLocksRequest()
         return list(self._call(self._stubs[service].GetLocks, request, job_service_pb2.GetLocksResponse).locks)
 
@@ -102,11 +102,11 @@ class JobClient(Caller):
         return self._call(self._stubs[service].ListSchedules, request, job_service_pb2.ListSchedulesResponse)
 
     def pause_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
-        """Make no jobs of a schedule until it is resumed. Idempotent."""
+        """Pause a schedule: it creates no jobs until it is resumed. Idempotent."""
         request = job_service_pb2.PauseScheduleRequest(name=name)
         return self._call(self._stubs[service].PauseSchedule, request, schedule_pb2.Schedule)
 
     def resume_schedule(self, service: str, name: str) -> schedule_pb2.Schedule:
-        """Let a paused schedule go on with its next slot from now. Idempotent."""
+        """Resume a paused schedule at its next slot from now. Idempotent."""
         request = job_service_pb2.ResumeScheduleRequest(name=name)
         return self._call(self._stubs[service].ResumeSchedule, request, schedule_pb2.Schedule)

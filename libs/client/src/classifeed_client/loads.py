@@ -1,4 +1,4 @@
-"""From a file to the end of its load, in one call."""
+"""Calls that upload a file and wait until its load is complete."""
 
 # Written from aio/loads.py by `python -m tools.sync_client`: change it there.
 
@@ -19,7 +19,7 @@ _RETRY_S: Final = 0.5
 
 
 class LoadCalls(UploadCalls, TaskCalls):
-    """Hands in files and waits for what becomes of them."""
+    """Uploads files and waits for their tasks."""
 
     def load(
         self,
@@ -36,26 +36,26 @@ class LoadCalls(UploadCalls, TaskCalls):
         timeout_s: float = 600.0,
         on_change: Callable[[task_pb2.Task], None] | None = None,
     ) -> task_pb2.Task:
-        """Hand in a file and return its task once it has ended or is held: look at `status` and `statistics`.
+        """Upload a file and return its task once it is complete or held: see `status` and `statistics`.
 
         Args:
-            file: the feed, packed or not.
-            seller_id: seller who owns the offers.
-            namespace: namespace within the seller; empty means default.
+            file: Path of the feed, compressed or not.
+            seller_id: Seller who owns the offers.
+            namespace: Namespace within the seller; empty means default.
             mode: REPLACE or PATCH.
-            disposition: what happens to offers that the file lacks: DELETE or MAKE_MANUAL.
-            force: load although the namespace has a feed by link.
-            allow_removals: load it although it removes more offers than the guard allows.
-            allow_changes: load it although its prices move farther than the guard allows, or nothing in it is available
+            disposition: Treatment of offers that the file lacks: DELETE or MAKE_MANUAL.
+            force: Whether to load even if the namespace has a feed that is fetched by URL.
+            allow_removals: Whether to load even if more offers are removed than the guard allows.
+            allow_changes: Whether to load even if prices change more than the guard allows, or no offer is available
                 any more.
-            default_currency: ISO code of amounts for which the file names none.
-            timeout_s: how long to wait for the end, in seconds.
-            on_change: is given the task at each change.
+            default_currency: ISO code for amounts without a currency in the file.
+            timeout_s: Timeout for the whole call, in seconds.
+            on_change: Callback that receives the task at each change.
 
         Raises:
-            OSError: the file cannot be read.
-            DeadlineExceeded: the load has not ended in time; it goes on where its file was sent.
-            ApiError: a call did not succeed.
+            OSError: The file cannot be read.
+            DeadlineExceeded: The load is not complete within the timeout. If the file was sent, the load continues.
+            ApiError: A call did not succeed.
         """
         ends_at = time.monotonic() + timeout_s
         upload = self.upload_feed(
@@ -82,17 +82,17 @@ class LoadCalls(UploadCalls, TaskCalls):
         on_change: Callable[[task_pb2.Task], None] | None = None,
         on_silence: Callable[[], None] | None = None,
     ) -> task_pb2.Task:
-        """Return a task, by its resource name, once it has ended or is held. A service that restarts is waited for.
+        """Return a task, by its resource name, once it is complete or held. Calls are retried if a service restarts.
 
         Args:
-            name: sellers/{seller}/feeds/{namespace}/tasks/{task}.
-            timeout_s: how long to wait, in seconds.
-            on_change: is given the task at each change, the first time at once.
-            on_silence: is called each time when the service does not respond.
+            name: Resource name, sellers/{seller}/feeds/{namespace}/tasks/{task}.
+            timeout_s: Timeout, in seconds.
+            on_change: Callback that receives the task immediately and at each change.
+            on_silence: Callback each time the service does not respond.
 
         Raises:
-            DeadlineExceeded: it has not ended in time; it goes on.
-            ApiError: a call was refused.
+            DeadlineExceeded: The task is not complete within the timeout; it continues.
+            ApiError: A call was refused.
         """
         ends_at = time.monotonic() + timeout_s
         while (left_s := ends_at - time.monotonic()) > 0:

@@ -1,4 +1,4 @@
-"""Calls about moderation: texts and their verdicts, points and comments, reviews by people; for operators."""
+"""Calls for moderation, for operators: texts and verdicts, points and comments, reviews by people."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from classifeed_client.connection import Caller
 
 _END = "clean_web_moderation_end"
 MODERATION_SERVICES = ("moderation", "cleanweb")
-"""The services that these calls go to."""
+"""Services that these calls use."""
 
 
 class ModerationClient(Caller):
-    """Reads and changes what moderation has. Arguments as those of Caller, addresses of MODERATION_SERVICES."""
+    """Client of the moderation services. The arguments are those of Caller, with addresses of MODERATION_SERVICES."""
 
     def _open_stubs(self) -> None:
         self._moderation = self._stub("moderation", ModerationServiceStub)
@@ -27,11 +27,11 @@ class ModerationClient(Caller):
         self._cleanweb = self._stub("cleanweb", CleanwebServiceStub)
 
     def list_pending(self, request: moderation_pb2.ListPendingRequest) -> moderation_pb2.ListPendingResponse:
-        """Return a page of texts of one kind that wait for a verdict, those that are tried next first."""
+        """Return a page of texts of one kind that wait for a verdict, ordered by their next attempt."""
         return self._call(self._moderation.ListPending, request, moderation_pb2.ListPendingResponse)
 
     def get_subject(self, key: str) -> subject_pb2.Subject:
-        """Return a text with the decision about it."""
+        """Return a text with its decision."""
         request = moderation_pb2.GetSubjectRequest(key=key)
         return self._call(self._moderation.GetSubject, request, subject_pb2.Subject)
 
@@ -41,12 +41,12 @@ class ModerationClient(Caller):
         return list(self._call(self._moderation.ListEvents, request, moderation_pb2.ListEventsResponse).decisions)
 
     def apply_verdicts(self, key: str, names: Sequence[str], *, has_end: bool) -> moderation_pb2.ApplyVerdictsResponse:
-        """Apply verdicts to a text, as the verdict service does; only with a token of services.
+        """Apply verdicts to a text, as the verdict service does. Requires a token of services.
 
         Args:
-            key: of the text.
-            names: of the verdicts; none: nothing is wrong with the text.
-            has_end: whether these are all verdicts of it.
+            key: Key of the text.
+            names: Names of the verdicts; empty if nothing is wrong with the text.
+            has_end: Whether these are all verdicts of the text.
         """
         all_names = [*names, _END] if has_end else names
         verdicts = [subject_pb2.Verdict(name=name, source="operator", entity="text") for name in all_names]
@@ -55,15 +55,15 @@ class ModerationClient(Caller):
         return self._call(self._moderation.ApplyVerdicts, request, moderation_pb2.ApplyVerdictsResponse)
 
     def check_text(self, request: moderation_pb2.CheckTextRequest) -> moderation_pb2.CheckTextResponse:
-        """Return what would become of a text; nothing is stored."""
+        """Return the decision that a text would get; nothing is stored."""
         return self._call(self._moderation.CheckText, request, moderation_pb2.CheckTextResponse)
 
     def rejudge(self, request: moderation_pb2.RejudgeRequest) -> moderation_pb2.Rejudgement:
-        """Have stored verdicts judged once more by the present rules."""
+        """Judge stored verdicts again by the current rules."""
         return self._call(self._moderation.Rejudge, request, moderation_pb2.Rejudgement)
 
     def get_rejudgement(self, request_id: str) -> moderation_pb2.Rejudgement:
-        """Return how far a Rejudge is, and what it changes."""
+        """Return the progress of a Rejudge, and its changes."""
         request = moderation_pb2.GetRejudgementRequest(request_id=request_id)
         return self._call(self._moderation.GetRejudgement, request, moderation_pb2.Rejudgement)
 
@@ -87,15 +87,15 @@ class ModerationClient(Caller):
         return self._call(self._moderation.ListAppeals, request, moderation_pb2.ListAppealsResponse)
 
     def decide_appeal(self, request: moderation_pb2.DecideAppealRequest) -> subject_pb2.Decision:
-        """Decide an appeal; whoever made the first decision may not."""
+        """Decide an appeal. The person who made the first decision may not decide it."""
         return self._call(self._moderation.DecideAppeal, request, subject_pb2.Decision)
 
     def create_point(self, request: point_service_pb2.CreatePointRequest) -> point_pb2.Point:
-        """Create a point; the same id again returns the one that is there."""
+        """Create a point. A repeated id returns the existing point."""
         return self._call(self._points.CreatePoint, request, point_pb2.Point)
 
     def get_point(self, name: str, *, any_status: bool = False) -> point_pb2.Point:
-        """Return a point with its comments; only what is approved, unless `any_status`."""
+        """Return a point with its comments; only approved content, unless `any_status`."""
         request = point_service_pb2.GetPointRequest(name=name, any_status=any_status)
         return self._call(self._points.GetPoint, request, point_pb2.Point)
 
@@ -108,17 +108,17 @@ class ModerationClient(Caller):
         return self._call(self._points.AddComment, request, point_pb2.Comment)
 
     def vote(self, name: str, author_id: str, *, is_there: bool) -> point_pb2.Point:
-        """Vote that a point is there, or is not; an author's later vote replaces the one before."""
+        """Vote whether a point is there. An author's later vote replaces the earlier one."""
         request = point_service_pb2.VoteRequest(name=name, author_id=author_id, is_there=is_there)
         return self._call(self._points.Vote, request, point_pb2.Point)
 
     def delete_point(self, name: str) -> bool:
-        """Remove a point with its comments; return whether it was there."""
+        """Remove a point with its comments; return whether it existed."""
         request = point_service_pb2.DeletePointRequest(name=name)
         return self._call(self._points.DeletePoint, request, point_service_pb2.DeletePointResponse).removed
 
     def get_queues(self) -> list[cleanweb_pb2.Queue]:
-        """Return what waits for reviewers in each project."""
+        """Return the review queue of each project."""
         return list(
             self._call(self._cleanweb.GetQueues, cleanweb_pb2.GetQueuesRequest(), cleanweb_pb2.GetQueuesResponse).queues
         )
@@ -139,6 +139,6 @@ class ModerationClient(Caller):
         return list(self._call(self._cleanweb.ListCallbacks, request, cleanweb_pb2.ListCallbacksResponse).callbacks)
 
     def resend_callbacks(self, callback_id: int = 0) -> int:
-        """Have a callback sent again that was given up, or all of them (0); return how many."""
+        """Send a callback again that was given up, or all such callbacks (0); return how many."""
         request = cleanweb_pb2.ResendCallbacksRequest(callback_id=callback_id)
         return self._call(self._cleanweb.ResendCallbacks, request, cleanweb_pb2.ResendCallbacksResponse).callbacks

@@ -1,7 +1,7 @@
-"""Resource names, and in words what may stand in them.
+"""Resource names, and their rules in words.
 
-The services check the same by the patterns of the protos. Checked here, a slip costs no call, and nobody has to read a
-regular expression.
+The services check the same rules by the patterns of the protos. A check in the client saves a call, and its message
+explains the rule without a regular expression.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def seller_name(seller_id: str) -> str:
     """Return sellers/{seller}.
 
     Raises:
-        Refused: REQUEST_INVALID, as the service would respond.
+        Refused: REQUEST_INVALID, the same error as from the service.
     """
     _check("seller", seller_id, bool(_SELLER.fullmatch(seller_id)), _SELLER_WORDS)
     return f"sellers/{seller_id}"

@@ -1,4 +1,4 @@
-"""Generated stubs whose methods know which service they call, so that an error can name it."""
+"""Wrappers of generated stubs whose methods know their service, so that an error can name it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from classifeed_client.errors import Peer
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """A method of a service, with the service that it is called at."""
+    """A method of a stub, with the service that it calls."""
 
     call: Any
     peer: Peer
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Call it: blocks, or returns what is awaited, as the channel is."""
+        """Call the method. It blocks or returns an awaitable, depending on the channel."""
         return self.call(*arguments, **options)
 
 
@@ -24,8 +24,8 @@ class Stub:
     """A generated stub with `Method`s for its methods.
 
     Args:
-        stub: made over a channel to the peer. Its types are those of grpc.aio; over a synchronous channel it blocks.
-        peer: the service that it calls.
+        stub: Stub over a channel to the peer. It has the types of grpc.aio; over a synchronous channel it blocks.
+        peer: Service that the stub calls.
     """
 
     def __init__(self, stub: object, peer: Peer) -> None:
@@ -33,5 +33,5 @@ class Stub:
         self._peer = peer
 
     def __getattr__(self, name: str) -> Method:
-        """Return a method by the name that the proto has for it."""
+        """Return a method by its name in the proto."""
         return Method(getattr(self._stub, name), self._peer)

@@ -1,4 +1,4 @@
-"""Both clients against one server: loads to their end, lists over all pages, and what the environment says."""
+"""Both clients against one server: complete loads, lists over all pages, and the environment."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def task_at(status: str, number: int = 7) -> task_pb2.Task:
 
 
 class FeedService(FeedServiceServicer):
-    """An api whose load is made late, loses its first watcher, and then ends."""
+    """An api that creates the task late, interrupts the first watch, and then completes the task."""
 
     def __init__(self) -> None:
         self.received = b""
@@ -107,7 +107,7 @@ async def calls(request: pytest.FixtureRequest, service: tuple[FeedService, str]
 async def test_a_load_returns_when_it_has_ended(
     calls: Calls, service: tuple[FeedService, str], tmp_path: Path, ends_as: str
 ) -> None:
-    """Not when it was made, and although the service restarts in between."""
+    """Not when the task is created, and even if the service restarts meanwhile."""
     feeds, file, seen = service[0], tmp_path / "feed.yml", list[task_pb2.Task]()
     feeds.ends_as = ends_as
     file.write_bytes(b"x" * 200_000)

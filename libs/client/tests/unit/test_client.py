@@ -1,4 +1,4 @@
-"""The synchronous client: tokens, errors in words, and waits that outlive a restart of the service."""
+"""The synchronous client: tokens, error messages, and waits that survive a restart of the service."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls about feeds by link, over a real channel to a servicer in this process."""
+"""Calls for feeds, over a real channel to a servicer in this process."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ RUNNING = feed_pb2.Fetch(
 )
 
 
-# The generated types are those of an asynchronous server, and the one of these tests is synchronous.
+# The generated types are for an asynchronous server, but this server is synchronous.
 SyncServicer: Any = FeedServiceServicer
 
 
 class Feeds(SyncServicer):  # type: ignore[misc]
-    """Remembers its requests; a fetch ends after `rounds` looks, the first of which meets a restart."""
+    """Records its requests. A fetch completes after `rounds` polls; the first poll meets a restart."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -173,7 +173,7 @@ def test_a_watched_task_is_reported_until_the_stream_breaks(client: Client, in_m
 
     def watch() -> None:
         for task in client.watch_task("t", timeout_s=90):
-            seen.append(task.task_id)  # noqa: PERF401 - what came before the fault counts
+            seen.append(task.task_id)  # noqa: PERF401 - items before the error count
 
     with pytest.raises(Unreachable), ThreadPoolExecutor(1) as pool:
         watch() if in_main_thread else pool.submit(watch).result()

@@ -1,4 +1,4 @@
-"""Calls about jobs, over a real channel to a servicer in this process."""
+"""Calls for jobs, over a real channel to a servicer in this process."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from classifeed.jobs.v1 import job_pb2
 from classifeed.jobs.v1.job_service_pb2_grpc import JobServiceServicer, add_JobServiceServicer_to_server
 from classifeed_client import DeadlineExceeded, JobClient
 
-# The generated types are those of an asynchronous server, and the one of these tests is synchronous.
+# The generated types are for an asynchronous server, but this server is synchronous.
 SyncServicer: Any = JobServiceServicer
 
 
 class Jobs(SyncServicer):  # type: ignore[misc]
-    """Sends a job twice; one named `slow` then goes on until `stop`."""
+    """Sends a job twice; for a job named `slow`, the stream then continues until `stop`."""
 
     def __init__(self) -> None:
         self.stop = threading.Event()

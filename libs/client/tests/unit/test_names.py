@@ -1,4 +1,4 @@
-"""Resource names: the same rules as the protos', in words."""
+"""Resource names: the rules of the protos, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls about pictures, by both clients, over a real channel to a servicer in this process."""
+"""Calls for pictures, by both clients, over a real channel to a servicer in this process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MIB = 1 << 20
 
 
 class PictureService(PictureServiceServicer):
-    """Keeps every request, and knows the URLs that begin with `known`."""
+    """Records every request, and knows the URLs that begin with `known`."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -134,7 +134,7 @@ async def test_states_are_returned_in_the_order_of_the_urls(calls: Calls) -> Non
 
 
 async def test_a_picture_is_sent_in_pieces(calls: Calls, service: tuple[PictureService, str], tmp_path: Path) -> None:
-    """From memory and from a file; only the first piece says what it is."""
+    """From memory and from a file; only the first piece has the metadata."""
     data = bytes(range(256)) * (MIB // 256 * 2) + b"end"
     file = tmp_path / "1.jpg"
     file.write_bytes(data)

@@ -1,1 +1,1 @@
-"""What every service stands on: settings, databases, Kafka, gRPC, tokens, and the mechanisms built once for all."""
+"""The library that every service uses: settings, databases, Kafka, gRPC, HTTP, tokens and shared mechanisms."""

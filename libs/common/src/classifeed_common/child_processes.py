@@ -1,4 +1,4 @@
-"""ChildProcesses: names the child processes of a service that are stopped or do not respond (ADR 0091)."""
+"""ChildProcesses: reports the child processes of a service that are stopped or do not respond (ADR 0091)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Child:
     @property
     def waits_s(self) -> float:
         """Return the age of the oldest open call, in seconds; 0 without one."""
-        # A tuple is made in one step: other threads may begin and end calls meanwhile.
+        # tuple() copies in one step: other threads may begin and end calls meanwhile.
         return max((self._clock.monotonic_s() - since_s for since_s in tuple(self._calls.values())), default=0.0)
 
 
@@ -65,12 +65,12 @@ class ChildProcesses:
     """The child processes of one service, for `Role.run` and `Role.blocked`.
 
     The owner of a child process calls `add` after the start and `remove` after the end, and notes each call to it. A
-    child with an open call is named after `response_s`. A stopped child is named even if nobody calls it.
+    child is reported when a call to it has been open for `response_s`. A stopped child is reported even without a call.
 
     Args:
-        response_s: age of a call from which its process is named, in seconds.
-        period_s: time between two looks at the states of the processes, in seconds.
-        clock: of the process; None: the machine's.
+        response_s: age of an open call at which its process is reported, in seconds.
+        period_s: pause between two checks of the processes' states, in seconds.
+        clock: clock of the calls; None: the system's.
     """
 
     def __init__(

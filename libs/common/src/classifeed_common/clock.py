@@ -1,4 +1,4 @@
-"""Time inside one process. What several processes must agree on uses the database's clock instead."""
+"""Clocks for use inside one process. Processes that must agree on a time use the database's clock."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from typing import Protocol
 
 
 def stamp(zone: tzinfo = UTC) -> str:
-    """Return the present time as logs and metrics in files have it: ISO 8601 to the microsecond, UTC as `Z`."""
+    """Return the present time in the format of logs and metric files: ISO 8601 to the microsecond, UTC as `Z`."""
     return datetime.now(zone).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 class Clock(Protocol):
-    """Now, for this process alone."""
+    """Time as this process sees it."""
 
     def now(self) -> datetime:
-        """Return the wall time in UTC; may step."""
+        """Return the wall time in UTC; it may jump."""
 
     def monotonic_s(self) -> float:
-        """Seconds from some fixed point; never falls."""
+        """Return seconds since a fixed point; never decreases."""
 
     async def sleep(self, duration_s: float) -> None:
         """Return once `duration_s` seconds have passed."""
 
 
 class SystemClock:
-    """The machine's clock."""
+    """The system's clock."""
 
     def now(self) -> datetime:
-        """Return the wall time in UTC; may step."""
+        """Return the wall time in UTC; it may jump."""
         return datetime.now(UTC)
 
     def monotonic_s(self) -> float:
-        """Seconds from some fixed point; never falls."""
+        """Return seconds since a fixed point; never decreases."""
         return time.monotonic()
 
     async def sleep(self, duration_s: float) -> None:
@@ -45,7 +45,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """A clock that a test moves: sleepers wake when `advance` passes their time, in order of their times."""
+    """A clock for tests: `advance` moves it, and wakes sleepers in the order of their times."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._start = start
@@ -54,7 +54,7 @@ class FakeClock:
         self._order = itertools.count()
 
     def now(self) -> datetime:
-        """Return the start plus what was advanced."""
+        """Return the start plus the advanced time."""
         return self._start + timedelta(seconds=self._elapsed_s)
 
     def monotonic_s(self) -> float:
@@ -71,7 +71,7 @@ class FakeClock:
         await woken
 
     async def advance(self, duration_s: float) -> None:
-        """Move the clock, letting each sleeper run at its own time, in order."""
+        """Move the clock; each sleeper runs at its own time, in order."""
         end_s = self._elapsed_s + duration_s
         while self._sleepers and self._sleepers[0][0] <= end_s:
             self._elapsed_s, _, woken = heapq.heappop(self._sleepers)

@@ -1,4 +1,4 @@
-"""The services and methods of every proto that is installed, found through the stubs themselves."""
+"""Services and methods of all installed protos, read from the generated stubs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import classifeed
 
 @cache
 def list_services() -> tuple[ServiceDescriptor, ...]:
-    """Return every service of the contracts, by full name. Imports all stubs once (some 20 ms)."""
+    """Return every service of the contracts, sorted by full name. Imports all stubs once (some 20 ms)."""
     found: dict[str, ServiceDescriptor] = {}
     for root in classifeed.__path__:
         for file in sorted(Path(root).rglob("*_pb2.py")):
@@ -25,7 +25,7 @@ def list_services() -> tuple[ServiceDescriptor, ...]:
 
 
 def list_methods() -> Iterator[tuple[str, MethodDescriptor]]:
-    """Yield (full method as on the wire, descriptor) for every RPC of every service."""
+    """Yield (full method, descriptor) for each RPC of each service."""
     for service in list_services():
         for method in service.methods:
             yield f"/{service.full_name}/{method.name}", method

@@ -1,4 +1,4 @@
-"""Values of protobuf enums in words, for logs and metrics."""
+"""Names of protobuf enum values, for logs and metrics."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 
 @lru_cache(maxsize=1024)
 def name_of(enum: EnumTypeWrapper, number: int) -> str:
-    """Return the name of a value in lower case, without that of its type: `succeeded` of TASK_STATUS_SUCCEEDED.
+    """Return the name of a value in lower case without its type's prefix: `succeeded` for TASK_STATUS_SUCCEEDED.
 
     Args:
-        enum: such as `task_pb2.TaskStatus`.
-        number: one that a newer version has sent is `unknown_<number>`.
+        enum: enum type, such as `task_pb2.TaskStatus`.
+        number: value; one that only a newer version knows becomes `unknown_<number>`.
     """
     names = {value: name for name, value in enum.items()}
     if number not in names:

@@ -1,7 +1,8 @@
-"""Errors that a caller can act on, and the one table of what they are on gRPC and on HTTP.
+"""Errors that a caller can act on, and the table of their gRPC codes and HTTP statuses.
 
-Layers below the entry points raise these, and entry points never translate by hand: the server's interceptor makes a
-google.rpc.Status (classifeed_common.rpc.status) and the HTTP side a problem document (classifeed_common.http.problems).
+Layers below the entry points raise these errors. Entry points never translate them by hand: the server's interceptor
+makes a google.rpc.Status (classifeed_common.rpc.status), and the HTTP side makes a problem document
+(classifeed_common.http.problems).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ DOMAIN: Final = "classifeed"
 
 @dataclass(frozen=True, slots=True)
 class FieldViolation:
-    """What is wrong with one field of a request: its path from the request's root, and what is allowed."""
+    """One wrong field of a request: its path from the request's root, and a description of the allowed values."""
 
     field: str
     description: str
@@ -25,11 +26,11 @@ class DomainError(Exception):
     """An error for the caller.
 
     Args:
-        reason: stable, UPPER_SNAKE_CASE; programs branch on it, and the reference has a line for each.
-        message: for a person: what happened, where, what to do. No secrets: it leaves the process.
+        reason: stable code in UPPER_SNAKE_CASE. Programs branch on it; the reference has a line for each.
+        message: text for a person: what happened, where, what to do. No secrets: it leaves the process.
         metadata: further facts for programs, such as the id in question.
-        violations: the fields that are wrong, for InvalidArgument.
-        retry_after_s: when another try makes sense, in seconds; unset: nothing is known.
+        violations: wrong fields, for InvalidArgument.
+        retry_after_s: seconds after which a retry makes sense; None: unknown.
     """
 
     is_expected: ClassVar[bool] = True
@@ -55,27 +56,27 @@ class DomainError(Exception):
 
 
 class InvalidArgument(DomainError):
-    """The request is wrong whatever the state of the system; another try is refused alike."""
+    """The request is wrong in any state of the system; a retry fails too."""
 
 
 class NotFound(DomainError):
-    """The thing named does not exist, or not for this caller."""
+    """The named resource does not exist, or is hidden from this caller."""
 
 
 class AlreadyExists(DomainError):
-    """The thing to be made exists with other content."""
+    """The resource exists with other content."""
 
 
 class FailedPrecondition(DomainError):
-    """The state of the system forbids it; the caller must change that state first."""
+    """The state of the system forbids the request; the caller must change that state first."""
 
 
 class Aborted(DomainError):
-    """Another one was faster; reading again and trying again may work."""
+    """A concurrent change came first; the caller may read again and retry."""
 
 
 class Unauthenticated(DomainError):
-    """Nobody knows who calls: no token, or one that is not valid."""
+    """The caller is unknown: it sent no token, or an invalid one."""
 
 
 class PermissionDenied(DomainError):
@@ -87,7 +88,7 @@ class ResourceExhausted(DomainError):
 
 
 class Unavailable(DomainError):
-    """A part that is needed does not respond; trying again later is right."""
+    """A dependency does not respond; the caller should retry later."""
 
     is_expected = False
 
@@ -123,7 +124,7 @@ KINDS: Final[Mapping[type[DomainError], tuple[str, int]]] = {
 
 
 def kind_of(error: DomainError) -> tuple[str, int]:
-    """Return the name of the gRPC code and the HTTP status of an error, by its nearest class in the table."""
+    """Return the gRPC code's name and the HTTP status of an error, from its nearest base class in the table."""
     for cls in type(error).__mro__:
         if cls in KINDS:
             return KINDS[cls]
@@ -131,17 +132,17 @@ def kind_of(error: DomainError) -> tuple[str, int]:
 
 
 def name_fault(error: BaseException) -> str:
-    """Return `Type: words` of an error, in one line."""
+    """Return an error as `Type: message`, in one line."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
 def describe_fault(error: BaseException) -> str:
-    """Return the words of an error in one line, with its class where that explains more than they do."""
+    """Return an error's message in one line, with its class name unless it is a DomainError."""
     named = name_fault(error)
     return named.partition(": ")[2] or named if isinstance(error, DomainError) else named
 
 
 def times(count: int) -> str:
-    """Return how often something happened: "once", or "1,234 times"."""
+    """Return a count in words: "once", or "1,234 times"."""
     return "once" if count == 1 else f"{count:,} times"

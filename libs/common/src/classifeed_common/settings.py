@@ -1,4 +1,4 @@
-"""Settings from the environment: typed, frozen, and refused in words when they are wrong."""
+"""Settings from environment variables: typed, frozen, with a readable error for each wrong value."""
 
 from __future__ import annotations
 
@@ -15,45 +15,54 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 from classifeed_common.telemetry.log_settings import LogFileSettings, ZoneName
 
 _HOST_PORT = r"(\[[0-9a-fA-F:]+\]|[^:/\s]+):\d{1,5}"
-# Where a server listens, and where its clients find it: by DNS as well, so that they balance their calls.
+# ADDRESS: where a server listens. TARGET: where its clients dial, also by DNS, which balances their calls.
 ADDRESS = rf"^(unix:.+|{_HOST_PORT})$"
 TARGET = rf"^(unix:.+|(dns:(///)?)?{_HOST_PORT})$"
 
 
 class ServiceSettings(LogFileSettings):
-    """What every service needs to know; a subclass sets `env_prefix` to CLASSIFEED_<SERVICE>_ and adds its fields."""
+    """Settings of every service; a subclass sets `env_prefix` to CLASSIFEED_<SERVICE>_ and adds its fields."""
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
 
     environment: str = Field(default="dev", description="Name of the installation, shown in logs and traces.")
     grpc_listen: str = Field(
-        default="127.0.0.1:0", pattern=ADDRESS, description="Where gRPC listens, host:port; port 0: any free one."
+        default="127.0.0.1:0",
+        pattern=ADDRESS,
+        description="Address of the gRPC server, host:port; port 0: any free port.",
     )
     http_listen: str = Field(
-        default="127.0.0.1:0", pattern=ADDRESS, description="Where HTTP listens, host:port; port 0: any free one."
+        default="127.0.0.1:0",
+        pattern=ADDRESS,
+        description="Address of the HTTP server, host:port; port 0: any free port.",
     )
     http_hosts: str = Field(
         default="",
-        description="Further host names that HTTP requests may use, comma-separated; the loopback and, unless "
-        "HTTP listens there, every IP address are always allowed.",
+        description="Further host names that HTTP requests may use, comma-separated. The loopback is always allowed, "
+        "and so is every IP address unless HTTP listens on the loopback.",
     )
-    roles: str = Field(default="", description="Roles to run besides serving, comma-separated; empty: all.")
+    roles: str = Field(default="", description="Roles to run, comma-separated; empty: all.")
     run_file: Path | None = Field(
-        default=None, description="File for the addresses as JSON once the process listens; unset: none."
+        default=None, description="File to which the process writes its addresses as JSON once it listens; unset: none."
     )
     drain_grace_s: float = Field(
-        default=10, ge=0, le=600, description="How long calls and roles may take to complete on SIGTERM, in seconds."
+        default=10, ge=0, le=600, description="Seconds that calls and roles may take to complete after SIGTERM."
     )
     drain_notice_s: float = Field(
-        default=0.5, ge=0, le=60, description="How long health says NOT_SERVING before calls are refused, in seconds."
+        default=0.5, ge=0, le=60, description="Seconds that health reports NOT_SERVING before calls are refused."
     )
-    dsn: SecretStr = Field(default=SecretStr(""), description="PostgreSQL, as a libpq URI or keyword string.")
+    dsn: SecretStr = Field(
+        default=SecretStr(""), description="Connection to PostgreSQL, as a libpq URI or keyword string."
+    )
     db_schema: str = Field(
-        default="", pattern="^[a-z][a-z0-9_]{0,62}$", description="Schema of the tables; empty: name of the service."
+        default="",
+        pattern="^[a-z][a-z0-9_]{0,62}$",
+        description="Schema of the tables; empty: the name of the service.",
     )
-    db_pool_max: int = Field(default=4, ge=1, le=100, description="Connections to PostgreSQL, at most.")
+    db_pool_max: int = Field(default=4, ge=1, le=100, description="Largest number of connections to PostgreSQL.")
     db_use_pool: bool = Field(
-        default=True, description="Keep connections; otherwise each transaction has a new one, for transaction poolers."
+        default=True,
+        description="Whether to keep connections; if not, each transaction opens one, for transaction poolers.",
     )
     db_pool_recycle_s: float = Field(
         default=3600, gt=0, le=30 * 86400, description="Age at which a kept connection is replaced, in seconds."
@@ -62,29 +71,33 @@ class ServiceSettings(LogFileSettings):
         default=90,
         ge=10,
         le=3600,
-        description="How long a statement may be silent while the state of PostgreSQL is unknown, in seconds.",
+        description="Seconds that a statement may be silent while the state of PostgreSQL is unknown.",
     )
-    kafka_bootstrap: str = Field(default="", description="Kafka brokers, host:port, comma-separated.")
-    s3_endpoint: str = Field(default="", description="S3, as http(s)://host:port.")
+    kafka_bootstrap: str = Field(default="", description="Addresses of Kafka brokers, host:port, comma-separated.")
+    s3_endpoint: str = Field(default="", description="URL of S3, http(s)://host:port.")
     s3_access_key: str = Field(default="", description="Access key of S3.")
     s3_secret_key: SecretStr = Field(default=SecretStr(""), description="Secret key of S3.")
     s3_bucket: str = Field(default="classifeed", description="Bucket for files.")
     keys_dir: Path | None = Field(
         default=None,
-        description="Folder of token keys: jwks.json and <service>.pem; unset: loopback only, no tokens.",
+        description="Folder of token keys: jwks.json and <service>.pem; unset: no tokens, and loopback only.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
-    log_json: bool = Field(default=True, description="Logs as JSON; otherwise for reading on a terminal.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Lowest level that is logged."
+    )
+    log_json: bool = Field(
+        default=True, description="Whether logs are JSON; if not, they are formatted for a terminal."
+    )
     time_zone: ZoneName = Field(
         default="UTC",
-        description="Time zone of job schedules that name none: an IANA name.",
+        description="Time zone of job schedules without one: an IANA name.",
     )
     metric_interval_s: float = Field(
-        default=60, gt=0, le=86400, description="How often metrics are written into their file, in seconds."
+        default=60, gt=0, le=86400, description="Seconds between two writes of the metrics to their file."
     )
     telemetry_file: Path | None = Field(
         default=None,
-        description="File for the spans, one JSON document a line; unset: none. OTEL_* variables name a collector.",
+        description="File for the spans, one JSON document per line; unset: none. OTEL_* variables name a collector.",
     )
 
     @classmethod
@@ -102,17 +115,17 @@ class ServiceSettings(LogFileSettings):
 
     @property
     def log_zone(self) -> tzinfo:
-        """Returns the clock of logs and of metrics in files."""
+        """Return the time zone of logs and of metrics in files."""
         return UTC
 
     @property
     def further_schemas(self) -> tuple[str, ...]:
-        """Returns the schemas beside `db_schema` that have tables of the service."""
+        """Return the schemas, apart from `db_schema`, that hold tables of the service."""
         return ()
 
     @property
     def selected_roles(self) -> frozenset[str]:
-        """Returns the requested roles; empty means all."""
+        """Return the requested roles; empty means all."""
         return frozenset(role.strip() for role in self.roles.split(",") if role.strip())
 
     def with_roles(self, roles: str) -> Self:
@@ -124,10 +137,10 @@ SettingsT = TypeVar("SettingsT", bound=ServiceSettings)
 
 
 def load_settings(cls: type[SettingsT]) -> SettingsT:
-    """Return the settings that the environment gives.
+    """Read the settings from the environment.
 
-    A wrong or missing value ends the process with exit code 2 and one line for each: variable, value, what is allowed.
-    The value of a secret is never printed.
+    A wrong or missing value ends the process with exit code 2. It prints one line per fault: the variable, its value
+    and the allowed values. It never prints the value of a secret.
     """
     try:
         return cls()
@@ -157,7 +170,7 @@ def _describe_fault(cls: type[ServiceSettings], fault: dict[str, Any]) -> str:
 
 
 def variable_of(cls: type[BaseSettings], field: str) -> str:
-    """Return the environment variable of a field: its own name where it has one, else that under the prefix."""
+    """Return the environment variable of a field: its alias, or the prefix and the field's name."""
     alias = cls.model_fields[field].validation_alias if field in cls.model_fields else None
     if isinstance(alias, str):
         return alias
@@ -169,9 +182,9 @@ def _is_secret(field: FieldInfo) -> bool:
 
 
 def describe_settings(cls: type[BaseSettings]) -> str:
-    """Return the text of `--help-settings`: each variable with its default and what it means.
+    """Return the text of `--help-settings`: each variable with its default and its meaning.
 
-    Settings inside of settings have variables of their own.
+    Nested settings are listed under their own variables.
     """
     lines = []
     for name, field in cls.model_fields.items():

@@ -1,4 +1,4 @@
-"""Splitting protobuf messages into lists that fit where they are sent."""
+"""Splitting of protobuf messages into lists that fit into one message or request."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from google.protobuf.message import Message
 
 MESSAGE_ITEMS: Final = 100
 MESSAGE_BYTES: Final = 500_000
-"""Half of what Kafka takes in a message."""
+"""Half of the largest Kafka message, in bytes."""
 
 MessageT = TypeVar("MessageT", bound=Message)
 
@@ -17,9 +17,9 @@ MessageT = TypeVar("MessageT", bound=Message)
 def split_by_size(
     items: Sequence[MessageT], *, most_items: int = MESSAGE_ITEMS, most_bytes: int = MESSAGE_BYTES
 ) -> Iterator[list[MessageT]]:
-    """Yield `items`, in their order, in lists of at most so many and so many bytes; a larger one goes alone.
+    """Yield `items` in order, in lists within both limits; an item over `most_bytes` is alone in its list.
 
-    Unless given, the bounds are those of a message of Kafka.
+    The default limits are those of a Kafka message.
     """
     part: list[MessageT] = []
     size_bytes = 0

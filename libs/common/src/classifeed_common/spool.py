@@ -1,4 +1,4 @@
-"""Folders for the files of runs: each goes with its run; what a killed process left goes when the next one starts."""
+"""Temporary folders of runs: removed with the run, or at the next start if the process was killed."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from typing import Final
 
 _PREFIX: Final = "run-"
 _LOCK: Final = "lock"
-# A folder without its lock is just being made, or was left in that moment.
+# A folder without a lock file is being created, or its process died while creating it.
 _UNLOCKED_AGE_S: Final = 60.0
 
 
 @contextmanager
 def run_folder(spool_dir: Path) -> Iterator[Path]:
-    """Give a folder that is removed at the end, and that nobody sweeps meanwhile."""
+    """Provide a folder that no process sweeps meanwhile, and remove it at the end."""
     spool_dir.mkdir(parents=True, exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix=_PREFIX, dir=spool_dir, ignore_cleanup_errors=True) as name,
         (Path(name) / _LOCK).open("wb") as lock,
     ):
-        # The kernel lets go of it when the process dies, however it dies.
+        # The kernel releases the lock however the process ends.
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield Path(name)
 
 
 def sweep_spool(spool_dir: Path) -> int:
-    """Remove the folders of processes that are gone, and return how many. Several processes may sweep at once."""
+    """Remove the folders of dead processes, and return their number. Several processes may sweep at once."""
     removed = 0
     for folder in spool_dir.glob(f"{_PREFIX}*"):
         if _is_left(folder):

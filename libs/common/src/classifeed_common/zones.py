@@ -1,4 +1,4 @@
-"""Time zones by their IANA names."""
+"""Look-up of time zones by IANA name."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 
 def find_zone(name: str) -> ZoneInfo:
-    """Return the zone of an IANA name.
+    """Return the time zone with an IANA name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such zone.
     """
     try:
         return ZoneInfo(name)

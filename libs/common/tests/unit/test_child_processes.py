@@ -1,4 +1,4 @@
-"""Child processes that are stopped or do not respond are named, and only these."""
+"""Child processes that are stopped or do not respond are reported, and only these."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of enums in words."""
+"""Names of enum values."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_an_error_goes_out_and_comes_in_whole() -> None:
 
 
 def test_a_status_fits_into_trailers_however_much_is_wrong() -> None:
-    """A client takes 8 KiB of trailers; the message is in them twice, once with three bytes for each of Cyrillic."""
+    """A client accepts 8 KiB of trailers; they have the message twice, once percent-encoded."""
     violations = [FieldViolation(f"items[{n}].title", "слишком длинно " * 40) for n in range(500)]
     status = to_status(InvalidArgument("MANY", "плохо " * 1000, metadata={"big": "x" * 9000}, violations=violations))
     assert status.ByteSize() + 3 * len(status.message.encode()) < 7_500
@@ -92,7 +92,7 @@ def test_a_service_behind_ours_that_is_away_or_silent_is_named(
         began_s = time.monotonic()
         call = enter_call("/m", caller="operator", request_id="1", time_left_s=10)
         left_s = bounded_timeout_s(None)
-        took_s = time.monotonic() - began_s  # much, on a machine that stands still
+        took_s = time.monotonic() - began_s  # long, if the machine is paused
         assert left_s is not None
         assert 9.5 - took_s <= left_s <= 9.5, "there is time left to say that it gave no answer"
         assert bounded_timeout_s(1) == 1

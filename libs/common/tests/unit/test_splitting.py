@@ -1,4 +1,4 @@
-"""Lists of protobuf messages that fit where they are sent."""
+"""Splitting of protobuf messages into lists that fit into one message."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What the services agree on beside the protos: names of offers and namespaces, topics, shards, who may call what."""
+"""Rules that the services share in addition to the protos: resource names, topics, shards and permissions."""

@@ -26,10 +26,10 @@ _SIGNS: Final = {
 
 
 def normalise_currency(text: str) -> str | None:
-    """Return the ISO code that the text means, or None when it means none.
+    """Return the ISO code of a currency code, or None if there is no such currency.
 
     Args:
-        text: The code as it stands in a feed, without blanks around it.
+        text: Code from a feed, in any case, without surrounding blanks.
     """
     code = text.upper()
     code = ALIASES.get(code, code)
@@ -37,9 +37,9 @@ def normalise_currency(text: str) -> str | None:
 
 
 def read_currency(text: str) -> str | None:
-    """Return the ISO code that a code or a sign means, or None.
+    """Return the ISO code of a currency code or sign, or None if it is unknown.
 
     Args:
-        text: What stands in a feed, without blanks around it.
+        text: Text from a feed, without surrounding blanks.
     """
     return _SIGNS.get(text.lower()) or normalise_currency(text)

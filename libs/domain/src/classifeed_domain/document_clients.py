@@ -9,7 +9,7 @@ from classifeed_common.auth.policy import OPERATOR, SERVICE
 from classifeed_common.auth.team_tokens import TEAM_PREFIX
 from classifeed_common.errors import PermissionDenied
 
-# A service that is missing here writes nothing; one that writes reads the schemas of its own clients only.
+# A service that is not in this table writes nothing. A service in the table reads only the schemas of these clients.
 WRITES: Final[Mapping[str, frozenset[str]]] = {
     "offers": frozenset({"offers"}),
     "moderation": frozenset({"points"}),
@@ -17,10 +17,10 @@ WRITES: Final[Mapping[str, frozenset[str]]] = {
 
 
 def check_writer(caller: str, client: str) -> None:
-    """Pass when the caller may write what belongs to a client: it is its own, or the caller is a person.
+    """Check that the caller may write documents and schemas of a client.
 
-    Persons come with the operator's key, with that which stands in for services, or with a token of a team, which the
-    operator made for these very methods.
+    A service may write for its own clients. People may write for every client: they call with the key `operator`, with
+    the key `service`, or with a token of a team that the operator made for these methods.
 
     Raises:
         PermissionDenied: CLIENT_OF_ANOTHER.
@@ -32,13 +32,13 @@ def check_writer(caller: str, client: str) -> None:
         raise PermissionDenied(
             "CLIENT_OF_ANOTHER",
             f"{caller} may not write documents or schemas of the client {client}. "
-            f"Its own: {', '.join(sorted(own)) or 'none'}.",
+            f"Its own clients: {', '.join(sorted(own)) or 'none'}.",
             metadata={"caller": caller, "client": client},
         )
 
 
 def check_reader(caller: str, client: str) -> None:
-    """Pass when the caller may read the schemas of a client: as in `check_writer`, or it writes none at all.
+    """Check that the caller may read the schemas of a client: `check_writer` passes, or the caller writes no documents.
 
     Raises:
         PermissionDenied: CLIENT_OF_ANOTHER.

@@ -1,8 +1,8 @@
-"""Digests of documents, which add up: two sets of documents are equal when their counts and both sums are.
+"""Additive digests of documents: two sets of documents are equal if their counts and both sums are equal.
 
-Each document gives two 32-bit numbers made of its key's hash and its version. The registry sums them up in SQL, an
-index by an aggregation over fast fields; sums of up to 2^21 documents are exact in a double, too. Indexes keep the
-numbers, so the arithmetic may never change without a rebuild of every one.
+The digest of a document is two 32-bit numbers, computed from the hash of its key and its version. The registry sums
+them in SQL, an index by an aggregation over fast fields. Sums of up to 2^21 documents are exact in a double as well.
+Indexes store the numbers: if the arithmetic changes, every index must be rebuilt.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 _LOW: Final = 0xFFFFFFFF
-# Odd, so that no two numbers become one, and below 2^31, so that products fit PostgreSQL's bigint.
+# Odd, so that multiplication is a bijection; below 2^31, so that products fit PostgreSQL's bigint.
 _FACTORS: Final = (0x045D9F3B, 0x2C1B3C6D, 0x297A2D39, 0x5BD1E995)
 
 
@@ -22,11 +22,11 @@ class Digest(NamedTuple):
 
 
 def digest_of(pk_hash: int, version: int) -> Digest:
-    """Return the digest of a document, two numbers of 32 bits.
+    """Return the digest of a document, two 32-bit numbers.
 
     Args:
-        pk_hash: hash of its key, signed (`document_shards.hash_of`).
-        version: its version, not negative.
+        pk_hash: Signed hash of its key (`document_shards.hash_of`).
+        version: Version of the document, not negative.
     """
     folded = (version ^ version >> 32) & _LOW
     spread = folded ^ folded >> 16

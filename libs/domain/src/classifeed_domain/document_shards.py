@@ -1,7 +1,7 @@
-"""Where a document lives: a 64-bit hash of its key, and from the hash one of 64 shards.
+"""Shards of documents: a 64-bit hash of the document's key determines one of 64 shards.
 
-Stored in every row of the registry and in every index, known to readers of the queues: neither the key of the hash nor
-the count may ever change.
+Every row of the registry and every index stores the hash, and readers of the queues know it. The key of the hash and
+the number of shards may therefore never change.
 """
 
 from __future__ import annotations

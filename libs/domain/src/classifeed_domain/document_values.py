@@ -1,4 +1,4 @@
-"""Which kind of value a field of a document takes, by the type that its schema gives it."""
+"""The member of `Value.kind` for each type of field in a schema."""
 
 from __future__ import annotations
 

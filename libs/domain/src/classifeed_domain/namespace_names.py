@@ -1,4 +1,4 @@
-"""Resource names of namespaces, sellers/{seller}/feeds/{namespace}, and of what lies in them by number."""
+"""Resource names of namespaces, sellers/{seller}/feeds/{namespace}, and of numbered resources in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 _NAMESPACE: Final = r"sellers/(?P<seller>[^/]+)/feeds/(?P<namespace>[^/]+)"
-# As the patterns of the protos have it.
+# The same pattern as in the protos.
 _SELLER_ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _PARENT: Final = re.compile(_NAMESPACE)
 
@@ -20,7 +20,7 @@ def parse_namespace(name: str) -> tuple[str, str]:
     """Return seller and namespace of a resource name.
 
     Raises:
-        ValueError: it is not the name of a namespace.
+        ValueError: The text is not the name of a namespace.
     """
     match = _PARENT.fullmatch(name)
     if match is None:
@@ -37,11 +37,11 @@ def parse_numbered(name: str, collection: str) -> tuple[str, str, int]:
     """Return seller, namespace and number of a resource name such as sellers/shop/feeds/default/tasks/1.
 
     Args:
-        name: the name.
-        collection: what the number counts, e.g. tasks.
+        name: Resource name.
+        collection: Collection of the numbered resource, such as tasks.
 
     Raises:
-        ValueError: it is not the name of one of them.
+        ValueError: The text is not a name of this collection.
     """
     match = re.fullmatch(f"{_NAMESPACE}/{collection}/(?P<number>[1-9][0-9]*)", name)
     if match is None:

@@ -1,4 +1,4 @@
-"""What an offer is called: in the contracts, and as a document of the index. One rule for writers and searches."""
+"""Names of offers: as resources in the contracts, and as documents in the index. Writers and searches share them."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from classifeed_domain.namespace_names import namespace_name
 
 # The client of the registry and the index under which offers are documents.
 DOCUMENT_CLIENT: Final = "offers"
-# The field of such a document that says whose offer it is.
+# The document field with the seller of the offer.
 SELLER_FIELD: Final = "seller"
-# The field of such a document that says when the offer changed.
+# The document field with the time of the offer's last change.
 CHANGE_TIME_FIELD: Final = "updated"
 _NAME: Final = re.compile(r"sellers/([^/]+)/feeds/([^/]+)/offers/(.+)", re.DOTALL)
 
 
 class OfferName(NamedTuple):
-    """One offer of one namespace of one seller; the external id may hold any character, slashes too."""
+    """Name of an offer in a namespace of a seller. The external id may contain any character, slashes too."""
 
     seller_id: str
     namespace: str
@@ -28,7 +28,7 @@ class OfferName(NamedTuple):
         """Return the parts of a resource name.
 
         Raises:
-            ValueError: it is not the name of an offer.
+            ValueError: The text is not the name of an offer.
         """
         found = _NAME.fullmatch(name)
         if found is None:
@@ -39,7 +39,7 @@ class OfferName(NamedTuple):
 
     @classmethod
     def of_document(cls, pk: str) -> OfferName:
-        """Return the parts of the key of a document; a key that is no offer's is an external id without a seller."""
+        """Return the parts of a document's key. A key of another form becomes the external id, without a seller."""
         parts = pk.split("/", 2)
         return cls(*parts) if len(parts) == 3 else cls("", "", pk)
 
@@ -54,5 +54,5 @@ class OfferName(NamedTuple):
 
     @property
     def document_pk(self) -> str:
-        """The key of its document; neither seller nor namespace can hold a slash, so no two offers share one."""
+        """Key of the offer's document. It is unique: sellers and namespaces cannot contain a slash."""
         return f"{self.seller_id}/{self.namespace}/{self.external_id}"

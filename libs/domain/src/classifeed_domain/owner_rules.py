@@ -1,4 +1,4 @@
-"""Finds the sellers that a request is about, and narrows requests to some: for tokens for some sellers (ADR 0098).
+"""Ownership rules for tokens that are limited to some sellers (ADR 0098): find a request's sellers, narrow requests.
 
 The rule of each method is in `policy`.
 """
@@ -21,8 +21,8 @@ _ID_FIELDS: Final = frozenset({"seller_id", "seller_ids"})
 def find_sellers(message: Message) -> Iterator[str]:
     """Yield the sellers that a message names: in fields called seller_id, and in each text that begins with sellers/.
 
-    The name of a resource is found by its value, as a field that a later version adds may lack any mark. A text of
-    another kind that begins so is taken for a name as well: at worst a request is refused.
+    Resource names are found by value, because a field that a later version adds may lack an annotation. Any other text
+    that begins with sellers/ is taken for a name as well; at worst, a request is refused.
     """
     for field, value in message.ListFields():
         values = value if field.is_repeated else (value,)
@@ -50,7 +50,7 @@ def _in_texts(texts: Any) -> Iterator[str]:
 
 
 def narrow_search(request: Any, sellers: frozenset[str]) -> None:
-    """Leave the offers of the sellers: a further condition, which no other one can widen."""
+    """Restrict a search to offers of the sellers. The request's other filters cannot widen this one."""
     _require_offers(request.client)
     only = request.filters.add(field=SELLER_FIELD)
     for seller in sorted(sellers):
@@ -58,7 +58,7 @@ def narrow_search(request: Any, sellers: frozenset[str]) -> None:
 
 
 def narrow_document(request: Any, sellers: frozenset[str]) -> None:
-    """Pass the key of an offer of the sellers: seller/namespace/external_id."""
+    """Check that a document key, seller/namespace/external_id, belongs to one of the sellers."""
     _require_offers(request.client)
     if request.pk.partition("/")[0] not in sellers:
         raise PermissionDenied(

@@ -1,4 +1,4 @@
-"""The digest of an export of picture links (OfferService.ExportPictureUrls), as its sender and its reader make it."""
+"""Digest of an export of picture links (OfferService.ExportPictureUrls), computed by the sender and by the reader."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MASK: Final = (1 << 8 * DIGEST_BYTES) - 1
 
 
 class UrlDigest:
-    """Counts links and sums their hashes, in whatever order and pieces they come.
+    """Counts links and sums their hashes; order and batches of the links do not matter.
 
-    A sum shows a link that is missing twice, which an exclusive or would not.
+    A sum detects a link that is missing twice; an exclusive or would not.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class UrlDigest:
         self._sum = 0
 
     def add(self, urls: Iterable[str]) -> None:
-        """Take in links; one that comes again counts again."""
+        """Add links. Duplicates count each time."""
         for url in urls:
             digest = hashlib.blake2b(url.encode(), digest_size=DIGEST_BYTES).digest()
             self._sum = (self._sum + int.from_bytes(digest, "big")) & _MASK

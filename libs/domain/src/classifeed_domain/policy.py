@@ -1,8 +1,8 @@
-"""One table of all methods: who serves them, who may call them, and which sellers a token for some may reach.
+"""Table of all RPC methods: the services that serve them, their callers, and the rule for tokens of some sellers.
 
-Every caller is refused at a method that is not listed. A caller is the name of a service, `operator` or `service`.
-The command line calls as `operator`, with the operator's key. With the key `service` a person tests or repairs: it may
-call what any service may. Tokens of teams may call some of the operator's methods (ADR 0098).
+A method that is not listed refuses every caller. A caller is the name of a service, `operator` or `service`. The
+command line calls as `operator`, with the operator's key. The key `service` is for tests and repairs: it may call
+every method that a service may call. Tokens of teams may call some of the operator's methods (ADR 0098).
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from classifeed_domain.owner_rules import find_sellers, narrow_document, narrow_
 
 @dataclass(frozen=True, slots=True)
 class Methods:
-    """Methods of a service that have all of these in common.
+    """Methods of a service with the same permissions and limits.
 
     Attributes:
-        names: divided by blanks.
-        callers: who may call them.
-        rule: which requests a token for some sellers may send.
-        for_shops: whether the program of a shop calls them (`token create --may seller`).
-        limit_bytes: size of a request; batches that only services send are larger.
+        names: Names of the methods, separated by blanks.
+        callers: Callers that may call them.
+        rule: Requests that a token for some sellers may send.
+        for_shops: Whether programs of shops call them (`token create --may seller`).
+        limit_bytes: Maximum size of a request, in bytes; batches that only services send are larger.
     """
 
     names: str
@@ -39,13 +39,13 @@ _Service = tuple[tuple[str, ...], tuple[Methods, ...]]
 
 
 def _served(by: tuple[str, ...], *methods: Methods) -> _Service:
-    """Return the methods of a gRPC service, and the services that implement it; tokens are made for these."""
+    """Return the services that implement a gRPC service, which are the audience of its tokens, and its methods."""
     return by, methods
 
 
 _NAME: Final = Named("name")
 _PARENT: Final = Named("parent")
-# Repairs of the operator, and data that names no seller in a field of its own: jobs, texts by key, pictures by URL.
+# Repairs of the operator, and data without a field for the seller: jobs, texts by key, pictures by URL.
 _CLOSED: Final = Closed()
 _PUBLIC: Final = Public()
 

@@ -1,4 +1,4 @@
-"""The table of topics: every topic of the suite with its partitions, retention and compaction, declared once."""
+"""Declarations of all Kafka topics of the suite, with their partitions and retention."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def declared(name: str) -> Topic:
     """Return the declaration of a topic, or of a client's index topic.
 
     Raises:
-        KeyError: nobody declared this topic; add it to the table here.
+        KeyError: The topic is not declared; add it to the table in this module.
     """
     if name in _DECLARED:
         return _DECLARED[name]

@@ -1,7 +1,7 @@
-"""The job engine: a queue in PostgreSQL, many workers, one runner per lock key, and a fence around every effect.
+"""The job engine: a queue in PostgreSQL, many workers, one running job per lock key, and a fence around every effect.
 
-Producers enqueue in their own transaction (`JobStore`), handlers are registered by name (`register`), a `Worker` runs
-them and a `Reaper` gives back what a dead process held. At least once; `JobContext.guard` makes effects happen once.
+Producers enqueue in their own transaction (`JobStore`). Handlers are registered by name (`register`). A `Worker` runs
+jobs at least once; a `Reaper` requeues the jobs of dead processes. `JobContext.guard` makes effects happen once.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from classifeed_jobs.schema.tables import add_jobs
     from classifeed_jobs.settings import JobSettings, ServiceJobSettings
 
-# Imported when they are first used: SQLAlchemy is an extra, and pydantic-settings takes as long as all the rest.
+# Imported on first use: SQLAlchemy is an extra, and importing pydantic-settings takes as long as all the rest.
 _LATER: Final = {
     "JobSettings": "classifeed_jobs.settings",
     "ServiceJobSettings": "classifeed_jobs.settings",

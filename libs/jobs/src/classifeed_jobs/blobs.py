@@ -1,7 +1,7 @@
-"""The upkeep of a service's files as jobs: deleting what nobody needs, and finding what cannot be read.
+"""Jobs that maintain a service's files: they delete unreferenced files and find missing or corrupt ones.
 
-Not imported with the engine, which needs no object store: a service that keeps files hands it to its `ServiceJobs`.
-Where it runs, no `BlobSweeper` is needed.
+The engine does not import this module, as it needs no object store. A service that keeps files passes these jobs to
+its `ServiceJobs`; it needs no `BlobSweeper` then.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from classifeed_jobs.task.slices import Cursor, Slice
 _log = structlog.get_logger(__name__)
 
 OnDamaged: TypeAlias = Callable[[Tx, Sequence[DamagedBlob]], Awaitable[None]]
-"""Notes that files are to be got anew, in the transaction that the verification goes on from. A file that is about to
-be put may be among them: what is done about it must do no harm then."""
+"""Records that files must be fetched again, in the transaction of the verification's checkpoint. The files may include
+one that is about to be stored, so the reaction must be harmless in that case."""
 
 _SWEEP_EVERY_S: Final = 600
 _AUDIT_EVERY_S: Final = 24 * 3600
@@ -48,14 +48,14 @@ def blob_upkeep(
 ) -> list[Upkeep]:
     """Return the jobs `<service>.sweep-blobs`, `.audit-blobs` and, with `on_damaged`, `.verify-blobs`.
 
-    Each runs once at a time, whatever the number of processes.
+    Each job has one run at a time over all processes.
 
     Args:
-        service: whose files they are.
-        database: with the references.
-        store: with the files of the same service.
-        grace_s: how long a file is kept after its last reference went, in seconds; or what returns it.
-        on_damaged: see `OnDamaged`.
+        service: Name of the service.
+        database: Database with the references.
+        store: Object store with the service's files.
+        grace_s: Seconds for which a file is kept after its last reference was removed; or a function that returns them.
+        on_damaged: Callback for damaged files, see `OnDamaged`.
     """
     refs = BlobRefs()
 
@@ -82,15 +82,16 @@ def blob_upkeep(
 
 @dataclass(frozen=True, slots=True)
 class BlobVerification:
-    """Reads every file that somebody needs, in order of the hash, and reports those that are missing or corrupt.
+    """Reads every referenced file, in order of the hash, and reports missing and corrupt files.
 
-    It goes on where a run before it ended, be it by a death. Files are read between transactions, one at a time.
+    A run continues where the previous one stopped, even if its process died. Files are read outside of transactions,
+    one at a time.
 
     Attributes:
-        name: of its queue, task and schedule.
-        store: with the files.
-        on_damaged: see `OnDamaged`.
-        every_s: how often it begins anew, in seconds.
+        name: Name of its queue, task and schedule.
+        store: Object store with the files.
+        on_damaged: Callback for damaged files, see `OnDamaged`.
+        every_s: Seconds between two verifications.
     """
 
     name: str
@@ -100,11 +101,11 @@ class BlobVerification:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs; one at a time, whatever the number of processes."""
+        """Schedule of the verification; one runs at a time over all processes."""
         return Schedule(self.name, queue=self.name, task=self.name, lock_key=self.name, every_s=self.every_s)
 
     def tasks(self) -> Registry:
-        """Return its task for the service's worker."""
+        """Return a registry with its task, for the service's worker."""
         registry = Registry()
         refs = BlobRefs()
 
@@ -128,7 +129,7 @@ class BlobVerification:
         return registry
 
     async def _report_damaged(self, tx: Tx, schema: str, refs: BlobRefs, damaged: Sequence[DamagedBlob]) -> None:
-        # What was swept meanwhile is missing rightly.
+        # A file that was swept meanwhile is not damaged.
         needed = await refs.filter_needed(tx, [each.sha256 for each in damaged])
         found = [each for each in damaged if each.sha256 in needed]
         if not found:

@@ -1,4 +1,4 @@
-"""`classifeed-jobs`: installs the tables, works, and looks after the jobs of one schema."""
+"""`classifeed-jobs`: installs the tables, runs workers, and administers the jobs of one schema."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ _SCHEMA: Final = "JOBS_SCHEMA"
 
 
 class UsageError(Exception):
-    """The request cannot be carried out; the message says what to write instead."""
+    """The command line is invalid; the message says how to correct it."""
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run a command and end the process: 0 done, 1 it failed, 2 it was called wrongly."""
+    """Run a command and exit: 0 on success, 1 on failure, 2 for an invalid command line."""
     arguments = _parser().parse_args(argv)
     try:
         if arguments.verb == "sql":
@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def say(text: str) -> None:
     """Write to the standard output."""
-    print(text)  # noqa: T201 that is what was requested
+    print(text)  # noqa: T201 the output of the command
 
 
 def _fail(message: str, code: int) -> int:
@@ -71,7 +71,7 @@ def _fail(message: str, code: int) -> int:
 
 
 async def _with(jobs: Jobs, arguments: argparse.Namespace) -> None:
-    if not structlog.is_configured():  # the output is for what was requested
+    if not structlog.is_configured():  # logs must not mix with the output
         structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
     async with jobs:
         await _VERBS[arguments.verb](jobs, arguments)
@@ -156,24 +156,29 @@ def _jobs_of(arguments: argparse.Namespace) -> Jobs:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="classifeed-jobs", description="The job engine of an application.")
-    parser.add_argument("--dsn", default=os.environ.get(_DSN), help=f"of the database; {_DSN} unless given")
+    parser.add_argument("--dsn", default=os.environ.get(_DSN), help=f"connection string (default: {_DSN})")
     parser.add_argument(
-        "--schema", default=os.environ.get(_SCHEMA, "jobs"), help=f"of the tables; {_SCHEMA}, or jobs, unless given"
+        "--schema", default=os.environ.get(_SCHEMA, "jobs"), help=f"schema of the tables (default: {_SCHEMA}, or jobs)"
     )
     parser.add_argument("--app", help="module:name of the application's Jobs, instead of --dsn and --schema")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verbs.add_parser("install", help="create the tables; does nothing when they exist")
-    verbs.add_parser("upgrade", help="bring the tables to the newest version")
+    verbs.add_parser("install", help="create the tables if they do not exist")
+    verbs.add_parser("upgrade", help="upgrade the tables to the newest version")
     sql = verbs.add_parser("sql", help="print the SQL of the tables, for a migration tool")
     sql.add_argument("--after", type=int, default=0, help="only the changes after this version")
     views = verbs.add_parser("views", help="print the SQL of a schema whose view dl_jobs has live and completed jobs")
-    views.add_argument("name", help="of the schema to create")
+    views.add_argument("name", help="name of the schema to create")
     worker = verbs.add_parser("worker", help="run jobs until SIGTERM or SIGINT")
     worker.add_argument(
-        "--queue", action="append", default=[], type=_queue, metavar="NAME=N", help="N jobs at once; default=10"
+        "--queue",
+        action="append",
+        default=[],
+        type=_queue,
+        metavar="NAME=N",
+        help="run N jobs of a queue at once (default: default=10)",
     )
     worker.add_argument(
-        "--drain-grace-s", type=float, default=30.0, help="how long runs may take to complete on a signal"
+        "--drain-grace-s", type=float, default=30.0, help="seconds that runs get to complete after a signal"
     )
     for name, text in (("list", "show jobs, the newest first"), ("retry", "put failed jobs back into their queue")):
         verb = verbs.add_parser(name, help=text)
@@ -181,12 +186,12 @@ def _parser() -> argparse.ArgumentParser:
         verb.add_argument("--task", help="only jobs of this task")
         if name == "list":
             verb.add_argument("--status", choices=("queued", "running", "succeeded", "failed", "canceled"))
-            verb.add_argument("--limit", type=int, default=20, help="how many")
+            verb.add_argument("--limit", type=int, default=20, help="maximum number of jobs")
         else:
-            verb.add_argument("job", nargs="?", type=UUID, help="a single one")
+            verb.add_argument("job", nargs="?", type=UUID, help="id of a single job")
     top = verbs.add_parser("top", help="show the queues repeatedly")
-    top.add_argument("--once", action="store_true", help="once")
-    top.add_argument("--every-s", type=float, default=2.0, help="pause between two refreshes, in seconds")
+    top.add_argument("--once", action="store_true", help="show the queues once")
+    top.add_argument("--every-s", type=float, default=2.0, help="seconds between two refreshes")
     return parser
 
 

@@ -1,4 +1,4 @@
-"""Durations: a histogram for what happens thousands of times a second."""
+"""Durations: a histogram for events that occur thousands of times per second."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class _Series:
 
 
 class Durations:
-    """A Prometheus histogram of seconds, 5 ms to two hours, that one thread fills.
+    """A Prometheus histogram of seconds, from 5 ms to two hours, for observations of a single thread.
 
-    prometheus_client's own takes a lock for each of its counts and scans its buckets in Python; this one costs a tenth.
+    The histogram of prometheus_client locks each count and scans its buckets in Python; this one costs a tenth.
 
     Args:
-        metrics: where it is declared.
-        name: of the metric.
-        meaning: its help text.
-        labels: their names and values.
-        registry: where it is scraped; None: in the default one, if prometheus_client is installed.
+        metrics: Set in which the metric is declared.
+        name: Name of the metric.
+        meaning: Help text of the metric.
+        labels: Names and values of the labels.
+        registry: Registry of the metric; None for the default one, if prometheus_client is installed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Durations:
             registry.register(self)
 
     def observe(self, seconds: float, *labels: str) -> None:
-        """Count one, under the values of the labels."""
+        """Count an observation with the given label values."""
         series = self._series.get(labels)
         if series is None:
             series = self._series[labels] = _Series()
@@ -65,7 +65,7 @@ class Durations:
         series.total_s += seconds
 
     def collect(self) -> Iterator[Metric]:
-        """Yield it, for the registry."""
+        """Yield the metric; called by the registry."""
         from prometheus_client.core import HistogramMetricFamily
 
         family = HistogramMetricFamily(self._name, self._meaning, labels=self._labels)

@@ -1,4 +1,4 @@
-"""Jobs: the whole engine for an application, from a connection string."""
+"""Jobs: the job engine of an application, configured by a connection string."""
 
 from __future__ import annotations
 
@@ -36,17 +36,17 @@ class Jobs:
     """The jobs of an application, in a schema of its database.
 
     Attributes:
-        database: its connections; open inside `async with jobs`.
-        registry: its tasks.
-        store: enqueues, cancels and finds jobs in transactions of `database`.
-        admin: what operators do.
+        database: Connection pool; open inside `async with jobs`.
+        registry: Registered tasks.
+        store: JobStore, which enqueues, cancels and finds jobs in transactions of `database`.
+        admin: JobAdmin, with the operations of operators.
 
     Args:
-        dsn: any libpq connection string.
-        schema: of the job tables.
-        time_zone: clock of schedules that name none.
-        lease_s: how long a worker may be silent before its jobs are given to another one.
-        pool_max: connections of handlers and of `enqueue` at most.
+        dsn: Connection string of libpq.
+        schema: Schema of the job tables.
+        time_zone: Default time zone of schedules.
+        lease_s: Seconds without a heartbeat of a worker after which other workers get its jobs.
+        pool_max: Maximum number of connections for handlers and `enqueue`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Jobs:
         await self.database.close()
 
     async def install(self) -> list[int]:
-        """Make the tables, or bring them to the newest version; see `schema.install.install`."""
+        """Create the tables, or upgrade them to the newest version; see `schema.install.install`."""
         return await install(self.database)
 
     @overload
@@ -87,12 +87,12 @@ class Jobs:
         return add
 
     def schedule(self, schedule: Schedule) -> None:
-        """Have the worker put a schedule when it begins."""
+        """Add a schedule that the worker stores when it starts."""
         self._own.append(schedule)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
-        """Give a transaction for `store`; workers hear of its jobs after the commit, thousands a second do no harm."""
+        """Provide a transaction for `store`. Workers are notified after the commit, at most once per queue in 5 ms."""
         async with self._notifier.transaction() as tx:
             yield tx
 
@@ -108,12 +108,12 @@ class Jobs:
         """Enqueue a job.
 
         Args:
-            task: its name, or the handler that `task` has registered under its own name.
-            args: JSON-able mapping or a pydantic model.
-            connection: its open transaction gets the job: an asynchronous connection of psycopg, or an AsyncSession or
-                AsyncConnection of SQLAlchemy. None: a transaction of the engine's own.
-            queue: any name; without a worker the job waits.
-            options: see `JobStore.enqueue`.
+            task: Name of the task, or a handler that `task` has registered under the handler's name.
+            args: Mapping that can be encoded as JSON, or a pydantic model.
+            connection: Connection whose open transaction gets the job: an asynchronous connection of psycopg, or an
+                AsyncSession or AsyncConnection of SQLAlchemy. None: a separate transaction.
+            queue: Name of the queue. Any name is valid; in a queue without workers, the job waits.
+            options: Further arguments of `JobStore.enqueue`.
         """
         if connection is None:
             async with self.transaction() as tx:
@@ -130,15 +130,18 @@ class Jobs:
         queue: str = DEFAULT_QUEUE,
         **options: Any,
     ) -> EnqueuedJob:
-        """Enqueue a job in the open transaction of blocking code; it exists if and only if that commits.
+        """Enqueue a job in the open transaction of blocking code. The job exists if and only if that commits.
+
+        The other arguments are those of `enqueue`.
 
         Args:
-            connection: of psycopg, a session or connection of SQLAlchemy (postgresql+psycopg), or Django's.
-            task: as in `enqueue`, like the rest.
+            connection: Blocking connection of psycopg, a session or connection of SQLAlchemy (postgresql+psycopg), or
+                Django's connection.
+            task: Name of the task, or a handler that `task` has registered under the handler's name.
 
         Raises:
-            TypeError: it is no such connection.
-            ValueError: it commits each statement by itself.
+            TypeError: The connection has another type.
+            ValueError: The connection is in autocommit mode, without a transaction.
         """
 
         async def insert() -> EnqueuedJob:
@@ -148,17 +151,17 @@ class Jobs:
         return run_now(insert())
 
     async def copy(self, requests: Sequence[JobRequest]) -> int:
-        """Enqueue any number of jobs by COPY; returns how many."""
+        """Enqueue any number of jobs by COPY; return their number."""
         async with self.transaction() as tx:
             return await self.store.copy_many(tx, requests)
 
     async def work(self, stop: asyncio.Event, queues: Mapping[str, int] | None = None, **options: Any) -> None:
-        """Run jobs, take back those of dead processes and follow schedules until `stop`; ends when one of them fails.
+        """Run jobs, requeue jobs of dead processes and follow schedules until `stop` is set, or one of these fails.
 
         Args:
-            stop: set from outside; runs under way then get `drain_grace_s` to end.
-            queues: how many jobs of each run at once; `{"default": 10}` unless given.
-            options: of `Worker`; a line of the log for each job unless `logs_runs=False`.
+            stop: Event that starts the drain; running jobs then get `drain_grace_s` to complete.
+            queues: Maximum number of running jobs by queue; default: `{"default": 10}`.
+            options: Further arguments of `Worker`. Each run is logged unless `logs_runs=False`.
         """
         worker = Worker(
             self.database,
@@ -174,10 +177,10 @@ class Jobs:
                 group.create_task(role.run(stop))
 
     def run_worker(self, queues: Mapping[str, int] | None = None, **options: Any) -> None:
-        """Work until SIGTERM or SIGINT; see `work`. For the main thread of a process.
+        """Run `work` until SIGTERM or SIGINT. Call it in the main thread.
 
         Raises:
-            psycopg_pool.PoolTimeout: the database cannot be reached.
+            psycopg_pool.PoolTimeout: The database cannot be reached.
         """
         asyncio.run(self._run_worker(queues, options))
 

@@ -1,6 +1,6 @@
-"""Metrics of the jobs: of this process's runs, and of the tables, as its reaper last saw them.
+"""Metrics of the jobs: runs of this process, and the state of the tables at the last poll of its reaper.
 
-The error rate is that of `classifeed_job_run_seconds_count` with outcome="failed" or "retry" to all of it.
+The error rate is the share of `classifeed_job_run_seconds_count` with outcome="failed" or "retry".
 """
 
 from __future__ import annotations
@@ -66,5 +66,5 @@ WORKERS: Final = METRICS.gauge(
     "classifeed_job_workers", "Worker processes that have renewed their lease within a minute.", unit="processes"
 )
 
-# Looking a child up by its labels costs more than counting; queues are few.
+# The lookup of a child by its labels costs more than counting; there are few queues.
 running = cache(RUNNING.labels)

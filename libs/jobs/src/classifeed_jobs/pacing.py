@@ -1,4 +1,4 @@
-"""Duty cycle: how often something is done whose cost grows with what a long-running transaction leaves behind."""
+"""Duty cycle: limits the share of time of work that gets slow while a long-running transaction keeps dead rows."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ _LONG_S: Final = 0.003
 
 
 class DutyCycle:
-    """Spaces what may have become costly so that it takes a small share of the time at most.
+    """Spaces repetitions of some work so that it takes at most a small share of the time.
 
-    Cheap things are hardly held back by it: what took a millisecond may be done again after twenty.
+    Cheap work is hardly delayed: work that took a millisecond may be repeated after twenty.
 
     Args:
-        share: of the time, at most.
-        longest_s: do it again after so long whatever it costs.
+        share: Maximum share of the time.
+        longest_s: Maximum seconds between two repetitions.
 
     Attributes:
-        is_long: it took more than 3 ms the last time.
+        is_long: Whether the last repetition took more than 3 ms.
     """
 
     def __init__(self, share: float = _SHARE, longest_s: float = math.inf) -> None:
@@ -33,22 +33,22 @@ class DutyCycle:
 
     @property
     def due_in_s(self) -> float:
-        """Seconds until it may be done again; 0: now."""
+        """Seconds until the next repetition; 0 for now."""
         return max(0.0, self._next_s - monotonic())
 
     @property
     def is_due(self) -> bool:
-        """Whether it may be done now."""
+        """Whether the next repetition is due."""
         return self.due_in_s <= 0
 
     def took(self, seconds: float) -> None:
-        """Take note of what it cost, just after it was done."""
+        """Record the duration of a repetition that has just ended."""
         self.is_long = seconds > _LONG_S
         self._next_s = monotonic() + min(self._longest_s, seconds / self._share)
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Take note of what the block costs, also when it fails."""
+        """Record the duration of the block, even if it raises."""
         started = monotonic()
         try:
             yield

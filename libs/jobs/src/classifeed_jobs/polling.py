@@ -1,4 +1,4 @@
-"""The loop of what acts now and then, and goes on after faults of any kind."""
+"""Polling loop that continues after errors."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ async def poll_until(
     """Call `poll` until `stop` is set.
 
     Args:
-        stop: is looked at between two calls; one under way is finished.
-        poll: does what is due and returns the seconds until it is to be called again.
-        period_s: the longest wait after a fault, up to a second.
-        fault: is cleared once `poll` succeeds.
-        on_fault: notes in `fault` what `poll` raised; it gets the seconds until the next call besides.
+        stop: Event that ends the loop between two calls.
+        poll: Function that does the due work and returns the seconds until its next call.
+        period_s: Seconds before the next call after an error, at most one second.
+        fault: Fault that is cleared when `poll` succeeds.
+        on_fault: Callback with the exception of `poll` and the seconds until its next call; it records `fault`.
     """
     while not stop.is_set():
         try:
             wait_s = await poll()
             fault.clear()
-        except Exception as error:  # noqa: BLE001 - a fault of any kind passes
+        except Exception as error:  # noqa: BLE001 - any error is retried
             wait_s = min(period_s, _LONGEST_AFTER_FAULT_S)
             on_fault(error, wait_s)
         await wait_for_event(stop, wait_s)

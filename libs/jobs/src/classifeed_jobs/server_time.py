@@ -1,4 +1,4 @@
-"""The one clock that counts: the database's."""
+"""The database's clock, which the engine uses for all times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from classifeed_common.db import Tx
 
 
 async def server_time(tx: Tx) -> datetime:
-    """Return the database's time at this moment, not at the begin of the transaction."""
+    """Return the database's current time, not the start time of the transaction."""
     row = await (await tx.execute("SELECT clock_timestamp()")).fetchone()
     assert row is not None
     now: datetime = row[0]

@@ -1,4 +1,4 @@
-"""ServiceJobs: joins the job engine to a service, with all of its roles and its APIs."""
+"""ServiceJobs: integrates the job engine into a service, with its roles and APIs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class WorkerOptions(TypedDict, total=False):
-    """Options of `Worker`, by its names."""
+    """Options of `Worker`."""
 
     heartbeat_s: float
     claim_backoff_s: float
@@ -35,24 +35,24 @@ class WorkerOptions(TypedDict, total=False):
 
 
 class ServiceJobs:
-    """The jobs of a service: it says its tasks and queues, and gets its roles and its APIs.
+    """The jobs of a service. It takes the service's tasks, and provides the roles and APIs of the job engine.
 
     Attributes:
-        store: enqueues jobs.
-        admin: looks after them.
+        store: JobStore, which enqueues jobs.
+        admin: JobAdmin, with the operations of operators.
 
     Args:
-        database: the service's database, with the job tables in its schema.
-        tasks: the service's tasks.
-        clean_up: its clean-up, whose task, queue and schedule are added; None: it has none.
-        upkeep: further ones, such as those of its files (`classifeed_jobs.blobs`).
-        own_schedules: further schedules of the service itself, put when it begins to run.
-        lease_s: lease of jobs that bring none.
-        key_ttl_s: how long idempotency keys are remembered.
-        time_zone: clock of schedules that name none.
-        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
-        reaper_period_s: the longest time between two polls for lost jobs.
-        retention: how long ended jobs and the journal are kept.
+        database: The service's database, with the job tables in its schema.
+        tasks: The service's tasks.
+        clean_up: Clean-up, whose task, queue and schedule are added; None if there is none.
+        upkeep: Further maintenance tasks, such as those of files (`classifeed_jobs.blobs`).
+        own_schedules: Further schedules of the service, stored when it starts.
+        lease_s: Default lease of jobs, in seconds.
+        key_ttl_s: Seconds for which idempotency keys are kept.
+        time_zone: Default time zone of schedules.
+        max_open_per_caller: Maximum number of incomplete jobs that one caller has triggered.
+        reaper_period_s: Maximum seconds between two polls for lost jobs.
+        retention: Retention of complete jobs and of the journal.
     """
 
     def __init__(
@@ -96,11 +96,12 @@ class ServiceJobs:
         """Return the roles `work`, `reap` and `schedule`.
 
         Args:
-            queues: how many jobs of each queue may run at once; those of the upkeep are added, with one each.
-            drain_grace_s: how long runs may go on once the process receives SIGTERM.
-            resources: handed to every run as `ctx.resources`.
-            backlog: counts what waits for the worker; None: its jobs do, by queue.
-            options: of the worker.
+            queues: Maximum number of running jobs by queue. The queues of the maintenance tasks are added, with one
+                job each.
+            drain_grace_s: Seconds that runs get to complete after SIGTERM.
+            resources: Resources of the service, available to each run as `ctx.resources`.
+            backlog: Function that counts the waiting work; None for the jobs by queue.
+            options: Further options of the worker.
         """
         queues = dict(queues)
         for each in self._upkeep:
@@ -126,6 +127,8 @@ class ServiceJobs:
 
     def routes(self, *, info: Info, keys: KeyStore | None, policy: Policy) -> Sequence[BaseRoute]:
         """Return the HTTP API of the jobs; see `job_routes`."""
-        from classifeed_jobs.api.http import job_routes  # it declares metrics, which others are not to show
+        from classifeed_jobs.api.http import (
+            job_routes,
+        )  # the import declares metrics; only services with the API export them
 
         return job_routes(self.admin, info=info, keys=keys, policy=policy)

@@ -1,4 +1,4 @@
-"""Settings of a job process, by the names of the environment that the loader's users know."""
+"""Settings of a process with jobs, from the environment variables of the loader."""
 
 from __future__ import annotations
 
@@ -19,83 +19,81 @@ from classifeed_jobs.worker.worker import PREFETCH_MAX
 
 
 class ServiceJobSettings(ServiceSettings):
-    """Settings of a service that has jobs for itself; a service subclasses it."""
+    """Base of the settings of a service with internal jobs."""
 
     jobs_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Triggered jobs of one caller that may be incomplete at a time.",
+        description="Maximum number of incomplete jobs that one caller has triggered.",
     )
 
 
 class JobSettings(BaseSettings):
-    """The engine's and its database's variables, without a prefix; a host subclasses it or keeps it beside its own.
+    """Variables of the engine and its database, without a prefix. A service subclasses it or uses it next to its own.
 
-    A DSN wins over PG_HOST and its fellows.
+    PG_DSN takes precedence over PG_HOST, PG_PORT, PG_USER, PG_PASSWORD and PG_DATABASE.
     """
 
     model_config = SettingsConfigDict(frozen=True, env_ignore_empty=True, extra="ignore", hide_input_in_errors=True)
 
     workers_json: Annotated[dict[str, int], NoDecode] = Field(
         default={"etl.default": 4, "feed.fetch": 4},
-        description='Queues and how many jobs of each run at once: [{"queue": "load.cbr", "concurrency": 2}].',
+        description='Queues and their running jobs at a time: [{"queue": "load.cbr", "concurrency": 2}].',
     )
-    dl_heartbeat_sec: float = Field(default=10, gt=0, le=3600, description="How often leases are renewed, in seconds.")
-    dl_default_lease_ttl_sec: int = Field(
-        default=60, ge=1, le=86400, description="Lease of jobs that set none, in seconds."
-    )
+    dl_heartbeat_sec: float = Field(default=10, gt=0, le=3600, description="Seconds between two renewals of a lease.")
+    dl_default_lease_ttl_sec: int = Field(default=60, ge=1, le=86400, description="Default lease of a job, in seconds.")
     dl_reaper_period_sec: float = Field(
-        default=10, gt=0, le=3600, description="Longest time between two polls for lost jobs, in seconds."
+        default=10, gt=0, le=3600, description="Maximum seconds between two polls for lost jobs."
     )
     dl_claim_backoff_sec: float = Field(
-        default=15, gt=0, le=3600, description="Longest time between two polls of an idle queue, in seconds."
+        default=15, gt=0, le=3600, description="Maximum seconds between two polls of an idle queue."
     )
     dl_pipeline_modules: Annotated[tuple[str, ...], NoDecode] = Field(
-        default=("classifeed_jobs.task.noop",), description="Modules with registered tasks, comma-separated."
+        default=("classifeed_jobs.task.noop",), description="Modules that register tasks, comma-separated."
     )
     dl_prefetch: float = Field(
         default=0,
         ge=0,
         le=PREFETCH_MAX,
-        description="Jobs claimed ahead of a free slot while runs are short, as a multiple of the concurrency.",
+        description="Maximum number of prefetched jobs while runs are short, as a multiple of the concurrency.",
     )
     dl_drain_grace_sec: float = Field(
-        default=30, ge=0, le=3600, description="How long running jobs may take to complete on SIGTERM, in seconds."
+        default=30, ge=0, le=3600, description="Seconds that running jobs get to complete after SIGTERM."
     )
-    dl_done_days: int = Field(default=30, ge=1, description="How long completed jobs are kept, in days.")
-    dl_events_days: int = Field(default=30, ge=1, description="How long the journal is kept, in days.")
-    dl_partition_days: int = Field(default=7, ge=1, le=366, description="What is dropped at once, in days.")
-    dl_key_ttl_days: int = Field(default=30, ge=1, description="How long idempotency keys are kept, in days.")
+    dl_done_days: int = Field(default=30, ge=1, description="Days for which complete jobs are kept.")
+    dl_events_days: int = Field(default=30, ge=1, description="Days for which the journal is kept.")
+    dl_partition_days: int = Field(default=7, ge=1, le=366, description="Days per partition of these tables.")
+    dl_key_ttl_days: int = Field(default=30, ge=1, description="Days for which idempotency keys are kept.")
     dl_max_open_per_caller: int = Field(
         default=MAX_OPEN_PER_CALLER,
         ge=1,
-        description="Jobs triggered by one caller over HTTP or gRPC that may be incomplete at a time.",
+        description="Maximum number of incomplete jobs that one caller has triggered over HTTP or gRPC.",
     )
     timezone: ZoneName = Field(
-        default="Europe/Moscow", description="Time zone of schedules that name none; if set, of logs too."
+        default="Europe/Moscow", description="Default time zone of schedules; if set, also the time zone of logs."
     )
     pg_dsn: SecretStr = Field(
-        default=SecretStr(""), description="PostgreSQL as URI or keyword string; wins over PG_HOST."
+        default=SecretStr(""), description="Connection URI or keyword string of PostgreSQL; overrides PG_HOST."
     )
     pg_host: str = Field(default="127.0.0.1", description="Host of PostgreSQL, or the folder of its socket.")
     pg_port: int = Field(default=5432, ge=1, le=65535, description="Port of PostgreSQL.")
     pg_user: str = Field(default="postgres", description="Role in PostgreSQL.")
-    pg_password: SecretStr = Field(default=SecretStr(""), description="Its password.")
+    pg_password: SecretStr = Field(default=SecretStr(""), description="Password of the role.")
     pg_database: str = Field(default="postgres", description="Database in PostgreSQL.")
     pg_schema_queue: str = Field(
         default="", pattern="^([a-z_][a-z0-9_]{0,62})?$", description="Schema of the job tables; empty: the service's."
     )
     pg_use_pool: bool = Field(
-        default=True, description="Keep connections; false: each transaction has a new one, for transaction poolers."
+        default=True, description="Pool connections; false: a new one per transaction, for transaction poolers."
     )
-    pg_pool_size: int = Field(default=4, ge=1, le=100, description="Pooled connections.")
-    pg_max_overflow: int = Field(default=0, ge=0, le=100, description="Pooled connections above that, under load.")
+    pg_pool_size: int = Field(default=4, ge=1, le=100, description="Number of pooled connections.")
+    pg_max_overflow: int = Field(default=0, ge=0, le=100, description="Number of additional connections under load.")
     pg_pool_recycle: int = Field(
-        default=3600, ge=1, le=30 * 86400, description="Age at which a pooled connection is replaced, in seconds."
+        default=3600, ge=1, le=30 * 86400, description="Maximum age of a pooled connection, in seconds."
     )
-    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Time limit of connecting, in seconds.")
+    pg_connect_timeout: int = Field(default=10, ge=1, le=600, description="Connection timeout, in seconds.")
     pg_command_timeout: float = Field(
-        default=0, ge=0, le=86400, description="Time limit of a statement, in seconds; 0: none."
+        default=0, ge=0, le=86400, description="Timeout of a statement, in seconds; 0: none."
     )
 
     @field_validator("workers_json", mode="before")
@@ -121,9 +119,9 @@ class JobSettings(BaseSettings):
 
     @classmethod
     def load(cls) -> Self:
-        """Return the settings that the environment gives.
+        """Return the settings from the environment.
 
-        A wrong value ends the process with exit code 2 and one line for each that names it.
+        If a value is invalid, the process exits with code 2, after one line on stderr for each invalid variable.
         """
         try:
             return cls()
@@ -132,7 +130,7 @@ class JobSettings(BaseSettings):
 
     @property
     def dsn(self) -> str:
-        """The connection string for `Database`. PG_COMMAND_TIMEOUT is set as statement_timeout."""
+        """Connection string for `Database`. PG_COMMAND_TIMEOUT is set as statement_timeout."""
         options: dict[str, Any] = {"connect_timeout": self.pg_connect_timeout}
         if self.pg_command_timeout:
             options["options"] = f"-c statement_timeout={int(self.pg_command_timeout * 1000)}"
@@ -149,22 +147,22 @@ class JobSettings(BaseSettings):
 
     @property
     def pool_max(self) -> int:
-        """`max_size` for `Database`."""
+        """Maximum size of the connection pool, for `Database`."""
         return self.pg_pool_size + self.pg_max_overflow
 
     @property
     def schema_translate_map(self) -> dict[str, str | None]:
-        """Where the tables of `add_jobs` are, for statements of SQLAlchemy; None: in the schema of the connection."""
+        """Schema of the tables of `add_jobs`, for SQLAlchemy; None for the schema of the connection."""
         return {QUEUE_SCHEMA: self.pg_schema_queue or None}
 
     @property
     def retention(self) -> Retention:
-        """For the `Reaper`."""
+        """Retention, for the `Reaper`."""
         return Retention(self.dl_done_days, self.dl_events_days, self.dl_partition_days)
 
     @property
     def key_ttl_s(self) -> float:
-        """For the `JobStore`."""
+        """Seconds for which idempotency keys are kept, for the `JobStore`."""
         return self.dl_key_ttl_days * 86400.0
 
 
@@ -191,5 +189,5 @@ def _refuse(cls: type[JobSettings], error: ValidationError) -> NoReturn:
             shown = "***" if known is None or "Secret" in str(known.annotation) else repr(fault["input"])
             meant = f" ({known.description})" if known is not None else ""
             line = f"{name.upper()}={shown} is refused: {message[:1].lower()}{message[1:]}{meant}"
-        print(line, file=sys.stderr)  # noqa: T201 - the process ends before there is a log
+        print(line, file=sys.stderr)  # noqa: T201 - the log is not configured yet
     sys.exit(2)

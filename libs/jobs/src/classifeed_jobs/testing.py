@@ -1,4 +1,4 @@
-"""For tests of what happens when a process of workers stands still or dies."""
+"""Helpers for tests of worker processes that are suspended or die."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ CREATE TRIGGER {name} BEFORE UPDATE ON dl_workers
 
 
 async def lose_leases(database: Database, pids: Collection[int]) -> int:
-    """Do at once what the time of a lease does: whoever looks takes over the jobs of these processes of this host.
+    """Expire the leases of processes of this host, so that the next reaper poll requeues their jobs.
 
-    A process that was stopped or killed may have sent a renewal that the server has not read yet, and gets its lease
-    back by it: do it again, or use `lost_lease`.
+    A process that was stopped or killed may have sent a renewal that the server has not read yet. It renews the lease:
+    call this function again, or use `lost_lease`.
 
     Returns:
-        How many workers have lost theirs.
+        Number of workers whose lease expired.
     """
     async with database.transaction() as tx:
         return (await tx.execute(_LOSE, {"pids": [str(pid) for pid in pids]})).rowcount
@@ -39,11 +39,12 @@ async def lose_leases(database: Database, pids: Collection[int]) -> int:
 
 @asynccontextmanager
 async def lost_lease(database: Database, pid: int) -> AsyncIterator[None]:
-    """Take the lease from a process of this host, as `lose_leases` does, and keep it from getting it back until the
-    block ends. Taking it again and again would not do: who looks for lost jobs just after each renewal would find none.
+    """Expire the lease of a process of this host, and prevent its renewal until the block ends.
+
+    Repeated calls of `lose_leases` are not enough: a reaper that polls just after each renewal would find no lost jobs.
 
     Raises:
-        AssertionError: the process has no lease to lose.
+        AssertionError: The process has no lease.
     """
     name = f"lose_lease_of_{pid}"
     async with database.transaction() as tx:

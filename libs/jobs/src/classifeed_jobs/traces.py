@@ -1,4 +1,4 @@
-"""The trace that a job belongs to, where OpenTelemetry is installed (the extra `otel`); without it there is none."""
+"""Traces of jobs, if OpenTelemetry is installed (the extra `otel`)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ Attributes: TypeAlias = Mapping[str, str | int]
 
 
 def kept_trace() -> dict[str, str]:
-    """Return the W3C headers of the current trace, to be kept in a row; empty outside of one."""
+    """Return the W3C headers of the current trace, to store in a row; empty outside of a trace."""
     if "opentelemetry.trace" not in sys.modules:
-        return {}  # nobody can have begun a trace
+        return {}  # no trace can have begun
     tracing = _tracing()
     return tracing.kept_trace() if tracing is not None else {}
 
@@ -27,7 +27,7 @@ def is_recorded() -> bool:
 
 @contextmanager
 def job_span(name: str, kept: Mapping[str, str] | None, attributes: Attributes) -> Iterator[Any]:
-    """Give the span of a run, in the trace that came with its job; None where there are no traces."""
+    """Provide the span of a run, in the trace of its job; None without OpenTelemetry."""
     tracing = _tracing()
     if tracing is None:
         yield None

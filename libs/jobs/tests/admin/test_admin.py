@@ -1,4 +1,4 @@
-"""What operators ask of the jobs: triggers, listings, cancels, retries, and who did it."""
+"""Operations of operators: triggers, lists, cancellations and retries, with their callers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..conftest import Bench, until
 
 
 class Operated:
-    """A bench with an operator at it."""
+    """A bench with a JobAdmin."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

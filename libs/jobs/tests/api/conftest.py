@@ -30,7 +30,7 @@ ENDED = {"succeeded", "failed", "canceled"}
 
 @dataclass
 class Outage:
-    """What the task `t` needs is away, until it is over."""
+    """An outage of a dependency of the task `t`."""
 
     is_over: bool = False
 
@@ -50,7 +50,7 @@ def outage(bench: Bench) -> Outage:
 
 @dataclass
 class ApiServices:
-    """A service with jobs that runs in this process, and what a test does with it over HTTP."""
+    """A service with jobs in this process, and helpers for HTTP requests to it."""
 
     bench: Bench
     http: httpx.AsyncClient
@@ -99,7 +99,7 @@ Host = Callable[..., Any]
 
 @pytest.fixture
 def host(bench: Bench) -> Host:
-    """Hosts the jobs of the bench: `async with host(work={"q": 4}) as services`; without `work` nobody claims."""
+    """Serve the jobs of the bench: `async with host(work={"q": 4}) as services`; without `work`, no worker runs."""
 
     @asynccontextmanager
     async def hosting(
@@ -140,7 +140,7 @@ def host(bench: Bench) -> Host:
                     assert not task.done(), task.result()
                     await asyncio.sleep(0.01)
             base_url = f"http://{runner.http_address}"
-            json_type = {"content-type": "application/json"}  # for bodies that are given as bytes
+            json_type = {"content-type": "application/json"}  # for bodies given as bytes
             async with loopback_client(base_url, headers=json_type) as client:
                 yield ApiServices(bench, client, runner.grpc_address, runner, stop, task)
         finally:
@@ -152,7 +152,7 @@ def host(bench: Bench) -> Host:
 
 @pytest.fixture
 async def services(host: Host) -> AsyncIterator[ApiServices]:
-    """Jobs that nobody claims."""
+    """Provide a service without a worker."""
     async with host() as made:
         yield made
 

@@ -1,4 +1,4 @@
-"""Formats of the OpenAPI document that no pattern says, for schemathesis."""
+"""Formats of the OpenAPI document that a pattern cannot express, for schemathesis."""
 
 from __future__ import annotations
 

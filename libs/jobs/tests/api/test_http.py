@@ -1,4 +1,4 @@
-"""The HTTP API: its responses, what it refuses and how, and that its document is right."""
+"""The HTTP API: responses, refusals, and the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -340,7 +340,9 @@ async def test_failed_jobs_are_tried_again_all_since_a_time(host: Host, bench: B
         assert (await services.status(early))["status"] == "failed"
         assert (await retry(queue="q")).json() == {"retried": 1}
         assert (await services.ended(early))["status"] == "succeeded"
-        problem = assert_problem(await retry(task="t"), 400, "REQUEST_INVALID")  # never all queues by a slip
+        problem = assert_problem(
+            await retry(task="t"), 400, "REQUEST_INVALID"
+        )  # an empty name must not mean all queues
         assert problem["violations"][0]["field"] == "queue"
         assert_problem(await retry(queue="q", failed_since="yesterday"), 400, "REQUEST_INVALID")
 
@@ -394,7 +396,7 @@ async def test_with_authentication_on_only_operators_may_and_health_and_info_sta
         assert "security" not in document["paths"]["/health"]["get"]
 
 
-# As browsers send them: a form, a script that sends text, and a page whose name was pointed at this address.
+# Requests as from browsers: a form, a script that sends text, and a page with DNS rebinding.
 _FROM_PAGES = {
     "form": ({"origin": "null", "content-type": "application/x-www-form-urlencoded"}, 403, "ORIGIN_NOT_ALLOWED"),
     "script": ({"origin": "https://evil.example", "content-type": "text/plain"}, 403, "ORIGIN_NOT_ALLOWED"),
@@ -435,7 +437,7 @@ async def test_a_caller_has_so_many_open_jobs_and_no_more(host: Host) -> None:
         await services.trigger()
 
 
-# What OpenAPI 3.1 requires of a document, as far as this one goes.
+# The requirements of OpenAPI 3.1 that apply to this document.
 _OPENAPI: dict[str, Any] = {
     "type": "object",
     "required": ["openapi", "info", "paths", "components"],

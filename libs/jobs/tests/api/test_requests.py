@@ -1,4 +1,4 @@
-"""The rules of requests that both APIs share."""
+"""Validation rules of requests, shared by both APIs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JobService: the same jobs over gRPC."""
+"""JobService: jobs over gRPC."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_a_job_is_returned_in_full(services: ApiServices, stub: JobService
         moment, 0, False, False,
     )  # fmt: skip
     assert job.args == struct({"n": 3, "half": 0.5, "deep": [{"a": None}]})
-    # Whole numbers stay whole, so that the same job over HTTP is the same.
+    # Whole numbers stay integers, as over HTTP.
     over_http = {"args": {"n": 3, "half": 0.5, "deep": [{"a": None}]}, "idempotency_key": "i"}
     assert "differs" not in await services.trigger(**over_http)
     again = await stub.TriggerJob(request(task="other", idempotency_key="i"))

@@ -1,4 +1,4 @@
-"""What users do with jobs, over real HTTP and PostgreSQL, from the trigger to the end."""
+"""User scenarios over real HTTP and PostgreSQL, from the trigger to the completion."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ async def test_failing_it_is_tried_again_later_and_later_then_fails(host: Host, 
     async with host(work=WORK) as services:
         job_id = (await services.trigger(task="broken", max_attempts=3))["job_id"]
         await began_once.wait()
-        await services.http.post("/api/v1/queues/q/pause")  # so that what lies between two tries is seen, however short
+        await services.http.post("/api/v1/queues/q/pause")  # so that the state between two attempts is seen
         go_on.set()
         between = await services.until(job_id, lambda message: message["attempt"] == 1 and message["error"] is not None)
         assert (between["status"], between["finished_at"]) == ("queued", None)
@@ -146,7 +146,7 @@ async def test_two_jobs_on_one_lock_key_run_one_after_the_other(host: Host, benc
         second = asyncio.create_task(other.run(stop))
         with capture_logs() as lines:
             ids = [(await services.trigger(task="exclusive", lock_key="bank"))["job_id"] for _ in range(8)]
-            async with asyncio.timeout(90):  # the first one holds the key until another one was kept from it
+            async with asyncio.timeout(90):  # the first job holds the key until another job was blocked by it
                 while not any(line["event"] == "worker.claim.backoff" for line in lines):
                     await asyncio.sleep(0.01)
             go_on.set()
@@ -194,7 +194,7 @@ async def test_delayed_it_starts_when_it_is_due(host: Host, bench: Bench) -> Non
         return None
 
     async with host(work=WORK, claim_backoff_s=3600.0) as services:
-        # Without a zone it is UTC.
+        # A time without a zone is in UTC.
         due_at = datetime.now(UTC) + timedelta(seconds=1)
         message = await services.trigger(task="quick", available_at=due_at.replace(tzinfo=None).isoformat())
         assert message["status"] == "queued"

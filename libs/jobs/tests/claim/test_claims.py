@@ -44,10 +44,10 @@ async def test_hot_key_at_the_head_keeps_nobody_waiting(bench: Bench) -> None:
         await bench.store.enqueue_many(tx, [JobRequest("q", "noop", lock_key=f"k{n}") for n in range(5)])
     first = await _claim(bench, 1)
     assert first[0].lock_key == "hot"
-    # One claim of another worker finds all that is behind the thousand.
+    # One claim of another worker finds all jobs after the thousand blocked ones.
     others = await _claim(bench, 10, "w2")
     assert {claim.lock_key for claim in others} == {f"k{n}" for n in range(5)}
-    # And the next ones do not even see them.
+    # The next claims do not scan the blocked jobs at all.
     assert await bench.value("SELECT count(*) FROM dl_jobs WHERE status = 'queued' AND waits_for IS NULL") == 0
     await _end(bench, *first)
     assert [claim.lock_key for claim in await _claim(bench, 10)] == ["hot"]
@@ -77,10 +77,10 @@ async def test_jobs_with_and_without_keys_are_claimed_in_one_order(bench: Bench)
     ids = [await bench.enqueue(lock_key=key) for key in (None, "a", None, "a", None)]
     first = await take(ids[0], ids[1])
     assert not cursor.is_plain
-    second = await take(ids[2], ids[4])  # the other one of the key is held up by the first
+    second = await take(ids[2], ids[4])  # the other job of the key is blocked by the first
     await _end(bench, *first, *second)
     await _end(bench, *await take(ids[3]))
-    # Where nothing has a key any more, the short statement is used again, and meets a key again.
+    # Without keys, the short statement is used again, and then meets a key again.
     for _ in range(2):
         await take(await bench.enqueue())
         assert cursor.is_plain
@@ -115,7 +115,7 @@ async def test_concurrent_claims_share_the_jobs_and_never_a_key(bench: Bench) ->
 
 
 async def test_free_of_a_key_waits_for_a_park_that_is_not_committed(bench: Bench) -> None:
-    """Otherwise the finisher would not see the blocked job, and it would stay blocked for ever."""
+    """Otherwise the completion would not see the blocked job, and it would stay blocked forever."""
     for _ in range(2):
         await bench.enqueue(lock_key="a")
     holder = await _claim(bench, 1)
@@ -201,7 +201,7 @@ async def test_guard_holds_off_the_reaper_until_the_effect_is_in(bench: Bench) -
         await guard_claim(tx, claim.job_id, claim.claim_no)
         await _silence(bench)
         assert await Reaper(bench.db).reap() == []
-        # Neither progress nor a cancellation has to wait for the effect.
+        # Progress and cancellation do not wait for the transaction of the effect.
         async with bench.db.transaction(timeout_s=20) as other:
             canceled = await bench.store.cancel(other, claim.job_id)
             assert canceled is not None
@@ -258,7 +258,7 @@ async def _until_reaped(bench: Bench) -> None:
 
 
 async def test_lost_jobs_of_forgotten_rows_cannot_exist(bench: Bench) -> None:
-    """A lease row stays as long as a job runs under it, however silent its process is; then it goes."""
+    """A lease row is kept as long as a job runs under it, even if its process is silent; then it is removed."""
     await bench.enqueue(max_attempts=None)
     await _claim(bench, 1)
     await _silence(bench)
@@ -271,7 +271,7 @@ async def test_lost_jobs_of_forgotten_rows_cannot_exist(bench: Bench) -> None:
 
 
 async def test_raw_insert_wakes_workers_and_delayed_one_waits(bench: Bench) -> None:
-    """Producers that only know the table are served alike."""
+    """Producers that use only the table get the same behaviour."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...

@@ -1,4 +1,4 @@
-"""What other engines pay and this one must not: by the server's own counts, not by the clock."""
+"""Costs of other engines that this one avoids, measured by the server's counters, not by the clock."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_heartbeats_of_many_runs_write_one_row_and_lock_keys_no_session_lo
 
 
 async def test_short_jobs_share_their_transactions(bench: Bench) -> None:
-    """Not two commits a job: claims and ends are written in batches."""
+    """Claims and completions are written in batches, without two commits per job."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...

@@ -1,4 +1,4 @@
-"""Limits, rates, pauses of queues and rotation of partition keys, over all processes."""
+"""Limits, rates and pauses of queues, and rotation of partition keys, over all processes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def test_tenant_with_100_000_jobs_ahead_keeps_another_waiting_two_claims_a
     for wanted in (1, 5):
         claimant = Claimant(bench)
         seen: Counter[Any] = Counter()
-        for _ in range(3):  # three tenants: each is served within as many claims, however large the others are
+        for _ in range(3):  # three tenants: each is served within three claims, even if the others have many jobs
             seen += await _tenants(bench, await claimant.claim(wanted))
             if wanted > 1:
                 break
@@ -79,7 +79,7 @@ async def test_short_partition_leaves_its_share_to_the_others_and_priority_goes_
 
 @pytest.mark.parametrize("hot", [0, 40])
 async def test_later_priority_waits_until_the_one_before_has_nothing_more_to_give(bench: Bench, hot: int) -> None:
-    """However unequal its partitions are, and however much waits for a held key: less than a share is not the end."""
+    """Even with unequal partitions and many blocked jobs: a partial share does not mean that the priority is done."""
     async with bench.db.transaction() as tx:
         held = [JobRequest("q", "noop", partition_key="a", lock_key="hot", priority=1) for _ in range(hot)]
         await bench.store.enqueue_many(tx, held)
@@ -121,7 +121,7 @@ async def test_hot_key_of_one_tenant_is_blocked_and_others_go_on(bench: Bench) -
 
 
 async def test_max_running_holds_over_all_processes(bench: Bench) -> None:
-    """Four claim at once, again and again: the sum never passes the limit, and nobody starves."""
+    """Four processes claim concurrently and repeatedly: the sum never exceeds the limit, and no process starves."""
     await _limit(bench, max_running=3)
     async with bench.db.transaction() as tx:
         await bench.store.enqueue_many(tx, [JobRequest("q", "noop") for _ in range(60)])
@@ -178,7 +178,7 @@ async def test_rate_is_a_token_bucket_in_the_databases_time(bench: Bench) -> Non
     assert 0.02 <= response.retry_in_s <= 0.2
     await bench.execute("UPDATE dl_queues SET refilled_at = refilled_at - interval '0.6 s', tokens = 0")
     assert len((await claimant.claim_within(50)).claims) in {3, 4}
-    # However long it was quiet, no more than the burst.
+    # At most the burst, even after a long idle time.
     await bench.execute("UPDATE dl_queues SET refilled_at = refilled_at - interval '1 hour'")
     assert len((await claimant.claim_within(50)).claims) == 4
 
@@ -199,7 +199,7 @@ async def test_idle_queue_is_not_polled_at_the_interval_of_its_rate(bench: Bench
 
 
 async def test_workers_keep_the_limit_and_wake_each_other(bench: Bench) -> None:
-    """With polling every minute: the end of a job lets the next one start, in the other process too."""
+    """Polls are a minute apart, so a completion must start the next job, in the other process too."""
     running = 0
     most = 0
 

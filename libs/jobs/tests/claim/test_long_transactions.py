@@ -1,6 +1,6 @@
-"""A transaction that somebody forgot: what is dead since it began cannot be removed, and no work may grow with it.
+"""A long-running transaction holds back the xmin horizon: dead rows accumulate, and no work may grow with them.
 
-What is scanned is counted by the server; that a scan took long is not left to the clock.
+Scanned rows are counted by the server; the duration of scans is simulated.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ _ROUNDS = 20
 
 @pytest.fixture
 def scans_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every scan is long, and counts 10 ms at most: a scan of 1.5 s on a busy machine puts the next one off by 30 s."""
+    """Make every scan long, of at most 10 ms: a scan of 1.5 s on a busy machine would delay the next one by 30 s."""
     monkeypatch.setattr(pacing, "_LONG_S", -1.0)
     took = DutyCycle.took
     monkeypatch.setattr(DutyCycle, "took", lambda self, seconds: took(self, min(seconds, 0.01)))
 
 
 class Clock:
-    """When full scans are due: not before `pass_time`."""
+    """Clock of full scans: they are due only after `pass_time`."""
 
     def __init__(self) -> None:
         self._ahead_s = 0.0
@@ -73,7 +73,7 @@ async def _pinned(bench: Bench) -> AsyncIterator[None]:
 
 @asynccontextmanager
 async def _working(bench: Bench) -> AsyncIterator[Tx]:
-    """Give a connection as a worker has it, while a transaction is forgotten."""
+    """Provide a connection as of a worker, while a long-running transaction is open."""
     session = Session(bench.db)
     try:
         async with _pinned(bench), session.use() as connection:
@@ -84,7 +84,7 @@ async def _working(bench: Bench) -> AsyncIterator[Tx]:
 
 
 async def _fill(bench: Bench, count: int, *, age_s: float = 60.0, key: str | None = None, priority: int = 100) -> None:
-    """Jobs that were made long ago, one after the other: nobody enqueues at this moment."""
+    """Insert jobs that were created long ago, one after the other."""
     await bench.execute(
         "INSERT INTO dl_jobs (queue, task, lock_key, priority, created_at) SELECT 'q', 'noop', %s || n, %s,"
         " clock_timestamp() - %s * interval '1 second' + n * interval '1 microsecond' FROM generate_series(1, %s) n",
@@ -208,10 +208,10 @@ async def test_partition_keys_are_met_by_the_next_full_scan(bench: Bench, clock:
 async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(
     bench: Bench, statement: str, look: int, ticks: int
 ) -> None:
-    """Jobs that went back lie at the head: the long way is the one behind them."""
+    """Requeued jobs are at the head; the long part of the scan comes after them."""
     await _fill(bench, 5)
     async with _working(bench) as connection:
-        # A clock by which each reading of it takes a second.
+        # A clock that advances by a second at each reading.
         await connection.execute("CREATE SEQUENCE ticks")
         await connection.execute(
             "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS"
@@ -222,7 +222,7 @@ async def test_a_scan_is_measured_up_to_the_last_job_or_to_the_end(
         row = await (await connection.execute(statement, request)).fetchone()
         assert row is not None
         scanned_s = row[0]
-    # A reading of the clock for the lease row, two for each job, one at the end; none for what is written.
+    # One reading of the clock for the lease row, two for each job, one at the end; none for writes.
     assert scanned_s == pytest.approx(ticks, abs=0.01)
 
 
@@ -277,7 +277,7 @@ async def test_a_worker_ends_jobs_of_every_kind(bench: Bench, scans_are_long: No
 
 
 async def test_what_a_worker_promotes_itself_waits_for_no_full_scan(bench: Bench, clock: Clock) -> None:
-    """The next job of a lock key, a retry, a delayed one: all are older than what was claimed last."""
+    """The next job of a lock key, a retry and a delayed job are all older than the last claimed job."""
     _register_tasks(bench)
     async with bench.db.transaction() as tx:
         requests = [JobRequest("q", "noop", lock_key="hot") for _ in range(20)]
@@ -286,7 +286,7 @@ async def test_what_a_worker_promotes_itself_waits_for_no_full_scan(bench: Bench
         responses = await bench.store.enqueue_many(tx, requests)
         await tx.execute("UPDATE dl_jobs SET created_at = created_at - interval '1 hour'")
     async with _pinned(bench), bench.working(concurrency=4, claim_backoff_s=3600.0):
-        # The first scans are full ones, no other is to come.
+        # Only the first scans are full.
         assert set(await bench.ended(*(response.job_id for response in responses), within_s=30.0)) == {"succeeded"}
 
 
@@ -366,7 +366,7 @@ async def test_heartbeats_notice_all_without_walking_over_what_has_ended(
         async with bench.db.transaction() as tx:
             await bench.store.cancel(tx, ids[0])
         assert await bench.ended(ids[0]) == ["canceled"]
-        # Taken away from it: it is stopped, and what it says does not count.
+        # The job is requeued: the run is stopped, and its outcome is ignored.
         await bench.execute("UPDATE dl_jobs SET claim_no = claim_no + 1 WHERE job_id = %s", ids[1])
 
         async def is_stopped() -> bool:

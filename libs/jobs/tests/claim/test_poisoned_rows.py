@@ -1,4 +1,4 @@
-"""One row that a statement about many cannot handle, of each kind, met by each statement: it stops no other job."""
+"""A row that makes a batch statement fail, of each kind and for each statement, blocks no other job."""
 
 from __future__ import annotations
 
@@ -91,15 +91,15 @@ async def _due(bench: Bench, change: str) -> UUID:
 
 
 async def _blocked(bench: Bench, change: str) -> UUID:
-    """Plant a job that waits for the lock key of one that runs."""
+    """Insert a damaged job that waits for the lock key of a running job."""
     await bench.enqueue("hold", lock_key="held")
     if "lock_key" in change:
-        change = "priority = 1"  # the key is the one that is held
+        change = "priority = 1"  # its key is held
     return await _live(bench, change, waits_for="'key'", lock_key="'held'", priority="99")
 
 
 async def _completing(bench: Bench, change: str) -> UUID:
-    """Plant a job that spoils its own row while it runs."""
+    """Insert a job that damages its own row while it runs."""
     job_id: UUID = await bench.enqueue("spoil", {"change": change})
     return job_id
 
@@ -143,7 +143,7 @@ _OF_MUTATIONS = {
 }
 
 
-# A campaign has each kind in each stage; here each stage has three kinds, and those that mutations are shown by.
+# A campaign tests each kind in each stage; by default, three kinds per stage and those that mutations need.
 _CASES = [
     pytest.param(kind, stage, id=f"{kind}-{stage}")
     for number, kind in enumerate(KINDS)
@@ -178,7 +178,7 @@ async def test_poisoned_row_stops_no_other_job(bench: Bench, kind: str, stage: s
     if await bench.value("SELECT count(*) FROM dl_jobs_done WHERE job_id = %s AND reason = 'UNREADABLE'", poisoned):
         why = await bench.value("SELECT error FROM dl_jobs_done WHERE job_id = %s", poisoned)
         assert why
-        # It was set aside by the statement that met it, not handed back first.
+        # The statement that met it set it aside, without requeuing it first.
         is_lost = stage != "completing" or kind == "claims used up"
         assert is_lost or "returned" not in await bench.kinds(poisoned)
     page = await JobAdmin(bench.db, bench.store).list_jobs(JobFilter())

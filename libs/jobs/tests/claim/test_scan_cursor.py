@@ -1,4 +1,4 @@
-"""Where claims begin: ranges of the claim index that leave out nothing but what lies behind the cursor."""
+"""Start of claims: ranges that cover the claim index except for entries before the cursor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares of a process's slots: no partition key keeps another one waiting for the end of its runs (ADR 0035)."""
+"""Shares of a process's slots: no partition key has to wait for the completion of another key's runs (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..conftest import Bench, until
 
 
 class Process:
-    """A process that claims by its statements, within its slots."""
+    """A process that claims within its slots, by statements."""
 
     def __init__(self, bench: Bench, slots: int, worker_id: str = "w1") -> None:
         self._bench = bench
@@ -34,7 +34,7 @@ class Process:
         self.claims: list[Claim] = []
 
     async def claim(self, *, is_limited: bool = False) -> tuple[ClaimResult, Counter[Any]]:
-        """Claim for all free slots; return the result, and the keys of what was claimed."""
+        """Claim for all free slots; return the result, and the keys of the claimed jobs."""
         free = self._slots - len(self.claims)
         async with self._bench.db.connection() as connection:
             await ProcessLease(self._worker_id, ["q"]).register(connection)
@@ -74,7 +74,7 @@ async def _fill(bench: Bench, priority: int = 100, **jobs: int) -> None:
 
 
 def _one_by_one(slots: int, waiting: Mapping[str, int], held: Mapping[str, int]) -> dict[str, int]:
-    """Return the rule itself: the key that holds the fewest slots gets one while it holds fewer than are free."""
+    """Return the shares by the rule: the key with the fewest slots gets one while it holds fewer than are free."""
     now = dict(held)
     left = dict(waiting)
     free = slots - sum(held.values())
@@ -108,7 +108,7 @@ def _one_by_one(slots: int, waiting: Mapping[str, int], held: Mapping[str, int])
 async def test_share_of_a_key_and_what_stays_free(
     bench: Bench, slots: int, waiting: dict[str, int], expected: dict[str, int]
 ) -> None:
-    """A key alone has half of the slots; whoever comes next finds one."""
+    """A single key gets half of the slots, so a free one is left for the next key."""
     await _fill(bench, **waiting)
     process = Process(bench, slots)
     response, claimed = await process.claim()
@@ -121,7 +121,7 @@ async def test_share_of_a_key_and_what_stays_free(
 
 @pytest.mark.parametrize("seed", range(12))
 async def test_claims_are_what_the_rule_gives_one_by_one(bench: Bench, seed: int) -> None:
-    """However many are claimed at once, and whatever runs already."""
+    """For any number of claims at once, and with any running jobs."""
     rng = random.Random(seed)
     slots = rng.randint(1, 20)
     process = Process(bench, slots)
@@ -133,7 +133,7 @@ async def test_claims_are_what_the_rule_gives_one_by_one(bench: Bench, seed: int
         held = {str(key): count for key, count in process.held.by_key.items()}
         _, claimed = await process.claim()
         wanted = _one_by_one(slots, left, held)
-        # Which of several keys gets the last slot is the round's to say.
+        # The rotation decides which of several keys gets the last slot.
         keys = held.keys() | claimed.keys() | wanted.keys()
         assert sorted(held.get(key, 0) + claimed[key] for key in keys) == sorted(
             held.get(key, 0) + wanted.get(key, 0) for key in keys
@@ -164,7 +164,7 @@ async def test_later_priority_of_another_key_takes_the_slot_that_the_first_one_m
 
 
 async def test_jobs_without_a_key_alone_take_all_slots(bench: Bench) -> None:
-    """Queues that know no keys share nothing, and reserve nothing."""
+    """Queues without keys have no shares and reserve no slots."""
     await _fill(bench, none=9)
     response, claimed = await Process(bench, 4).claim()
     assert (claimed, response.is_held_back) == ({None: 4}, False)
@@ -205,7 +205,7 @@ async def test_limit_of_the_queue_for_a_key_holds_beside_the_share(bench: Bench)
 
 
 async def test_what_another_claim_holds_at_this_moment_is_looked_for_again(bench: Bench) -> None:
-    """Also where the other keys had something to give."""
+    """Even if the other keys had jobs."""
     await _fill(bench, a=1, b=1)
     async with bench.db.transaction() as tx:
         await tx.execute("SELECT FROM dl_jobs WHERE partition_key = 'a' FOR UPDATE")
@@ -219,7 +219,7 @@ async def test_what_another_claim_holds_at_this_moment_is_looked_for_again(bench
 async def test_newcomer_starts_while_another_key_floods_the_workers(
     bench: Bench, monkeypatch: pytest.MonkeyPatch, slots: int, processes: int, is_shared: bool
 ) -> None:
-    """The flood's runs do not end before the newcomer's has; without shares it would wait for one of them."""
+    """The runs of the flooding key complete only after the new one; without shares, it would wait for one of them."""
     if not is_shared:
         monkeypatch.setattr("classifeed_jobs.worker.worker.Worker._slots", lambda *_: None)
     release = asyncio.Event()
@@ -252,7 +252,7 @@ async def test_newcomer_starts_while_another_key_floods_the_workers(
                 assert await bench.ended(later) == ["succeeded"]
             assert runs["flood"] == most * processes, "more than a share of the slots"
         release.set()
-        # What was held back goes on as runs end, without any other wake.
+        # Jobs that were held back start as runs complete, without another notification.
         assert set(await bench.ended(*flooding)) == {"succeeded"}
 
 

@@ -1,8 +1,7 @@
-"""A crowd of stale writes: ends, heartbeats and progress of claims that were taken back, in one statement with those of
-the claims that are held.
+"""Many stale writes: completions, heartbeats and progress of lost claims, in one statement with those of held claims.
 
-Seeded steps over some hundred jobs, in batches as processes send them; after each the tables are compared with what the
-holders alone have done. 50,000 stale writes by default, a million with CLASSIFEED_CAMPAIGN=long.
+Seeded random steps over some hundred jobs, in batches as from processes. After each step, the tables are compared with
+the writes of the holders only. 50,000 stale writes by default, a million with CLASSIFEED_CAMPAIGN=long.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ _RENEWED = "SELECT worker_id, renewed_at FROM dl_workers WHERE worker_id <> %s O
 
 @dataclass
 class Held:
-    """A live job, as its holders have left it."""
+    """A live job, in the state that its holders have written."""
 
     lock_key: str | None
     claim_no: int = 0
@@ -64,7 +63,7 @@ class Held:
 
 
 class Crowd:
-    """Processes that claim, lose their leases and speak up again, against a model in memory."""
+    """Processes that claim, lose their leases and write again, compared with a model in memory."""
 
     def __init__(self, bench: Bench, connection: Tx) -> None:
         self._bench = bench
@@ -113,7 +112,7 @@ class Crowd:
         self.journal["picked"] += len(response.claims)
 
     async def _lose(self) -> None:
-        """Stop a process past its lease; when it goes on it does not know what was taken from it."""
+        """Stop a process for longer than its lease; when it continues, it does not know which claims it has lost."""
         worker = self._rng.choice(_WORKERS)
         await self._connection.execute(_SILENCE, [worker])
         taken = {one.job_id for one in await Reaper(self._bench.db).reap()}
@@ -132,7 +131,7 @@ class Crowd:
             self._jobs[job_id].progress = report.processed
 
     async def _finish_late(self) -> None:
-        """As a process writes its ends: late ones, and among them those of claims that are held."""
+        """Write completions as a process does: late ones, mixed with those of held claims."""
         late = self._late("end")
         held = self._held()[:_HELD_BATCH]
         completions = [Completion(job_id, no, self._rng.choice(_OUTCOMES)) for job_id, no, _ in (*late, *held)]
@@ -152,7 +151,7 @@ class Crowd:
         del self._ended[:-_STALE_BATCH]
 
     async def _end(self, completions: list[Completion]) -> list[tuple[tuple[UUID, int], str]]:
-        """By both statements, as the worker chooses between them; returns what was heard."""
+        """Complete claims by both statements, as the worker chooses them; return the accepted completions."""
         keyless = [
             completion._replace(needs_transaction=self._has_key(completion.job_id)) for completion in completions
         ]
@@ -168,7 +167,7 @@ class Crowd:
         return job_id in self._jobs and self._jobs[job_id].lock_key is not None
 
     async def _beat_late(self) -> None:
-        """Go on as a process that renews its row and reads its claims: it prolongs and hears of those it holds."""
+        """Renew the row of a process and read its claims: only held claims are renewed and returned."""
         worker = self._rng.choice(_WORKERS)
         others = await (await self._connection.execute(_RENEWED, [worker])).fetchall()
         lease = ProcessLease(worker, ["q"])
@@ -187,7 +186,7 @@ class Crowd:
         return self._rng.sample(held, len(held))
 
     def _late(self, kind: str, worker: str | None = None) -> list[tuple[UUID, int, str]]:
-        """Claims that were taken back or have ended: of jobs that wait again, that others run, or that are over."""
+        """Return claims that were lost or completed: of jobs that wait, that run elsewhere, or that are complete."""
         known = [(job_id, *lost) for job_id, job in self._jobs.items() for lost in job.lost] + self._ended
         late = [claim for claim in known if worker in {None, claim[2]}]
         late = self._rng.sample(late, min(len(late), _STALE_BATCH))
@@ -203,7 +202,7 @@ class Crowd:
 
 
 async def _run_crowd(bench: Bench) -> Crowd:
-    with capture_logs():  # the reaper has a line for each job it takes back
+    with capture_logs():  # the reaper logs each job that it requeues
         async with bench.db.dedicated_connection() as connection:
             crowd = Crowd(bench, connection)
             await crowd.run()

@@ -1,5 +1,5 @@
-"""Interleavings of enqueue, claim, ends (current and stale), cancel, retry, expiry, reaping, pauses and limits, against
-a model in memory.
+"""Interleavings of enqueue, claim, completion (current and stale), cancel, retry, expiry, reaping, pauses and limits,
+compared with a model in memory.
 
 Some 3,000 steps by default (about a minute), 600,000 with CLASSIFEED_CAMPAIGN=long.
 """
@@ -45,7 +45,7 @@ _OUTCOMES = ("succeeded", "failed", "canceled", "retry", "fault", "snoozed", "re
 
 @dataclass
 class Model:
-    """What a job should look like."""
+    """Expected state of a job."""
 
     order: tuple[int, int]
     lock_key: str | None
@@ -64,7 +64,7 @@ class Model:
 
 
 class JobMachine(RuleBasedStateMachine):
-    """One connection: interleavings of committed statements; those that wait for each other have tests of their own."""
+    """Interleavings of committed statements on one connection; statements that block each other have separate tests."""
 
     dsn: str
 
@@ -102,7 +102,7 @@ class JobMachine(RuleBasedStateMachine):
             self.runner.close()
 
     def _nothing_stays_behind(self) -> None:
-        """Whatever happened before: claiming and completing until nothing comes ends every job."""
+        """Claim and complete until no job is left: after any history, every job completes."""
         for job_id in [job_id for job_id, model in self.jobs.items() if model.status == "running"]:
             self._end(job_id, self.jobs[job_id].claim_no, "succeeded")
         self.make_due()
@@ -222,7 +222,7 @@ class JobMachine(RuleBasedStateMachine):
         return found
 
     def _check_choice(self, taken: list[UUID], wanted: int) -> None:
-        """In order of age without partition keys; with them the keys rotate, behind priority and before age."""
+        """Check the order: by priority, then by rotation of partition keys, then by age."""
         queued = [model for model in self.jobs.values() if model.status == "queued"]
         if all(model.partition_key is None for model in queued):
             assert taken == self._claimable(wanted)
@@ -246,14 +246,14 @@ class JobMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.claims)
     @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES), delay_s=st.sampled_from([0.0, 86400.0]))
     def end(self, data: st.DataObject, outcome: str, delay_s: float) -> None:
-        """Any claim ever made says how it ended: only the one that is held is heard."""
+        """Complete any claim ever made: only the completion of the held claim is accepted."""
         claim = data.draw(st.sampled_from(self.claims))
         self._end(claim.job_id, claim.claim_no, outcome, delay_s)
 
     @precondition(lambda self: self._overtaken())
     @rule(data=st.data(), outcome=st.sampled_from(_OUTCOMES))
     def end_overtaken(self, data: st.DataObject, outcome: str) -> None:
-        """Write the dangerous ones among the stale: another worker runs the job now."""
+        """Write the most dangerous stale completions: another worker runs the job now."""
         claim = data.draw(st.sampled_from(self._overtaken()))
         self._end(claim.job_id, claim.claim_no, outcome)
 
@@ -368,7 +368,7 @@ class JobMachine(RuleBasedStateMachine):
 
     @rule(worker=st.sampled_from(_WORKERS))
     def lose_everything(self, worker: str) -> None:
-        """Do what the three steps do when nothing comes between them."""
+        """Run the three steps without an interleaving."""
         self.fall_silent(worker)
         self.reap()
         self.renew(worker)
@@ -459,7 +459,7 @@ def test_job_state_machine(database_server: DatabaseServer) -> None:
     try:
         run_state_machine_as_test(
             machine,
-            _min_steps=30,  # else most examples end before a claim is overtaken
+            _min_steps=30,  # otherwise most examples end before a claim is lost
             settings=settings(
                 max_examples=_EXAMPLES,
                 stateful_step_count=60,

@@ -1,4 +1,4 @@
-"""The engine refuses a request that it cannot store before any statement, and cleans the messages of runs."""
+"""The engine refuses requests that cannot be stored before any statement, and cleans messages of runs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def test_wrong_request_is_refused_before_any_statement(
     async with bench.db.transaction() as tx:
         with pytest.raises(NotStorable, match=message):
             await bench.store.enqueue_many(tx, [good, bad])
-        # The transaction is sound: the engine has not sent anything.
+        # The transaction is usable, because no statement was sent.
         await bench.store.enqueue(tx, "q", "noop", {})
     if bad.idempotency_key is None:
         with pytest.raises(NotStorable, match=message):

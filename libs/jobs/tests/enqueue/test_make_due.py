@@ -1,4 +1,4 @@
-"""Jobs that wait for an event: no wake is lost, whatever the job does at the moment it comes."""
+"""Jobs that wait for an event: no wake is lost, in any state of the job."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def _is(bench: Bench, job_id: Any, waits_for: str) -> bool:
 
 
 async def test_job_made_due_while_it_runs_does_not_sleep(bench: Bench) -> None:
-    """It has polled, found nothing, and is about to sleep; the event comes just then."""
+    """The event occurs after the job has polled without success, and before it snoozes."""
     runs = 0
 
     @bench.registry.register("noop")
@@ -62,7 +62,7 @@ async def test_job_made_due_while_it_runs_does_not_sleep(bench: Bench) -> None:
 
 
 async def test_wake_that_commits_while_the_end_waits_for_the_row_is_seen(bench: Bench) -> None:
-    """The end's snapshot is older than the wake: only what stands on the locked row itself is seen then."""
+    """The completion's snapshot is older than the wake, so it sees only the values of the locked row itself."""
     claimant = Claimant(bench)
     job_id = await bench.enqueue()
     (claim,) = await claimant.claim(1)

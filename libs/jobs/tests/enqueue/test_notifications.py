@@ -1,4 +1,4 @@
-"""Prompt wakes, few NOTIFYs, and the events to alert on."""
+"""Prompt wakes, few notifications, and the log events for alerts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..conftest import Bench, until
 
 
 async def _heard(bench: Bench, listener: Any) -> list[str]:
-    """Return what was notified so far: notifications come in the order of their commits, none behind the last word."""
+    """Return the notifications so far: they arrive in the order of commits, so a last one marks the end."""
     await bench.execute("SELECT pg_notify('dl_jobs', 'the last word')")
     heard: list[str] = []
     async for notification in listener.notifies(timeout=90):
@@ -31,7 +31,7 @@ async def _heard(bench: Bench, listener: Any) -> list[str]:
 
 
 async def test_idle_worker_starts_a_job_promptly(bench: Bench) -> None:
-    """When it is notified, not at its next poll, an hour later. How promptly is measured, not asserted."""
+    """It starts at the notification, not at the next poll an hour later. The latency is not asserted."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
@@ -55,7 +55,7 @@ async def test_burst_of_commits_wakes_by_few_notifies_after_them(bench: Bench) -
         took_s = time.monotonic() - began
         heard = await _heard(bench, listener)
         assert 1 <= len(heard) <= took_s / 0.005 + 2
-        # The naive way: one with each commit.
+        # The naive method: a notification in each transaction.
         for _ in range(5):
             async with bench.db.transaction() as tx:
                 await store.enqueue(tx, "q", "noop", {})
@@ -102,14 +102,14 @@ async def test_worker_hears_of_what_is_enqueued_under_a_notifier(bench: Bench) -
 
 
 async def test_ends_notify_nobody_inside_their_transaction(bench: Bench) -> None:
-    """A retry, and a released key with a job behind it: the caller receives the queues to wake."""
+    """For a retry and a released key with a blocked job, the caller receives the queues to wake."""
     for _ in range(2):
         await bench.enqueue(lock_key="k")
     await bench.enqueue()
     claimant = Claimant(bench)
     claims = await claimant.claim(10)
     assert len(claims) == 2
-    await claimant.claim(10)  # parks the one behind the key
+    await claimant.claim(10)  # blocks the other job of the key
     async with bench.db.dedicated_connection() as listener:
         await listener.execute("LISTEN dl_jobs")
         woken: set[str] = set()

@@ -1,4 +1,4 @@
-"""The upkeep of files as jobs, on a real object store: what nobody needs goes, what cannot be read is reported of."""
+"""Maintenance of files by jobs, on a real object store: unneeded files are deleted, damaged ones reported."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def put(bench: Any, store: BlobStore, content: bytes, ref: str) -> str:
 
 
 async def run_verification(bench: Any, store: BlobStore, **changes: Any) -> Any:
-    """Run one job of the verification to its end; returns its id."""
+    """Run one verification job to its completion; return its id."""
     job = BlobVerification("t.verify-blobs", store, **{"on_damaged": note_damaged} | changes)
     bench.registry = job.tasks()
     job_id = await bench.enqueue(job.name)
@@ -125,14 +125,14 @@ async def test_every_file_that_is_missing_or_corrupt_is_reported_once_and_no_oth
     await run_verification(tables, store)
     assert await reported(tables) == {missing: "missing", corrupt: "corrupt"}
     with pytest.raises(BlobMissing):
-        await store.get_bytes(corrupt)  # so that a put of the same size heals it
+        await store.get_bytes(corrupt)  # so that storing the same content repairs it
     number = hashes.index(corrupt)
     await store.put_bytes(f"file {number}".encode(), corrupt)
     assert await store.get_bytes(corrupt) == f"file {number}".encode()
 
 
 class FlickeringStore:
-    """The real store; the first reading of each file is disturbed."""
+    """The real store, in which the first read of each file fails."""
 
     def __init__(self, store: BlobStore, fault: Exception) -> None:
         self._store = store

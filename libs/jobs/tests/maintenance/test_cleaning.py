@@ -1,4 +1,4 @@
-"""CleanUp: step after step, slice by slice, as a job that its own schedule makes."""
+"""CleanUp runs its steps slice by slice, in a job of its schedule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partitions made ahead and dropped by age, old rows, dead rows, expired keys, and the figures."""
+"""Partitions created ahead and dropped by age, old rows, dead rows, expired keys, and metrics."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_partitions_are_made_ahead_and_rows_go_into_them(bench: Bench, par
     assert await bench.value(f"SELECT count(*) FROM {names[0]}") == 5
     await bench.execute(_DONE if parent == "dl_jobs_done" else _EVENTS, 0, 5)
     assert await bench.value(f"SELECT count(*) FROM {parent}_default") == 5
-    # The same columns, keys and indexes as the others.
+    # It has the same columns, keys and indexes as the other partitions.
     indexes = "SELECT count(*) FROM pg_index WHERE indrelid = %s::regclass"
     assert await bench.value(indexes, names[0]) == await bench.value(indexes, f"{parent}_default")
 
@@ -91,7 +91,7 @@ async def test_change_that_would_wait_for_a_reader_gives_up_and_comes_later(benc
             with capture_logs() as logs:
                 async with asyncio.timeout(60):
                     await archive.tend()
-            # An end of a job does not wait for it either.
+            # A completion of a job does not wait for it either.
             await bench.execute(_DONE, 0, 1)
         assert [line["event"] for line in logs if line["log_level"] == "warning"] == ["reaper.partition.busy"]
         assert await _names(bench, "dl_jobs_done") == []

@@ -1,4 +1,4 @@
-"""A job at which its worker dies again and again is not run any more, and its neighbours are."""
+"""A job that repeatedly kills its worker is quarantined, and other jobs still run."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SCRIPT = str(Path(__file__).with_name("worker_killer.py"))
 
 
 class Pod:
-    """Starts a worker process anew whenever it is gone, as a cluster does."""
+    """Restarts a worker process after each exit, as a cluster does."""
 
     def __init__(self, database: Database, *options: str) -> None:
         self._database = database
@@ -74,11 +74,11 @@ async def test_killer_is_quarantined_at_its_third_death_and_its_neighbours_are_n
     assert deaths == 3
     assert (killer.status, killer.reason, killer.worker_deaths) == ("failed", "QUARANTINED", 3)
     assert "died 3 times" in killer.error
-    # It may have been met, and given back, while others ran.
+    # It may have been claimed and requeued while others ran.
     kinds = [kind for kind in await marked.kinds(killer.job_id) if kind not in {"picked", "returned"}]
     assert kinds == ["queued", *["heartbeat_lost", "requeued"] * 2, "heartbeat_lost", "quarantined", "failed"]
     assert [job.status for job in neighbours] == ["succeeded"] * 5
-    # Twice it died beside some of them, and the third time alone.
+    # It died twice while others ran, and the third time alone.
     assert max(job.worker_deaths for job in neighbours) <= 2
 
 
@@ -93,7 +93,7 @@ async def test_naive_way_holds_the_deaths_against_the_neighbours(marked: Bench) 
 @pytest.mark.slow
 @in_campaigns
 async def test_job_that_keeps_its_process_from_renewing_is_quarantined_too(marked: Bench) -> None:
-    """It never died, and nobody else could run anything there."""
+    """The process never died, but could run no other job."""
     job_id = await marked.enqueue("stall", {"for_s": 6.0}, max_attempts=None, lease_ttl_s=1)
     async with running(Reaper(marked.db, reaper_period_s=0.5)), running(Pod(marked.db)):
         assert await marked.ended(job_id, within_s=300) == ["failed"]
@@ -101,7 +101,7 @@ async def test_job_that_keeps_its_process_from_renewing_is_quarantined_too(marke
 
 
 async def lose(bench: Bench, job_id: Any, *, worker_id: str = "w1") -> None:
-    """Claim a job and let its lease run out, without waiting for it."""
+    """Claim a job and expire its lease, without waiting."""
     async with bench.db.connection() as connection:
         await ProcessLease(worker_id, ["q"]).register(connection)
         (claim,) = (await claim_jobs(connection, worker_id=worker_id, queue="q", wanted=1, fresh_s=60)).claims
@@ -200,12 +200,12 @@ async def test_job_that_one_more_death_would_quarantine_runs_alone(bench: Bench)
         assert set(await bench.ended(first, *suspects, *others)) == {"succeeded"}
     assert {count for name, count in together if name.startswith("suspect")} == {1}
     assert max(count for name, count in together if name.startswith("other")) > 1
-    # One claim of many, and then one at a time: what is given back is not claimed over and over.
+    # One claim of many jobs, then one at a time: requeued jobs are not claimed repeatedly.
     assert await bench.value("SELECT count(*) FROM dl_job_events WHERE kind = 'returned'") < 60
 
 
 async def test_after_a_suspect_of_one_queue_the_others_go_on(bench: Bench) -> None:
-    """However long a worker would wait for its next poll otherwise."""
+    """Without waiting for the next poll."""
 
     @bench.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None:
@@ -255,7 +255,7 @@ def test_job_that_lives_long_alone_has_others_beside_it_then(monkeypatch: pytest
 
 
 class Outage:
-    """A database that can be away for the reaper alone."""
+    """A database with an outage for the reaper only."""
 
     def __init__(self, database: Any) -> None:
         self._db = database
@@ -274,7 +274,7 @@ class Outage:
 async def test_after_a_standstill_living_processes_come_back_before_anything_is_taken(
     bench: Bench, grace_s: float
 ) -> None:
-    """Their leases ran out while nobody could renew them; without the grace their jobs are lost."""
+    """Their leases expired while they could not be renewed; without the grace time, their jobs would be requeued."""
     job_id = await bench.enqueue(max_attempts=None, lease_ttl_s=1)
     claim = await claim_one(bench)
     lease = ProcessLease("w1", ["q"])

@@ -1,6 +1,6 @@
-"""A worker as a process of its own that some of its jobs kill: `python worker_killer.py <dsn> [naive]`.
+"""A worker process that some of its jobs kill: `python worker_killer.py <dsn> [naive]`.
 
-`killer` ends the process while it runs; `long` takes a while and leaves a row; `stall` keeps the process from renewing.
+`killer` kills the process; `long` takes a while and writes a row; `stall` prevents the renewal of the lease.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ registry = Registry()
 
 @registry.register("killer")
 async def killer(ctx: JobContext, args: dict[str, Any]) -> None:
-    """Die, as by the kernel for want of memory."""
+    """Kill the process, as the kernel does when it is out of memory."""
     await _mark(ctx)
     await asyncio.sleep(args["after_s"])
     os.kill(os.getpid(), signal.SIGKILL)
@@ -29,14 +29,14 @@ async def killer(ctx: JobContext, args: dict[str, Any]) -> None:
 
 @registry.register("stall")
 async def stall(ctx: JobContext, args: dict[str, Any]) -> None:
-    """Hold the interpreter, as a library does that never lets go of it."""
+    """Block the interpreter, as a library that never releases the GIL."""
     await _mark(ctx)
     time.sleep(args["for_s"])
 
 
 @registry.register("long")
 async def long(ctx: JobContext, args: dict[str, Any]) -> None:
-    """Work for a while, beside whatever there is."""
+    """Work for a while, next to other jobs."""
     await _mark(ctx)
     await asyncio.sleep(args["for_s"])
 
@@ -49,7 +49,7 @@ async def _mark(ctx: JobContext) -> None:
 
 
 class NoIsolation(Isolation):
-    """As other engines have it: what is due runs beside whatever runs."""
+    """No isolation, as in other engines: due jobs start next to any running job."""
 
     def may_start(self, claim: Any, *, is_idle: bool) -> bool:
         return True

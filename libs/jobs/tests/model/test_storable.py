@@ -1,4 +1,4 @@
-"""Limits of what is stored, and how what is outside of them is cleaned."""
+"""Limits of stored values, and cleaning of values that exceed them."""
 
 from __future__ import annotations
 

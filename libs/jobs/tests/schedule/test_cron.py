@@ -12,7 +12,7 @@ from classifeed_jobs.schedule.schedules import Schedule
 
 
 def _slots(expression: str, zone: str, begin: str, count: int) -> list[str]:
-    """On the clocks of the zone, each with its offset."""
+    """Return slots in local time, each with its offset."""
     moment = datetime.fromisoformat(begin)
     found = []
     for _ in range(count):
@@ -49,7 +49,7 @@ def test_slots(expression: str, begin: str, expected: list[str]) -> None:
 
 
 def test_clock_put_forward() -> None:
-    """Berlin, 29 March 2026: 02:00 becomes 03:00. What lies in the gap comes after it, once."""
+    """Berlin, 29 March 2026: 02:00 becomes 03:00. Times in the gap are due once, after it."""
     assert _slots("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00+00:00", 2) == [
         "2026-03-29T03:30:00+02:00",
         "2026-03-30T02:30:00+02:00",
@@ -62,7 +62,7 @@ def test_clock_put_forward() -> None:
 
 
 def test_clock_put_back() -> None:
-    """Berlin, 25 October 2026: 03:00 becomes 02:00. A fixed time comes once, a regular one follows the time."""
+    """Berlin, 25 October 2026: 03:00 becomes 02:00. A fixed time is due once, an hourly one follows elapsed time."""
     assert _slots("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00+00:00", 2) == [
         "2026-10-25T02:30:00+02:00",
         "2026-10-26T02:30:00+01:00",
@@ -85,7 +85,7 @@ def test_next_slot_lies_ahead_and_nothing_lies_between(expression: str, zone: st
     cron = Cron.parse(expression)
     due = cron.next_after(moment, ZoneInfo(zone))
     assert due > moment
-    # From any time in between, the result is the same.
+    # The result is the same from any time in between.
     assert cron.next_after(moment + (due - moment) / 2, ZoneInfo(zone)) == due
     assert cron.next_after(due - timedelta(microseconds=1), ZoneInfo(zone)) == due
 
@@ -108,7 +108,7 @@ def test_what_is_no_cron_is_refused_in_words(expression: str, message: str) -> N
 
 
 def test_days_that_are_many_years_away_are_found() -> None:
-    """A schedule that was taken must never fail later: it would hold up those beside it.
+    """An accepted schedule must never fail later, as it would block other schedules.
 
     The first of February is a Sunday in 2015, and then not before 2026.
     """

@@ -1,4 +1,4 @@
-"""What the slots of a schedule do while its last job is not complete."""
+"""Slots of a schedule while its last job is not complete."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAME = "slow"
 
 
 class Clock:
-    """A schedule whose slots come when the test says so."""
+    """A schedule whose slots are controlled by the test."""
 
     def __init__(self, bench: Bench) -> None:
         self._bench = bench
@@ -28,7 +28,7 @@ class Clock:
 
     async def tick(self, slots: int = 1) -> None:
         for _ in range(slots):
-            # Each slot an hour earlier than the one before: none has the idempotency key of another one.
+            # Each slot is an hour earlier than the previous one, so their idempotency keys differ.
             await self._bench.execute(
                 "UPDATE dl_schedules SET grace_sec = 1000000, "
                 "next_slot = coalesce(last_slot, now()) - interval '1 hour'"
@@ -69,7 +69,7 @@ async def test_one_job_waits_by_default(bench: Bench, clock: Clock) -> None:
         await clock.tick(20)
         assert await clock.statuses() == ["running", "queued"]
 
-        # The other slots of the worker are free for others: the waiting job holds none.
+        # The waiting job holds no slot of the worker.
         @bench.registry.register("noop")
         async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Schedules: one job for each slot, over all replicas, kills and pauses."""
+"""Schedules create one job for each slot, with any number of replicas, kills and pauses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SCHEDULES = Schedules()
 
 @pytest.fixture
 def hour_s() -> int:
-    """Return a period of about an hour, the next slot of which no test lives to see: slots are counted from 1970."""
+    """Return a period of about an hour whose next slot is after the end of every test; slots are counted from 1970."""
     return next(period_s for period_s in range(3600, 7200) if period_s - time.time() % period_s > 1200)
 
 
@@ -38,7 +38,7 @@ async def _state(bench: Bench) -> ScheduleState:
 
 
 async def _stay_away(bench: Bench, slots: int) -> datetime:
-    """Nobody saw to the schedule for so many slots (hours, of a cron); returns the first one that was missed."""
+    """Simulate missed slots of a schedule (hours, for a cron); return the first missed slot."""
     await bench.execute(
         "UPDATE dl_schedules SET next_slot = next_slot - %s * coalesce(every_sec, 3600) * interval '1 second'", slots
     )
@@ -64,7 +64,7 @@ async def test_many_replicas_make_one_job_for_each_slot(bench: Bench, hour_s: in
 
 
 async def test_slot_is_made_once_even_when_the_schedule_is_put_back(bench: Bench, hour_s: int) -> None:
-    """Somebody restores or makes anew a schedule whose slot has been run: its key remembers."""
+    """A schedule is restored or created again after its slot has run: the idempotency key prevents a second job."""
     await _put(bench, every_s=hour_s)
     first = await _stay_away(bench, 1)
     scheduler = Scheduler(bench.db, bench.store)
@@ -79,7 +79,7 @@ async def test_slot_is_made_once_even_when_the_schedule_is_put_back(bench: Bench
     [("run_all", 5, 5), ("run_once", 5, 1), ("skip", 5, 0), ("skip", 1, 0), ("run_once", 1, 1)],
 )
 async def test_missed_slots(bench: Bench, hour_s: int, missed: str, late_h: int, made: int) -> None:
-    # The newest slot is at least a grace old: slots on the hour are seen to in the middle of it.
+    # The newest slot is older than the grace time: hourly slots are processed in the middle of the hour.
     await _put(bench, every_s=hour_s, missed=missed, grace_s=0)
     first = await _stay_away(bench, late_h)
     await Scheduler(bench.db, bench.store).make_due()
@@ -294,7 +294,7 @@ async def test_running_schedulers_keep_the_beat(bench: Bench) -> None:
     async def three() -> bool:
         return bool(await bench.value("SELECT count(*) >= 3 FROM dl_jobs"))
 
-    # At each slot, not at the next poll after an hour.
+    # At each slot, not at the next poll an hour later.
     schedulers = [Scheduler(bench.db, bench.store, period_s=3600.0) for _ in range(2)]
     async with running(schedulers[0]), running(schedulers[1]):
         await until(three)

@@ -1,4 +1,4 @@
-"""The tables agree with their models, and no hot statement scans them however much lies beside."""
+"""The tables agree with their models, and no hot statement scans them, even with many other rows."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ ANALYZE;
 _FILLED = 400
 _FILL = f"INSERT INTO dl_jobs (queue, task) SELECT 'q', 'noop' FROM generate_series(1, {_FILLED})"
 
-# A row a process, a row a limited queue: a scan of them is what is meant.
-# A person reads it once; an index for it would cost every job.
+# One row per process, or per queue with limits: a scan is intended.
+# A person calls it rarely; an index for it would cost every job.
 _MAY_SCAN = {("list_by_key", "dl_jobs")}
 _FILTERS = ("queue", "status", "task", "lock_key", "partition_key", "producer", "consumer_group")
 _SMALL = {"dl_workers", "dl_queues"}
@@ -275,7 +275,7 @@ async def test_no_batch_is_compared_each_with_each_whatever_the_statistics_say(
 
 
 def _comparisons(nodes: list[dict[str, Any]]) -> int:
-    """Rows that were looked at in vain, and arrays that were searched once for each of them."""
+    """Return the rows that were filtered out, and the arrays that were searched for each row."""
     vain = sum(
         node["Actual Loops"] * (node.get("Rows Removed by Join Filter", 0) + node.get("Rows Removed by Filter", 0))
         for node in nodes

@@ -1,4 +1,4 @@
-"""Job tables in a schema of their own: everything works as before, and the service's other tables stay."""
+"""Job tables in a separate schema: everything works as before, and the service's other tables stay."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _FUNCTIONS = (
 
 @pytest.fixture
 async def old(bench: Bench) -> Bench:
-    """Return a service of some age, in schema `test`: tables of its own, and a view over those of the jobs."""
+    """Return an existing service in schema `test`, with other tables and a view of the job tables."""
     await bench.execute("CREATE TABLE orders (number int)")
     await bench.execute("CREATE VIEW held AS SELECT lock_key FROM dl_job_locks")
     return bench
@@ -54,7 +54,7 @@ async def place(bench: Bench) -> int:
 
 @pytest.fixture
 async def placed(old: Bench) -> AsyncIterator[Bench]:
-    """Yield the same with its job tables in schema `jobs`."""
+    """Yield the same service with its job tables in schema `jobs`."""
     await place(old)
     database = Database(old.db.dsn, schema="test", further_schemas=["jobs"], application_name="placed")
     await database.open()
@@ -97,7 +97,7 @@ async def test_jobs_run_in_it_and_are_joined_with_the_other_tables(placed: Bench
         await enqueue_and_fail()
     async with placed.working(claim_backoff_s=60), running(Reaper(placed.db)):
         assert await placed.ended(job.job_id) == ["succeeded"]
-        # Woken by the trigger of the moved table: the worker itself polls again after a minute only.
+        # The trigger of the moved table notifies the worker, which polls only once a minute.
         assert await placed.ended(await placed.enqueue("note", {"number": 4})) == ["succeeded"]
     assert held == [("k",)]
     assert await placed.execute("SELECT number FROM orders ORDER BY 1") == [(1,), (2,), (4,)]

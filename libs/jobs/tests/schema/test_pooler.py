@@ -27,7 +27,7 @@ Pooled: TypeAlias = Callable[[str], Database]
 
 @pytest.fixture
 def pooled(bench: Bench, tmp_path: Path) -> Iterator[Pooled]:
-    """Yield a factory of databases behind a PgBouncer in the mode that is requested."""
+    """Yield a factory of databases behind a PgBouncer in the given mode."""
     program = shutil.which("pgbouncer", path=f"{os.environ.get('PATH', '')}:/usr/sbin")
     if program is None:
         lacking("pgbouncer", "it is not installed (apt-get install pgbouncer)")
@@ -62,7 +62,7 @@ def pooled(bench: Bench, tmp_path: Path) -> Iterator[Pooled]:
 
 
 async def _open(bench: Bench, database: Database) -> None:
-    # The pooler carries no start-up options on: the role has the search path.
+    # The pooler drops start-up options, so the role has the search path.
     user = conninfo_to_dict(bench.db.dsn)["user"]
     name = conninfo_to_dict(bench.db.dsn)["dbname"]
     await bench.execute(f'ALTER ROLE "{user}" IN DATABASE "{name}" SET search_path = {bench.db.schema}')

@@ -1,4 +1,4 @@
-"""The example pipeline load.cbr.rates, against a server that stands in for the bank's."""
+"""The example task load.cbr.rates, against a fake server of the bank."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A guarded transaction writes for the run that holds the job, and nothing at all for one that lost it."""
+"""A guarded transaction writes for the run that holds the job, and nothing for a run that has lost it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def context(bench: Bench, claim: Claim) -> JobContext:
 
 @pytest.fixture
 async def runs(bench: Bench) -> tuple[JobContext, JobContext]:
-    """Return a run that was taken for dead, and the one that has the job now."""
+    """Return a run that has lost its claim, and the run that has the job now."""
     await bench.execute("CREATE TABLE effects (run text)")
     await bench.enqueue()
     claimant = Claimant(bench)
@@ -42,7 +42,7 @@ async def write(run: JobContext, text: str) -> None:
 async def test_a_stale_claim_writes_nothing(bench: Bench, runs: tuple[JobContext, JobContext]) -> None:
     stale, holder = runs
     with pytest.raises(ClaimLost):
-        await write(stale, "half")  # the block is not even entered
+        await write(stale, "half")  # the block is not entered
     await write(holder, "whole")
     assert await bench.execute("SELECT run FROM effects") == [("whole",)]
 

@@ -1,4 +1,4 @@
-"""The last report of a run stays, however short the run is and however it ends; heartbeats never precede the start."""
+"""The last report of a run is kept, even for short runs and any outcome; heartbeats never precede the start."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ async def test_heartbeat_is_never_earlier_than_the_start(bench: Bench) -> None:
         await until(lambda: _has_worker(bench))
         job_id = await bench.enqueue("waits")
         await gate.wait()
-        # A process renews its lease as it starts, a little before or after its first job begins.
+        # A process renews its lease at its start, a little before or after the start of its first job.
         await bench.execute("UPDATE dl_workers SET renewed_at = renewed_at - interval '1 minute'")
         running = await bench.job(job_id)
         assert running.heartbeat_at is not None

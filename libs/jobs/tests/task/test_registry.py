@@ -53,7 +53,7 @@ def test_kind_and_args_follow_from_the_signature() -> None:
 
 
 def test_annotations_that_are_no_text_are_read_alike() -> None:
-    """Of modules without `from __future__ import annotations`."""
+    """In modules without `from __future__ import annotations`."""
 
     async def handler(ctx: JobContext, args: object) -> None: ...
 

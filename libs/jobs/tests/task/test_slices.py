@@ -1,4 +1,4 @@
-"""SliceJob dies at every step of a sweep and still does each slice once."""
+"""SliceJob processes each slice once, even if it dies at every step."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def test_slices_take_effect_once_however_often_the_job_dies(bench: Bench) 
 
 
 async def test_slice_of_a_lost_claim_is_rolled_back(bench: Bench) -> None:
-    """The job is taken back between two slices: the stale run gets no further, the next one goes on from the cursor."""
+    """The job is requeued between two slices: the stale run stops, and the next run continues from the cursor."""
     await bench.execute("CREATE TABLE slices (n integer, claim_no integer)")
 
     async def slow(tx: Tx, args: SweepArgs, cursor: Any, ctx: JobContext) -> Slice:
@@ -65,7 +65,7 @@ async def test_slice_of_a_lost_claim_is_rolled_back(bench: Bench) -> None:
     async def drive(ctx: JobContext, args: SweepArgs) -> None:
         async for progress in SliceJob(slow).run(ctx, args):
             if ctx.claim_no == 1 and progress.processed == 3:
-                # As the reaper would, if the process had stood still here.
+                # As the reaper does after a suspension of the process.
                 await bench.execute(
                     "UPDATE dl_jobs SET status = 'queued', claimed_by = NULL WHERE job_id = %s", ctx.job_id
                 )

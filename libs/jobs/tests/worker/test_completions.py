@@ -1,4 +1,4 @@
-"""How ends are written: on a connection of their own, in a transaction where a key is to be released."""
+"""Writes of completions: on a separate connection, in a transaction if a key is released."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ async def test_nothing_more_is_claimed_while_too_many_ends_wait_to_be_written(
     ids = [await bench.enqueue("noop") for _ in range(300)]
     async with bench.db.dedicated_connection() as other:
         await other.execute("BEGIN")
-        await other.execute("LOCK TABLE dl_jobs_done IN ACCESS EXCLUSIVE MODE")  # ends wait for it, claims do not
+        await other.execute(
+            "LOCK TABLE dl_jobs_done IN ACCESS EXCLUSIVE MODE"
+        )  # completions wait for it, claims do not
         async with bench.working(concurrency=10) as worker:
 
             async def is_stopping() -> bool:
@@ -69,7 +71,7 @@ async def test_nothing_more_is_claimed_while_too_many_ends_wait_to_be_written(
 
 
 async def _claimed_after_a_look(bench: Bench, ids: list[Any]) -> int:
-    """How many jobs have been claimed once the worker has polled: a poll ends with promoting due jobs."""
+    """Return the number of claimed jobs after a poll of the worker; a poll ends with the promotion of due jobs."""
     insert = "INSERT INTO dl_jobs (queue, task, waits_for) VALUES ('q', 'noop', 'time') RETURNING job_id"
     due = await bench.value(insert)
     ids.append(due)

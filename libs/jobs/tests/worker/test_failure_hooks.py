@@ -1,4 +1,4 @@
-"""What a job stood for ends in the transaction in which the job ends, whoever ends it; unforeseen faults end too."""
+"""Failure hooks commit in the transaction that completes the job, in any process; unknown faults fail a job, too."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from ..conftest import Bench, until
 
 
 class OrderArgs(BaseModel):
-    """What the jobs of this test stand for."""
+    """Arguments of the jobs of this test."""
 
     order: int
 
 
 class Orders:
-    """Orders that a job each stands for; the hook of the task ends them."""
+    """Orders with a job each; the failure hook of the task completes them."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench

@@ -1,4 +1,4 @@
-"""Worker processes that are stopped past their lease, killed, and a PostgreSQL that restarts.
+"""Worker processes that are killed or stopped for longer than their lease, and restarts of PostgreSQL.
 
 A few rounds by default; 200 SIGKILLs and 20 restarts with CLASSIFEED_CAMPAIGN=long.
 """
@@ -36,7 +36,7 @@ CREATE TABLE intervals (job_id uuid, claim_no integer, lock_key text, began time
 
 
 class Processes:
-    """Worker processes of one test; all of them are gone at its end."""
+    """Worker processes of a test; all are stopped at its end."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -63,7 +63,7 @@ async def processes(bench: Bench) -> AsyncIterator[Processes]:
 
 
 async def _zombie_has_no_say(bench: Bench, processes: Processes, has_effect: bool, *broken: str) -> None:
-    """Stop a process past its lease; its job is taken over; it comes back while the second run is under way."""
+    """Stop a process for longer than its lease; it continues while another run of its job is active."""
 
     async def mark(claim_no: int, mark: str) -> None:
         await bench.execute("INSERT INTO marks (job_id, claim_no, mark) VALUES (%s, %s, %s)", job_id, claim_no, mark)
@@ -83,7 +83,7 @@ async def _zombie_has_no_say(bench: Bench, processes: Processes, has_effect: boo
     async def is_requeued() -> bool:
         return "requeued" in await bench.kinds(job_id)
 
-    # At its expiry, not at the reaper's next period of an hour.
+    # At the expiry of the lease, not at the reaper's next poll an hour later.
     async with running(Reaper(bench.db, reaper_period_s=3600.0)):
         await until(is_requeued)
         late_s = await bench.value(
@@ -92,7 +92,7 @@ async def _zombie_has_no_say(bench: Bench, processes: Processes, has_effect: boo
             job_id,
         )
         assert late_s >= 0
-        # The heir keeps it, however slow the machine is.
+        # The second run keeps the job, even on a slow machine.
         await bench.execute("UPDATE dl_jobs SET lease_ttl_sec = 3600")
         second = await processes.start()
         await until(marked(2, "started"))
@@ -131,7 +131,7 @@ async def test_naive_ways_fail_the_zombie_test(
 
 
 async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
-    """SIGKILL and SIGSTOP past the lease at random under load; keys never overlap, each effect is there once."""
+    """Random SIGKILL and long SIGSTOP under load: runs of a key never overlap, and each effect happens once."""
     rng = random.Random(7)
     ids: list[Any] = []
 
@@ -143,7 +143,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
                 lock_key=f"key {n % (50 if IS_LONG else 20)}" if n % 3 else None,
                 lease_ttl_s=2,
                 max_attempts=None,
-                max_worker_deaths=None,  # they are killed at random, and no job is lost by that
+                max_worker_deaths=None,  # killed at random; no job is lost
             )
             ids.append(job_id)
 
@@ -167,7 +167,7 @@ async def _campaign(bench: Bench, processes: Processes, *broken: str) -> None:
         while rounds < _ROUNDS and (rounds < 3 or IS_LONG or not await all_ended()):
             if (rounds < 3 or IS_LONG) and await bench.value("SELECT count(*) < 300 FROM dl_jobs"):
                 await load(300)
-            await until(each_runs_some)  # whoever is struck has something in hand
+            await until(each_runs_some)  # every stopped or killed process has running jobs
             await asyncio.sleep(rng.uniform(0.0, 0.3))
             rounds += 1
             victim = rng.choice(processes.alive)
@@ -239,20 +239,20 @@ async def test_postgresql_restarts_under_load(bench: Bench, postgres: EmbeddedPo
             await enqueue_more()
             await until(lambda: is_done(1 - 250 / len(ids)))
             await asyncio.to_thread(postgres.kill)
-            postgres.start(300)  # in this thread: the server is bound to the life of the one that starts it
+            postgres.start(300)  # in this thread: the server ends with the thread that starts it
             await until(lambda: is_done(1), within_s=300)
     assert await bench.value("SELECT count(DISTINCT job_id) FROM effects") == len(ids)
     assert await bench.value("SELECT count(*) FROM dl_job_locks") == 0
 
 
 async def test_killed_back_ends_are_replaced_and_the_worker_goes_on(bench: Bench) -> None:
-    """LISTEN, lease, pool: all connections of the worker at once, again and again."""
+    """All connections of the worker (LISTEN, lease, pool) are terminated at once, repeatedly."""
 
     @bench.registry.register("load", backoff=Fixed(0.05))
     async def load(ctx: JobContext, args: dict[str, Any]) -> None:
         await asyncio.sleep(0.01)
 
-    own = Database(bench.db.dsn, schema="test", application_name="own")  # of the test, which goes on asking
+    own = Database(bench.db.dsn, schema="test", application_name="own")  # the connection of the test itself
     await own.open()
     apart = Bench(own)
     async with bench.working(claim_backoff_s=1.0, heartbeat_s=0.5), running(Reaper(bench.db, reaper_period_s=0.5)):
@@ -270,7 +270,7 @@ async def test_killed_back_ends_are_replaced_and_the_worker_goes_on(bench: Bench
 
 
 async def test_full_pool_costs_no_lease(bench: Bench) -> None:
-    """Handlers hold every pooled connection: the lease is renewed all the same, and nobody takes their jobs away."""
+    """Handlers hold every pooled connection: the lease is renewed anyway, and their jobs are not requeued."""
     full = asyncio.Event()
     release = asyncio.Event()
     held = 0

@@ -1,4 +1,4 @@
-"""When the fetcher polls."""
+"""Times of the fetcher's polls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ..conftest import Bench, until
 
 
 async def test_wake_during_a_poll_is_not_lost(bench: Bench) -> None:
-    """What it reports may have come after the claim of that poll."""
+    """The reported job may have been enqueued after the claim of that poll."""
     looks = 0
     started: list[Claim] = []
 
     def room(queue: str) -> int:
         nonlocal looks
         looks += 1
-        if looks == 2:  # the first poll registers the lease row and polls again by itself
+        if looks == 2:  # the first poll registers the lease row and is repeated
             claimer.wake()
         return 1
 
@@ -50,7 +50,7 @@ async def test_wake_during_a_poll_is_not_lost(bench: Bench) -> None:
 
 
 async def test_fault_is_followed_by_a_poll_of_everything(bench: Bench) -> None:
-    """A poll that died must not be forgotten: the job that it was for is still there."""
+    """A failed poll must be repeated: its job is still waiting."""
     started: list[Claim] = []
     lease = ProcessLease("w1", ["q"])
     async with bench.db.connection() as connection:

@@ -1,4 +1,4 @@
-"""The kinds of handlers beside coroutines: threads, their generators and bounds; the reference pipeline."""
+"""Handlers other than coroutines: sync functions and generators in threads, and their time limits; the task noop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seldom needed: ends of runs that nobody foresaw, drains that cannot be completed, bounds that are reached."""
+"""Rare cases: unexpected ends of runs, drains that cannot complete, and limits that are reached."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WAITS = (
 
 
 class BrokenBackoff(Fixed):
-    """A policy with a fault in it."""
+    """A back-off policy that raises."""
 
     def delay_s(self, attempt: int) -> float:
         raise ZeroDivisionError("no such attempt")
@@ -64,7 +64,7 @@ async def test_fault_in_a_tasks_policy_leaves_no_claim_without_an_end(bench: Ben
 
 
 class Panic(BaseException):
-    """As pyo3 derives what it makes of a panic: no `Exception`, and yet a fault of the job."""
+    """An exception like pyo3's for a panic: not derived from `Exception`, but an error of the job."""
 
 
 def panic() -> None:
@@ -231,7 +231,7 @@ async def test_thread_that_does_not_stop_is_handed_back_and_has_no_say(
     hand_back = Worker._hand_back
 
     def hand_back_in_time(worker: Worker, runs: list[Any]) -> None:
-        monkeypatch.setattr("classifeed_jobs.worker.worker._STOP_WAIT_S", 60.0)  # what is handed back is to be written
+        monkeypatch.setattr("classifeed_jobs.worker.worker._STOP_WAIT_S", 60.0)  # the requeued jobs must be written
         hand_back(worker, runs)
 
     monkeypatch.setattr(Worker, "_hand_back", hand_back_in_time)

@@ -1,4 +1,4 @@
-"""Jobs claimed ahead of a free slot: only while runs are short, and never kept from others."""
+"""Prefetched jobs: only while runs are short, and never withheld from other processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MODULE = "classifeed_jobs.worker.slots"
 
 @pytest.fixture(autouse=True)
 def runs_are_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However slow the machine is; a long run is one that keeps the others waiting for too long."""
+    """Make all runs count as short, even on a slow machine; a long run is one that delays the others for too long."""
     monkeypatch.setattr(f"{_MODULE}._SHORT_RUN_S", 3600.0)
 
 

@@ -1,4 +1,4 @@
-"""What each role does when its database refuses: it logs and names it, goes on, and forgets nothing."""
+"""Errors of the database in each role: the role logs and reports them, continues, and loses nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def named_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def hasty(bench: Bench) -> AsyncIterator[Database]:
-    """Wait for no lock longer than 50 ms: a table that is locked is a fault that passes."""
+    """Set a lock timeout of 50 ms, so that a locked table is a transient error."""
     database = Database(
         make_conninfo(bench.db.dsn, options="-c lock_timeout=50"), schema="test", application_name="hasty"
     )
@@ -84,7 +84,7 @@ async def _claim(bench: Bench) -> Claim:
 
 
 class Beside:
-    """A role that runs beside the test."""
+    """A role that runs during the test."""
 
     def __init__(self, role: Any) -> None:
         self._role = role
@@ -199,7 +199,7 @@ async def test_heartbeat_that_fails_is_tried_again_long_before_the_next_one(benc
         async def is_over() -> bool:
             return heartbeat.fault.attempts == 0
 
-        await until(is_over)  # the renewal is committed before the beat has ended
+        await until(is_over)  # the renewal is committed before the heartbeat is complete
     beating.cancel()
     await asyncio.wait([beating])
     await session.close()
@@ -241,7 +241,7 @@ async def test_end_is_written_until_the_database_has_taken_it(bench: Bench, hast
 
 
 async def test_end_refused_at_a_later_try_is_logged_as_perhaps_written(bench: Bench, hasty: Database) -> None:
-    """A try whose response never came may have been the one that ended it."""
+    """An attempt without a response may have completed the job."""
     job_id = await bench.enqueue()
     claim = await _claim(bench)
     with capture_logs() as logs:

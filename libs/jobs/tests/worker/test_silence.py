@@ -1,4 +1,4 @@
-"""A worker, a reaper and a scheduler whose connections stay open and give no response."""
+"""A worker, a reaper and a scheduler whose connections stay open without a response."""
 
 from __future__ import annotations
 
@@ -40,16 +40,16 @@ async def test_a_worker_hears_of_jobs_and_writes_their_ends_after_a_silence(
     @proxied.registry.register("noop")
     async def noop(ctx: JobContext, args: dict[str, Any]) -> None: ...
 
-    # Of polls nothing is to be expected: an hour between two.
+    # Polls are an hour apart, so they do not help.
     async with proxied.working(claim_backoff_s=3600.0, heartbeat_s=5.0):
-        await bench.ended(await bench.enqueue("noop"))  # the connection that writes ends is there
+        await bench.ended(await bench.enqueue("noop"))  # the connection for completions exists
         under_way = await bench.enqueue("long", lease_ttl_s=60)
         await started.wait()
-        assert postgres_proxy.silence_existing() >= 4  # claims, ends, LISTEN, and the pool's
+        assert postgres_proxy.silence_existing() >= 4  # claims, completions, LISTEN, and the pool
         watch = Stopwatch("worker: a job that nobody polls for")
         later = await bench.enqueue("noop")
         assert await bench.ended(later, within_s=RECOVERY_LIMIT_S) == ["succeeded"]
-        # Claims may have met their dead connection by themselves; of this one only the listener can have reported it.
+        # Claims may have noticed their dead connection earlier, but only the listener can report this one.
         assert await bench.ended(await bench.enqueue("noop"), within_s=RECOVERY_LIMIT_S) == ["succeeded"]
         watch.stop()
         watch = Stopwatch("worker: the end of a run that was under way")
@@ -95,7 +95,7 @@ async def test_a_reaper_goes_on_after_a_silence(bench: Bench, proxied: Bench, po
 
 
 async def lose(bench: Bench, job_id: Any) -> None:
-    """Have a job run by a process that has been silent for long."""
+    """Assign a job to a process that has been silent for a long time."""
     lease = ProcessLease("lost", ["q"])
     async with bench.db.dedicated_connection() as connection:
         await lease.register(connection)

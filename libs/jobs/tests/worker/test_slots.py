@@ -18,7 +18,7 @@ _SEEN: ContextVar[str] = ContextVar("seen", default="nothing")
 
 
 async def run_all(handle: Callable[[str], Awaitable[None]], names: str, *, concurrency: int = 1) -> list[str]:
-    """Run a job for each letter; returns their order of completion."""
+    """Run a job for each letter; return the order of completion."""
     ended: list[str] = []
     all_ended = asyncio.Event()
 
@@ -46,7 +46,7 @@ async def test_a_run_does_not_see_what_the_one_before_it_left_in_the_context() -
         seen.append(_SEEN.get())
         _SEEN.set(name)
         await asyncio.sleep(0)
-        assert _SEEN.get() == name  # but it keeps its own over a wait
+        assert _SEEN.get() == name  # but it keeps its context over a wait
 
     _SEEN.set("outside")
     await run_all(handle, "abc")

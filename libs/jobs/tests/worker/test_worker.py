@@ -163,7 +163,7 @@ async def test_unknown_task_and_wrong_args_fail_in_words_when_attempts_are_used_
 
 
 async def test_old_worker_does_not_end_the_jobs_of_a_new_version(bench: Bench) -> None:
-    """A worker that knows neither the task nor the args takes the jobs first; the new version's worker runs them."""
+    """A worker that does not know the task or the args claims the jobs first; a worker of the new version runs them."""
     old, new = Registry(), bench.registry
 
     @old.register("add")
@@ -316,7 +316,7 @@ async def test_claim_whose_answer_was_lost_is_handed_back_and_run(bench: Bench) 
         await bench.ended(warm)
         async with bench.db.transaction() as tx:
             job_id = (await bench.store.enqueue(tx, "q", "noop", {})).job_id
-            # What the worker does, in a way that it never hears of.
+            # The same as the worker does, but without its knowledge.
             response = await claim_jobs(tx, worker_id=worker.worker_id, queue="q", wanted=1, fresh_s=3600)
         assert [claim.job_id for claim in response.claims] == [job_id]
         assert await bench.ended(job_id) == ["succeeded"]

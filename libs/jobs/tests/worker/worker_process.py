@@ -1,6 +1,6 @@
-"""A worker as a process of its own, for tests that stop and kill it: `python worker_process.py <dsn> [broken part]`.
+"""A worker process for tests that stop and kill it: `python worker_process.py <dsn> [broken part]`.
 
-Handlers write what they do into tables that the test made: `marks` (who has come how far), `effects` (guarded).
+Handlers write to tables of the test: `marks` (their progress), `effects` (guarded).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ registry = Registry()
 
 @registry.register("zombie")
 def zombie(ctx: JobContext, args: dict[str, Any]) -> str:
-    """In a thread, so that only the fence can stop it: waits for the go of its claim, then has its effect."""
+    """Run in a thread, so that only the fence can stop it: wait for the signal for its claim, then write its effect."""
     with psycopg.connect(ctx.db.dsn, autocommit=True, options="-c search_path=test") as own:
         own.execute("INSERT INTO marks (job_id, claim_no, mark) VALUES (%s, %s, 'started')", [ctx.job_id, ctx.claim_no])
         go = "SELECT FROM marks WHERE job_id = %s AND claim_no = %s AND mark = 'go'"
@@ -51,7 +51,7 @@ async def _effect(ctx: JobContext) -> None:
 
 @registry.register("load")
 async def load(ctx: JobContext, args: dict[str, Any]) -> None:
-    """Write an interval under the lock key, and an effect that happens once as the checkpoint moves with it."""
+    """Write an interval under the lock key, and an effect that happens once, together with the checkpoint."""
     async with ctx.db.transaction() as tx:
         await ctx.guard(tx)
         await tx.execute(
@@ -77,7 +77,7 @@ def _replace(module: ModuleType, statement: str, old: str, new: str) -> None:
 
 
 def break_part(part: str) -> None:
-    """Make the engine as naive as others are, to show that the tests see it."""
+    """Break a part of the engine, to show that the tests detect it."""
     if part == "guard":
 
         async def no_guard(tx: Tx, job_id: UUID, claim_no: int) -> None: ...

@@ -1,4 +1,4 @@
-"""`classifeed demo`: the main job, from a file to a search, on a suite of its own."""
+"""`classifeed demo`: shows the main function, from a file to a search, on a separate suite."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def demo(
 
 
 def play(story: Story) -> dict[str, Any]:
-    """Play all steps and return their document.
+    """Run all steps and return their JSON document.
 
     Raises:
-        CommandError: a step did not show what it should.
+        CommandError: A step had an unexpected outcome.
     """
     document: dict[str, Any] = {}
     with serve_pictures() as story.pictures:

@@ -1,4 +1,4 @@
-"""The last step: a service is killed in the middle of a big load, and all is counted afterwards."""
+"""The last step: kills a service in the middle of a big load, and counts the offers afterwards."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _POLL_S: Final = 0.05
 
 
 def kill_amid_load(story: Story) -> dict[str, Any]:
-    """Load a big price list, kill the service that stores it in the middle, and count what is there at the end.
+    """Load a big price list, kill the service that stores it in the middle, and count the offers at the end.
 
     Raises:
-        CommandError: the load did not succeed, or the counts differ.
+        CommandError: The load did not succeed, or the counts differ.
     """
     out = story.out
     file = write_big_list(story.folder / "warehouse.yml", BIG_COUNT)
@@ -64,7 +64,7 @@ def kill_amid_load(story: Story) -> dict[str, Any]:
 
 
 def _wait_for_share(story: Story, name: str) -> task_pb2.Task:
-    """Return the load, as soon as a good part of its offers has results."""
+    """Return the load, as soon as a large share of its offers has results."""
     ends_at = time.monotonic() + _TIMEOUT_S
     with LoadProgress(story.out) as progress:
         while time.monotonic() < ends_at:
@@ -94,7 +94,7 @@ def _wait_for_successor(story: Story, killed: ProcessIdentity) -> ProcessIdentit
 
 
 def _compare(story: Story, ids: set[str], task: task_pb2.Task) -> dict[str, int]:
-    """Print and return how many offers there are by each of four accounts, which must be one number."""
+    """Print and return the number of offers by four counts, which must be equal."""
     stored = {offer.external_id for offer in story.client.iter_offers(feed_name(SELLER, _NAMESPACE))}
     hits = find_offers(story.client, "*", seller=SELLER, conditions=[f"namespace:{_NAMESPACE}"], limit=1)
     counts = {"file": len(ids), "load": task.statistics.added, "offers": len(stored), "search": hits.total}

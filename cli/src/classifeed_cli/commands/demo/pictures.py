@@ -1,4 +1,4 @@
-"""The step about pictures: one that is stored, at an address that opens, and one that is not at its link."""
+"""The step about pictures: a stored picture with its address, and a picture with a broken link."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAMESPACE: Final = "default"
 _FOLDER: Final = files("classifeed_cli") / "samples" / "pictures"
 _THUMBNAIL: Final = "card"
 _OPENS_S: Final = 30
-# Whose picture each drawing is. The wheelbarrow of the English list has none, so that its link leads nowhere.
+# Offers of each drawing. The wheelbarrow of the English list has none, so its link is broken.
 _DRAWN: Final = {
     "bench": "b-101 b-102 b-110 g-101 g-102",
     "chair": "b-103 b-104 b-105 b-106 s-003 s-004 s-005 s-009 s-010 s-204 s-205 s-207 g-103 e-202",
@@ -39,17 +39,17 @@ _DRAWN: Final = {
 
 @contextmanager
 def serve_pictures() -> Iterator[str]:
-    """Give the beginning of the links of the pictures of both price lists, such as http://127.0.0.1:1/b-101.jpg."""
+    """Serve the pictures of both price lists, and provide the base URL, such as http://127.0.0.1:1."""
     drawings = {name: (_FOLDER / f"{name}.jpg").read_bytes() for name in _DRAWN}
     with serve_files({f"/{of}.jpg": drawings[name] for name, ids in _DRAWN.items() for of in ids.split()}) as base:
         yield base
 
 
 def show_pictures(story: Story) -> dict[str, Any]:
-    """Show a stored picture, open its thumbnail at the address that the search has, and read why another failed.
+    """Show a stored picture, open its thumbnail at the address from the search, and show why another picture failed.
 
     Raises:
-        CommandError: it is not stored, does not open, or none has failed.
+        CommandError: The picture is not stored or does not open, or no picture has failed.
     """
     out, external_id = story.out, story.found_id
     out.say(f"\n> classifeed offer show {SELLER} {_NAMESPACE} {external_id}")
@@ -77,7 +77,7 @@ def show_pictures(story: Story) -> dict[str, Any]:
 
 
 def _thumbnail_of(story: Story, external_id: str) -> str:
-    """Return the address of a thumbnail: that of the picture in the search, with another size behind."""
+    """Return the address of a thumbnail: the address of the picture in the search, with another size."""
     found = find_offers(
         story.client, "*", seller=SELLER, conditions=[f"namespace:{_NAMESPACE}", f"external_id:{external_id}"], limit=1
     )
@@ -88,7 +88,7 @@ def _thumbnail_of(story: Story, external_id: str) -> str:
 
 
 def _open(address: str) -> tuple[str, int]:
-    """Return type and size of what a browser would get at an address."""
+    """Return the media type and the size of the content at an address."""
     try:
         with urllib.request.urlopen(address, timeout=_OPENS_S) as response:  # noqa: S310 - an address of the suite
             return str(response.headers.get_content_type()), len(response.read())

@@ -1,4 +1,4 @@
-"""The price lists that the demo loads: those of the package, one of them corrected, and a big one made of its words."""
+"""Price lists of the demo: the samples of the package, a corrected one, and a big one generated from its texts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SAMPLES: Final = files("classifeed_cli") / "samples"
 ENGLISH: Final = "home_and_garden.xml"
 RUSSIAN: Final = "home_and_garden.yml"
 _PICTURE_LINK: Final = re.compile(r"https://shop\.example/(?:pictures/)?([a-z]-\d+\.jpg)")
-# What the shop changes in the English one: the three faults, one price, and one item that it no longer sells.
+# Changes of the shop in the English list: three corrections, one price, and (below) one removed item.
 _MENDED: Final = (
     ("<g:price>449.00 – 549.00 EUR<", "<g:price>449.00 EUR<"),
     ("<g:title></g:title>", "<g:title>Compost bin, 300 l</g:title>"),
@@ -58,18 +58,18 @@ _FOOT: Final = "    </offers>\n  </shop>\n</yml_catalog>\n"
 
 
 def read_sample(name: str, pictures: str) -> str:
-    """Return a sample of the package, its links of pictures beginning with `pictures`."""
+    """Return a sample of the package, with `pictures` as the base URL of its pictures."""
     return _PICTURE_LINK.sub(rf"{pictures}/\1", (_SAMPLES / name).read_text(encoding="utf-8"))
 
 
 def write_sample(path: Path, pictures: str) -> Path:
-    """Write the sample of this file name, its links of pictures beginning with `pictures`, and return its path."""
+    """Write the sample of this file name, with `pictures` as the base URL of its pictures; return its path."""
     path.write_text(read_sample(path.name, pictures), encoding="utf-8")
     return path
 
 
 def write_mended(path: Path, pictures: str) -> Path:
-    """Write the English sample as its shop corrects it, and return its path."""
+    """Write the corrected English sample, and return its path."""
     text = read_sample(ENGLISH, pictures)
     for wrong, right in _MENDED:
         text = text.replace(wrong, right)
@@ -79,7 +79,7 @@ def write_mended(path: Path, pictures: str) -> Path:
 
 
 def write_with_new_bench(path: Path, description: str, pictures: str) -> Path:
-    """Write the corrected sample with one item more, and return its path."""
+    """Write the corrected sample with an additional item, and return its path."""
     text = write_mended(path, pictures).read_text(encoding="utf-8")
     item = _BENCH.format(id=NEW_BENCH, description=escape(description), pictures=pictures)
     path.write_text(text.replace("  </channel>", f"{item}  </channel>"), encoding="utf-8")
@@ -87,7 +87,7 @@ def write_with_new_bench(path: Path, description: str, pictures: str) -> Path:
 
 
 def write_big_list(path: Path, count: int) -> Path:
-    """Write a price list of so many offers, the same at each call, and return its path."""
+    """Write a price list of `count` offers, identical for each call, and return its path."""
     dice = random.Random(_SEED)  # noqa: S311 - prices, no secrets
     sample = (_SAMPLES / ENGLISH).read_text(encoding="utf-8")
     titles, descriptions = _texts(sample, "g:title"), _texts(sample, "g:description")
@@ -107,7 +107,7 @@ def write_big_list(path: Path, count: int) -> Path:
 
 
 def ids_of_big_list(path: Path) -> set[str]:
-    """Return the ids of the offers of a file that `write_big_list` has written, read from the file."""
+    """Read the ids of the offers from a file of `write_big_list`."""
     return {element.attrib["id"] for _, element in ET.iterparse(path) if element.tag == "offer"}  # noqa: S314 - ours
 
 

@@ -1,4 +1,4 @@
-"""The step in which a text is refused, corrected, and found."""
+"""The step about moderation: a text is refused, corrected, and found."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def refuse_text(story: Story) -> dict[str, Any]:
     """Load an offer whose text is forbidden, show why it is refused, and correct it.
 
     Raises:
-        CommandError: it is not refused, or not found once it is corrected.
+        CommandError: The text is not refused, or the offer is not found after the correction.
     """
     out = story.out
     name = offer_name(SELLER, _NAMESPACE, NEW_BENCH)
@@ -48,7 +48,7 @@ def refuse_text(story: Story) -> dict[str, Any]:
 
 
 def _load_judged(story: Story, text: str) -> None:
-    """Load the bench with a text, and show the load once the verdict has come: its counts are final then."""
+    """Load the bench with a text, and show the load after the verdict, when its counts are final."""
     file = write_with_new_bench(story.folder / ENGLISH, text, story.pictures)
     task = load_file(story.client, story.out, file, seller_id=SELLER, namespace=_NAMESPACE)
     check_loaded(task)

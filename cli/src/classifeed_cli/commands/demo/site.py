@@ -1,4 +1,4 @@
-"""A shop's site on this machine that serves a few files, and knows who has their newest state already."""
+"""A local HTTP server for a shop's files, with support for conditional requests (ETag)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 @contextmanager
 def serve_price_list(content: bytes) -> Iterator[str]:
-    """Give the link of a price list that is served on loopback; nothing listens any more after the block."""
+    """Serve a price list on the loopback during the block, and provide its URL."""
     with serve_files({"/price.yml": content}) as base:
         yield f"{base}/price.yml"
 
 
 @contextmanager
 def serve_files(files: Mapping[str, bytes]) -> Iterator[str]:
-    """Give the beginning of the links of files that are served on loopback by their paths; other paths are 404."""
+    """Serve files by path on the loopback during the block, and provide the base URL. Other paths respond with 404."""
     etags = {path: f'"{hashlib.sha256(content).hexdigest()[:16]}"' for path, content in files.items()}
 
     class Handler(BaseHTTPRequestHandler):
@@ -47,7 +47,7 @@ def serve_files(files: Mapping[str, bytes]) -> Iterator[str]:
                 self.wfile.write(content)
 
         def log_message(self, *_: object) -> None:
-            """Says nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""The steps of the demo, each of which shows one thing that a seller or a buyer can do."""
+"""The steps of the demo. Each step shows one action of a seller or a buyer."""
 
 from __future__ import annotations
 
@@ -36,26 +36,26 @@ _POLL_S: Final = 0.2
 
 
 def upload_sample(story: Story) -> dict[str, Any]:
-    """Load the sample, and show what is wrong with its offers, in the words of their owner."""
+    """Load the sample, and show the errors in its offers."""
     task = load(story, write_sample(story.folder / ENGLISH, story.pictures), _NAMESPACE)
     name = task_name(SELLER, _NAMESPACE, task.task_id)
     request = task_service_pb2.ListOfferErrorsRequest(parent=name, level="ISSUE_LEVEL_ERROR", page_size=_ERRORS_SHOWN)
     errors = list(story.client.list_offer_errors(request).errors)
     story.out.say("")
     show_groups(story.out, group_issues(errors))
-    # Of a repeated id the first offer is found.
+    # Not a duplicate: the first offer with a duplicate id is loaded.
     story.rejected_id = next((each.external_id for each in errors if each.kind != load_pb2.ISSUE_KIND_DUPLICATE), "")
     return {"first": document_of(task), "errors": [document_of(error) for error in errors]}
 
 
 def search_offers(story: Story) -> dict[str, Any]:
-    """Find offers, once all are searchable."""
+    """Search offers, after all are searchable."""
     story.found_id, hits = _search(story, _NAMESPACE, _QUERIES)
     return {"hits": hits}
 
 
 def explain_two(story: Story) -> dict[str, Any]:
-    """Explain an offer that is found, and one that was refused."""
+    """Explain an offer that is found, and an offer that was rejected."""
     explained = {}
     for key, external_id in (("found", story.found_id), ("rejected", story.rejected_id)):
         story.out.say(f"\n> classifeed offer explain {SELLER} {_NAMESPACE} {external_id}")
@@ -66,12 +66,12 @@ def explain_two(story: Story) -> dict[str, Any]:
 
 
 def upload_mended(story: Story) -> dict[str, Any]:
-    """Load the sample as its shop has corrected it."""
+    """Load the corrected sample."""
     return {"second": document_of(load(story, write_mended(story.folder / ENGLISH, story.pictures), _NAMESPACE))}
 
 
 def fetch_by_link(story: Story) -> dict[str, Any]:
-    """Have a price list fetched from a site: first by itself, then on request, when nothing has changed."""
+    """Show the automatic first fetch of a price list from a site, and a requested fetch of the unchanged file."""
     client, out = story.client, story.out
     name = feed_name(SELLER, _BY_LINK)
     with serve_price_list(read_sample(RUSSIAN, story.pictures).encode()) as link:
@@ -81,7 +81,7 @@ def fetch_by_link(story: Story) -> dict[str, Any]:
         out.say("")
         show_feed(out, client.create_feed(SELLER, _BY_LINK, settings))
 
-        out.say("\nIts first fetch starts by itself.")
+        out.say("\nIts first fetch starts automatically.")
         first, task = fetch_feed(client, out, _first_fetch(client, name), _FETCH_TIMEOUT_S)
         show_fetch(out, first)
         if task is None:
@@ -94,7 +94,7 @@ def fetch_by_link(story: Story) -> dict[str, Any]:
         show_fetch(out, second)
         if second.outcome != feed_pb2.FETCH_OUTCOME_NOT_MODIFIED:
             raise failed("The second fetch did not find the file unchanged.")
-        # Nobody serves the file after this; a feed that is left would only fail.
+        # The site stops after this step; further fetches would fail.
         client.pause_feed(name)
     _search(story, _BY_LINK, [_RUSSIAN_QUERY])
     return {"fetches": [document_of(first), document_of(second)]}
@@ -145,7 +145,7 @@ STEPS: Final = (
 
 
 def _search(story: Story, namespace: str, queries: Sequence[str]) -> tuple[str, int]:
-    """Return the id of the first hit, and how many were shown of all queries."""
+    """Return the id of the first hit, and the number of hits of all queries."""
     asyncio.run(wait_settled(story.installation.http, SETTLE_TIMEOUT_S))
     ids: list[str] = []
     for query in queries:

@@ -1,4 +1,4 @@
-"""What the steps of the demo have in common: what they work with, and how a load is shown."""
+"""Shared state and helpers of the demo's steps."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SETTLE_TIMEOUT_S: Final = 120
 
 @dataclass
 class Story:
-    """What the steps work with, and what earlier ones leave for later ones.
+    """Shared state of the steps.
 
     Attributes:
-        client: calls the services.
-        out: where to.
-        installation: where the services are.
-        layout: the folder of the installation.
-        folder: for files that the steps write.
-        pictures: how the links of the pictures begin.
-        found_id: an offer that a search has found.
-        rejected_id: an offer that was rejected for what its file says of it.
+        client: Client of the services.
+        out: Output of the command.
+        installation: Addresses of the services.
+        layout: Folder of the installation.
+        folder: Folder for files that the steps write.
+        pictures: Base URL of the pictures.
+        found_id: Id of an offer that a search has found.
+        rejected_id: Id of an offer that was rejected because of an error in the file.
     """
 
     client: Client
@@ -47,12 +47,12 @@ class Story:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step.
+    """A step of the demo.
 
     Attributes:
-        title: what a seller or a buyer sees.
-        services: which services do it, and what for, in a line or two.
-        play: does it, and returns its part of the JSON document.
+        title: Title, from the view of a seller or a buyer.
+        services: Services that take part, with their functions, in a line or two.
+        play: Function that runs the step, and returns its part of the JSON document.
     """
 
     title: str
@@ -64,7 +64,7 @@ def load(story: Story, file: Path, namespace: str) -> task_pb2.Task:
     """Load a file and show its outcome.
 
     Raises:
-        CommandError: it was not loaded.
+        CommandError: The file was not loaded.
     """
     task = load_file(story.client, story.out, file, seller_id=SELLER, namespace=namespace)
     show_loaded(story.out, task)
@@ -75,7 +75,7 @@ def show_loaded(out: Output, task: task_pb2.Task) -> None:
     """Show a load, below an empty line.
 
     Raises:
-        CommandError: it did not succeed.
+        CommandError: The load did not succeed.
     """
     out.say("")
     show_task(out, task)
@@ -83,15 +83,15 @@ def show_loaded(out: Output, task: task_pb2.Task) -> None:
 
 
 def check_loaded(task: task_pb2.Task) -> None:
-    """Pass when a load succeeded.
+    """Check that a load succeeded.
 
     Raises:
-        CommandError: it did not.
+        CommandError: The load did not succeed.
     """
     if task.status != task_pb2.TASK_STATUS_SUCCEEDED:
         raise failed("The price list was not loaded; see the error above.")
 
 
 def failed(message: str) -> CommandError:
-    """Return the error of a step that did not show what it should."""
+    """Return the error of a step with an unexpected outcome."""
     return refused("DEMO_FAILED", message)

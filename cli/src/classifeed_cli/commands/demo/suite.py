@@ -1,4 +1,4 @@
-"""The demo's own suite, in a folder that goes with it."""
+"""The suite of the demo, in a temporary folder."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_cli.platform.supervision.shutdown import stop_installation
 from classifeed_cli.terminal.output import Output
 
 _STOP_TIMEOUT_S: Final = 60
-# The demo's sites are on this machine, where links are refused otherwise, and bear more requests than a shop's.
+# The demo's sites are on the loopback, where links are refused by default. They allow more requests than a shop's site.
 _KNOBS: Final = {
     "CLASSIFEED_FETCH_ALLOW_LOOPBACK": "1",
     "CLASSIFEED_LOADER_MIN_INTERVAL_S": "1",
@@ -27,10 +27,10 @@ _KNOBS: Final = {
 
 @contextmanager
 def running_suite(out: Output, timeout_s: float) -> Iterator[tuple[Installation, Layout]]:
-    """Give a running suite with its folder; nothing of it is left at the end of the block.
+    """Provide a running suite with its folder. Both are removed at the end of the block.
 
     Raises:
-        CommandError: it does not start.
+        CommandError: The suite does not start.
     """
     folder = Path(tempfile.mkdtemp(prefix="classifeed-demo-"))
     layout = Layout(folder)
@@ -49,7 +49,7 @@ def running_suite(out: Output, timeout_s: float) -> Iterator[tuple[Installation,
 
 @contextmanager
 def environment(values: Mapping[str, str]) -> Iterator[None]:
-    """Set variables for the processes that the block starts, and for them alone."""
+    """Set environment variables during the block, for the processes that it starts."""
     before = {name: os.environ.get(name) for name in values}
     os.environ.update(values)
     try:

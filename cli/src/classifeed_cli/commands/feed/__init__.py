@@ -1,4 +1,4 @@
-"""`classifeed feed …`: hand in files, or links to them."""
+"""`classifeed feed …`: uploads of files, and links to files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command ends that has waited for a load: what it prints, and its exit code."""
+"""Output and exit code of commands that have waited for a load."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def parse_share(text: str) -> float:
     """Return a share that was typed as 10% or 0.1.
 
     Raises:
-        typer.BadParameter: it is none.
+        typer.BadParameter: The text is not a share.
     """
     found = _SHARE.fullmatch(text.strip())
     share = float(found[1]) / (100 if found[2] else 1) if found else -1.0
@@ -43,7 +43,7 @@ FailOnRejectedOption = Annotated[
 
 
 def end_load(out: Output, task: task_pb2.Task, fail_on_rejected: float | None) -> ExitCode:
-    """Print a task that has ended or is held, and return the exit code."""
+    """Print a task that is complete or held, and return the exit code."""
     show_task(out, task)
     if task.status != task_pb2.TASK_STATUS_SUCCEEDED:
         return ExitCode.REFUSED
@@ -57,9 +57,9 @@ def end_load(out: Output, task: task_pb2.Task, fail_on_rejected: float | None) -
 def end_fetch(
     out: Output, fetch: feed_pb2.Fetch, task: task_pb2.Task | None, fail_on_rejected: float | None
 ) -> ExitCode:
-    """Print a fetch that has ended with the load of its file, and return the exit code.
+    """Print a completed fetch with the load of its file, and return the exit code.
 
-    Where nothing changed, the exit code is that of the load that stands: a page of the site that is no feed stays so.
+    If the file is unchanged, the exit code is that of its last load: an unchanged page that is not a feed still fails.
     """
     show_fetch(out, fetch)
     if task is not None:

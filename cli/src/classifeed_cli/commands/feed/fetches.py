@@ -1,4 +1,4 @@
-"""`classifeed feed run|fetches`: downloads of a feed."""
+"""`classifeed feed run|fetches`: fetches of a feed."""
 
 from __future__ import annotations
 

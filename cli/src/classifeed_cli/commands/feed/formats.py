@@ -1,4 +1,4 @@
-"""`classifeed feed formats`: what can be loaded, with samples and schemas."""
+"""`classifeed feed formats`: supported formats, with samples and schemas."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _list(client: Client, out: Output, name: str | None) -> None:
 
 def _save(client: Client, out: Output, name: str, kind: str, path: Path) -> dict[str, Any]:
     file = client.get_format_file(name, kind)
-    # The name is the service's: only its last part may become one here.
+    # The name comes from the service, so only its last component is used.
     target = path / Path(file.file_name).name if path.is_dir() else path
     try:
         with target.open("xb") as sink:

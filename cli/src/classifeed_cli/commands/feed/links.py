@@ -1,4 +1,4 @@
-"""`classifeed feed add|list|show|set|pause|resume|remove`: feeds by link."""
+"""`classifeed feed add|list|show|set|pause|resume|remove`: feeds that are fetched by URL."""
 
 from __future__ import annotations
 
@@ -199,11 +199,11 @@ def _find_feed(client: Client, name: str) -> feed_pb2.Feed | None:
     except Refused as error:
         if error.reason != "FEED_NOT_FOUND":
             raise
-        return None  # offers may be there all the same: the removal finds out
+        return None  # the namespace may have offers anyway: the removal checks
 
 
 def _question(client: Client, seller: str, namespace: str, disposition: Disposition, *, with_manual: bool) -> str:
-    """Return the question of the command, with how many offers it is about where that is known."""
+    """Return the confirmation question, with the number of offers if it is known."""
     becomes = "Those from its files are removed"
     if with_manual:
         becomes = "All of them are removed, also those that are kept by hand"
@@ -220,7 +220,7 @@ def _question(client: Client, seller: str, namespace: str, disposition: Disposit
 
 
 def _feed_command(call: Callable[[Client, str], feed_pb2.Feed]) -> Callable[..., None]:
-    """Return a command that makes one call about one feed and prints the feed of the response."""
+    """Return a command that makes one call for a feed, and prints the feed of the response."""
 
     @with_session
     def command(

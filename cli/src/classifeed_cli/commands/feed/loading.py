@@ -1,4 +1,4 @@
-"""From a file or a link to an ended load: what `feed upload`, `feed add`, `feed run` and `feed remove` wait for."""
+"""Uploads, fetches and waits of `feed upload`, `feed add`, `feed run` and `feed remove`."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _UNSENT = "the file was not sent completely, so nothing was stored and no offer 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When a command stops waiting."""
+    """The time at which a command stops waiting."""
 
     timeout_s: float
     ends_at: float
 
     @classmethod
     def after(cls, timeout_s: float) -> Deadline:
-        """So many seconds from now."""
+        """Return a deadline `timeout_s` seconds from now."""
         return cls(timeout_s, time.monotonic() + timeout_s)
 
     @property
     def left_s(self) -> float:
-        """Seconds that are left, never less than nothing."""
+        """Remaining seconds, never negative."""
         return max(0.0, self.ends_at - time.monotonic())
 
 
@@ -58,11 +58,11 @@ def load_file(
     currency: str | None = None,
     timeout_s: float = 600,
 ) -> task_pb2.Task:
-    """Upload a file and return its task once it has ended or is held; shows on the way how far it is.
+    """Upload a file, show its progress, and return its task once it is complete or held.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the load continues if the file was stored.
-        ApiError: a call was refused.
+        CommandError: The wait timed out, or was stopped by Ctrl-C; the load continues if the file was stored.
+        ApiError: A call was refused.
     """
     deadline = Deadline.after(timeout_s)
     size_bytes, request_id = file.stat().st_size, str(uuid.uuid4())
@@ -102,10 +102,10 @@ def load_file(
 def follow_task(
     client: Client, progress: LoadProgress, interruption: Interruption, name: str, deadline: Deadline
 ) -> task_pb2.Task:
-    """Return a task once it has ended or is held.
+    """Return a task once it is complete or held.
 
     Raises:
-        CommandError: the time ran out; the task continues.
+        CommandError: The wait timed out; the task continues.
     """
     seller_id, namespace, number = name.split("/")[1::2]
     look = f"classifeed task show {seller_id} {namespace} {number}"
@@ -133,10 +133,10 @@ def follow_task(
 
 
 def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> task_pb2.Task:
-    """Return a task once it has ended or is held; shows on the way how far it is.
+    """Show the progress of a task, and return it once it is complete or held.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the task continues.
+        CommandError: The wait timed out, or was stopped by Ctrl-C; the task continues.
     """
     with Interruption("") as interruption, LoadProgress(out) as progress:
         progress.waiting("waiting for completion")
@@ -146,11 +146,11 @@ def follow_load(client: Client, out: Output, name: str, timeout_s: float) -> tas
 def fetch_feed(
     client: Client, out: Output, begun: feed_pb2.Fetch, timeout_s: float
 ) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
-    """Return a fetch once it has ended, with the task that loaded its file where there is a new one.
+    """Return a fetch once it has completed, with the task that loaded its file if the file is new.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; fetch and load continue.
-        ApiError: a call was refused.
+        CommandError: The wait timed out, or was stopped by Ctrl-C; fetch and load continue.
+        ApiError: A call was refused.
     """
     deadline = Deadline.after(timeout_s)
     look = f"classifeed feed fetches --seller {begun.seller_id} --namespace {begun.namespace}"
@@ -169,11 +169,11 @@ def fetch_feed(
 def fetch_first(
     client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float
 ) -> tuple[feed_pb2.Fetch, task_pb2.Task | None]:
-    """Return the first fetch of a feed that was just made, as `fetch_feed` does: the loader begins it by itself.
+    """Return the first fetch of a new feed, as `fetch_feed` does; the loader starts it automatically.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the feed is made, and fetch and load continue.
-        ApiError: a call was refused.
+        CommandError: The wait timed out, or was stopped by Ctrl-C; the feed is created, and fetch and load continue.
+        ApiError: A call was refused.
     """
     deadline = Deadline.after(timeout_s)
     look = f"classifeed feed fetches {feed_options(feed.seller_id, feed.namespace)}"
@@ -195,9 +195,7 @@ def fetch_first(
 
 
 def _find_fetch(client: Client, feed: feed_pb2.Feed, deadline: Deadline) -> feed_pb2.Fetch | None:
-    """Return the newest fetch by this version of a feed, as soon as there is one; a service that restarts is waited
-    for.
-    """
+    """Return the newest fetch by this version of a feed, as soon as there is one. Calls are retried meanwhile."""
     while True:
         with suppress(Unreachable, DeadlineExceeded):
             for fetch in client.list_fetches(feed.name, page_size=1).fetches:
@@ -209,11 +207,11 @@ def _find_fetch(client: Client, feed: feed_pb2.Feed, deadline: Deadline) -> feed
 
 
 def follow_removal(client: Client, out: Output, feed: feed_pb2.Feed, timeout_s: float) -> task_pb2.Task:
-    """Return the task that takes the offers of a removed feed away, once it has ended.
+    """Return the task that removes the offers of a removed feed, once it is complete.
 
     Raises:
-        CommandError: the time ran out, or Ctrl-C; the removal continues.
-        ApiError: a call was refused.
+        CommandError: The wait timed out, or was stopped by Ctrl-C; the removal continues.
+        ApiError: A call was refused.
     """
     deadline = Deadline.after(timeout_s)
     look = f"classifeed task list {feed.seller_id} {feed.namespace}"

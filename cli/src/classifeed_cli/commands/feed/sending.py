@@ -1,4 +1,4 @@
-"""Sending a file where there may be no place for it yet."""
+"""Upload of a file, with retries while the service has too many uploads."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from classifeed.feeds.v1 import feed_service_pb2
 from classifeed_cli.views.progress import LoadProgress
 from classifeed_client import Refused
 
-# Nothing was stored, and the refusal says when to come again.
+# Nothing was stored, and the refusal has the time of the next attempt.
 _FULL: Final = frozenset({"UPLOADS_FULL", "SELLER_UPLOADS_FULL"})
 
 
 def send_when_there_is_room(
     send: Callable[[], feed_service_pb2.Upload], progress: LoadProgress, left_s: Callable[[], float]
 ) -> feed_service_pb2.Upload:
-    """Return the upload that `send` makes; refused for too many others, it is called again when the refusal says.
+    """Call `send` and return its upload. If it is refused because of too many uploads, retry it after the given time.
 
     Args:
-        send: the same upload each time, by one request_id.
-        progress: is shown what is waited for.
-        left_s: seconds that may be waited yet.
+        send: Function that uploads the file, with the same request_id each time.
+        progress: Progress that shows the wait.
+        left_s: Function that returns the remaining seconds.
 
     Raises:
-        ApiError: it was refused for another reason, or the time would run out before the next try.
+        ApiError: The upload was refused for another reason, or the time would run out before the next attempt.
     """
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Options that become the settings of a feed."""
+"""Options for the settings of a feed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _HEADER = re.compile(r"([A-Za-z0-9-]{1,64}):[ \t]*(.*)")
 
 
 def _currency_code(text: str) -> str:
-    """Return the code of a currency in capitals; empty for none.
+    """Return a currency code in capitals; empty for no currency.
 
     Raises:
-        typer.BadParameter: it is not made of three letters.
+        typer.BadParameter: The text does not have three letters.
     """
     if text.lower() == NO_CURRENCY:
         return ""
@@ -34,14 +34,14 @@ def _currency_code(text: str) -> str:
 
 
 class Mode(StrEnum):
-    """What a load does with the namespace."""
+    """Effect of a load on its namespace."""
 
     REPLACE = "REPLACE"
     PATCH = "PATCH"
 
 
 class Disposition(StrEnum):
-    """What happens to offers that the file lacks."""
+    """Treatment of offers that the file lacks."""
 
     DELETE = "DELETE"
     MAKE_MANUAL = "MAKE_MANUAL"
@@ -101,11 +101,11 @@ def settings_of(
     user: str | None = None,
     headers: list[str] | None = None,
 ) -> tuple[feed_pb2.FeedSettings, list[str]]:
-    """Return the settings that the options give, and the paths of what they give.
+    """Return the settings from the options, and the paths of the given ones.
 
     Raises:
-        typer.BadParameter: a header is none, or there is no terminal for the password.
-        Refused: the format has a name that none can have.
+        typer.BadParameter: A header is invalid, or there is no terminal for the password.
+        Refused: The name of the format is invalid.
     """
     settings, paths = feed_pb2.FeedSettings(), []
     if url is not None:

@@ -1,4 +1,4 @@
-"""`classifeed feed upload`: hand in a file."""
+"""`classifeed feed upload`: uploads a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`classifeed jobs …`: work in the background, of every service that has some."""
+"""`classifeed jobs …`: background jobs of all services."""
 
 from __future__ import annotations
 

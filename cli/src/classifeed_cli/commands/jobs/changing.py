@@ -32,7 +32,7 @@ def trigger(
     session: Session,
     queue: QueueArgument,
     task: Annotated[str, typer.Argument(help="Name of the pipeline.")],
-    lock_key: Annotated[str, typer.Option(help="Lock key: of the jobs with one key, one runs at a time.")],
+    lock_key: Annotated[str, typer.Option(help="Lock key; only one job with the same key runs at a time.")],
     args: Annotated[str, typer.Option(help="Arguments of the pipeline, a JSON object.")] = "{}",
     idempotency_key: Annotated[str, typer.Option(help="Key of the request; a repeated one returns the same job.")] = "",
     partition_key: Annotated[str, typer.Option(help="Partition key, for limits and fairness.")] = "",
@@ -44,7 +44,7 @@ def trigger(
         int | None, typer.Option(min=1, help="Maximum number of attempts.", show_default="5")
     ] = None,
     lease: Annotated[
-        int | None, typer.Option(min=1, help="Seconds without a sign of life until another worker gets the job.")
+        int | None, typer.Option(min=1, help="Seconds without a heartbeat until another worker gets the job.")
     ] = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait for completion; exit 0 only if it succeeded.")] = False,
     timeout: Annotated[float, typer.Option(min=0.1, help="Maximum time for --wait, in seconds.")] = 600,

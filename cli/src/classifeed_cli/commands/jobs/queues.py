@@ -122,7 +122,7 @@ def _list(
     *,
     nothing: str = "",
 ) -> int:
-    """List what each service has of something; `nothing` is printed for an empty table. Returns the exit code."""
+    """List the items of each service, or print `nothing` if there are none; return the exit code."""
     out = session.out
     with session.job_client() as client:
         responses = ask_all(choose(client, service), ask(client))

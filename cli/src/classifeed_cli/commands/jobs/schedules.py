@@ -17,7 +17,7 @@ from classifeed_cli.terminal.output import Output
 from classifeed_cli.views.job import show_schedules, show_unreachable
 from classifeed_client import JobClient
 
-_PAUSE: Final = "Enqueue no jobs of a schedule until it is resumed; missed slots are not made up for."
+_PAUSE: Final = "Pause a schedule: it enqueues no jobs until it is resumed; missed slots are skipped."
 NameArgument = Annotated[str, typer.Argument(help="Name of the schedule.")]
 
 
@@ -63,7 +63,7 @@ def list_schedules(
 
 
 def _switching(call: Callable[[JobClient, str, str], schedule_pb2.Schedule]) -> Callable[..., int]:
-    """Return a command that makes one call about one schedule of the services that have it."""
+    """Return a command that makes one call for a schedule, in each service that has it."""
 
     @with_session
     def command(session: Session, name: NameArgument, service: ServiceOption = "") -> int:

@@ -1,4 +1,4 @@
-"""Waiting for the end of a job."""
+"""Wait for the completion of a job."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _RETRY_S: Final = 0.5
 
 
 def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, timeout_s: float) -> job_pb2.Job:
-    """Return the job once it has ended; a service that restarts is waited for.
+    """Return the job once it is complete. Calls are retried if the service restarts.
 
     Raises:
-        CommandError: TIME_OUT, it is not complete in time; it continues.
+        CommandError: TIME_OUT, the job is not complete within the timeout; it continues.
     """
     ends_at = time.monotonic() + timeout_s
     job = job_pb2.Job(job_id=job_id)
@@ -44,7 +44,7 @@ def wait_for_job(out: Output, client: JobClient, service: str, job_id: str, time
 
 
 def end_with(out: Output, service: str, job: job_pb2.Job) -> None:
-    """Print an ended job; ends the command with exit code 1 unless it succeeded."""
+    """Print a complete job; exit with code 1 unless it succeeded."""
     show_job(out, service, job)
     out.document(job_document(service, job))
     if job.status != job_pb2.JOB_STATUS_SUCCEEDED:

@@ -1,4 +1,4 @@
-"""`classifeed moderation …`: texts of users, the verdicts about them, and what the rules make of those."""
+"""`classifeed moderation …`: texts of users, their verdicts, and the decisions about them."""
 
 from __future__ import annotations
 

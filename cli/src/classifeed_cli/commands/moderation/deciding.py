@@ -78,7 +78,7 @@ def rejudge(
 
 
 def _versioned(client: ModerationClient, key: str) -> str:
-    """Return the key with the hash of its present text where the text may change: without it, nothing is applied."""
+    """Return the key, for offers with the hash of the current text: verdicts are only applied to a known version."""
     if not key.startswith("offer/") or "~" in key:
         return key
     return f"{key}~{client.get_subject(key).text_hash.hex()}"

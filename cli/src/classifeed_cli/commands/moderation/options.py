@@ -9,7 +9,7 @@ import typer
 
 
 class Kind(StrEnum):
-    """Kinds of texts, as they are typed."""
+    """Kinds of texts, as typed on the command line."""
 
     POINT = "point"
     COMMENT = "comment"

@@ -21,14 +21,14 @@ _SHOWN_DECISIONS: Final = 100
 
 
 class Interval(StrEnum):
-    """Lengths of the intervals that figures are about, as they are typed."""
+    """Lengths of intervals of figures, as typed on the command line."""
 
     HOUR = "hour"
     DAY = "day"
 
 
 class Dimension(StrEnum):
-    """What figures are grouped by, as it is typed."""
+    """Dimensions that figures are grouped by, as typed on the command line."""
 
     TOTAL = "total"
     TAG = "tag"

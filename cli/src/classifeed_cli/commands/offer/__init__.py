@@ -1,4 +1,4 @@
-"""`classifeed offer …`: offers as their owner has them, changes of single ones, and the timeline of each."""
+"""`classifeed offer …`: stored offers, changes of single offers, and their timelines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The argument that names an offer."""
+"""The argument for the id of an offer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`classifeed offer set|delete`: changes of single offers that are kept by hand."""
+"""`classifeed offer set|delete`: changes of single offers that are maintained by hand."""
 
 from __future__ import annotations
 

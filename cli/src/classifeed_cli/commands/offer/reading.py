@@ -1,4 +1,4 @@
-"""`classifeed offer list|show|explain`: offers as their owner has them, and the timeline of each."""
+"""`classifeed offer list|show|explain`: stored offers, and their timelines."""
 
 from __future__ import annotations
 

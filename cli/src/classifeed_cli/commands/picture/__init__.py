@@ -1,4 +1,4 @@
-"""`classifeed picture …`: pictures by URL, what became of their downloads, and the namespaces that keep them."""
+"""`classifeed picture …`: pictures by URL, the outcomes of their downloads, and the namespaces that keep them."""
 
 from __future__ import annotations
 

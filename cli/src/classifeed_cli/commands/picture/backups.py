@@ -1,4 +1,4 @@
-"""`classifeed picture backups|restore`: backups of what is known of pictures, and the restore of one."""
+"""`classifeed picture backups|restore`: backups of the picture records, and the restore of a backup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def register(group: typer.Typer) -> None:
 
 @with_session
 def backups(session: Session) -> None:
-    """List the complete backups of what is known of pictures, the newest first."""
+    """List the complete backups of the picture records, the newest first."""
     with session.picture_client() as client:
         found = client.list_backups()
     show_backups(session.out, found)
@@ -34,14 +34,14 @@ def backups(session: Session) -> None:
 @with_session
 def restore(
     session: Session,
-    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Name of the backup; else the newest.")] = "",
+    name: Annotated[str, typer.Argument(metavar="[NAME]", help="Name of the backup; default: the newest.")] = "",
     yes: YesOption = False,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait for the restore, in seconds.")] = 3600,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for the restore, in seconds.")] = 3600,
 ) -> None:
-    """Put a backup in the place of what is known of pictures, and wait until it is there.
+    """Replace the picture records by a backup, and wait for completion.
 
-    Each of its files is checked before anything is changed. Then what came since the backup is applied again. Exit code
-    1 if it is not restored.
+    Each file of the backup is checked before anything is changed. Then later changes are applied again. Exit code 1 if
+    the restore fails.
     """
     out = session.out
     with session.picture_client() as client:
@@ -50,11 +50,11 @@ def restore(
         if chosen is None:
             what = f"there is no complete backup {name!r}" if name else "there is no complete backup yet"
             raise refused("BACKUP_UNKNOWN", f"{what}; `classifeed picture backups` lists them", name=name)
-        question = f"Replace what is known of pictures by the backup {chosen.name}, made {age_words(chosen)}?"
+        question = f"Replace the picture records by the backup {chosen.name}, made {age_words(chosen)}?"
         confirm(out, question, yes=yes)
         started = client.restore_backup(chosen.name)
     with session.job_client() as jobs:
-        # Services behind one address have the first of their names.
+        # If all services share one address, the client knows only the first name.
         service = _SERVICE if _SERVICE in jobs.services else jobs.services[0]
         job = wait_for_job(out, jobs, service, started.job_id, timeout)
     end_with(out, service, job)

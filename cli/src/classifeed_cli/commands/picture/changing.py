@@ -21,18 +21,18 @@ def register(group: typer.Typer) -> None:
 
 @with_session
 def look_again(session: Session, urls: UrlsArgument) -> None:
-    """Try failed pictures again, whether they are due or not."""
+    """Retry failed pictures, even if their retry is not due."""
     with session.picture_client() as client:
         client.look_again(urls)
-    session.out.say(f"to be tried again: {len(urls)}; `classifeed picture state` shows the outcome")
+    session.out.say(f"pictures to retry: {len(urls)}; `classifeed picture state` shows the outcome")
     session.out.document({"urls": len(urls)})
 
 
 @with_session
 def request_again(session: Session, seller: SellerOption = "", namespace: NamespaceOption = "") -> None:
-    """Request the pictures of all offers once more, or of those of a seller.
+    """Request the pictures of all offers again, or of the offers of a seller.
 
-    For a service of pictures that has lost what it knew, as after a restore. What it has is not downloaded again.
+    Use it after a restore, when the pictures service has lost records. Stored pictures are not downloaded again.
     """
     with session.picture_client() as client:
         job_id = client.request_again(parent_of(seller, namespace), uuid.uuid4().hex)
@@ -48,7 +48,8 @@ def delete(
     session: Session,
     urls: UrlsArgument,
     namespace: Annotated[
-        str, typer.Option("--namespace", help="Namespace to delete them from; else all.", callback=picture_namespace)
+        str,
+        typer.Option("--namespace", help="Namespace to delete them from; default: all.", callback=picture_namespace),
     ] = "",
     yes: YesOption = False,
 ) -> None:

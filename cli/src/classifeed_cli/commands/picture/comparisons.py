@@ -1,4 +1,4 @@
-"""`classifeed picture comparisons|confirm`: pictures that no offer uses, and how many of them may be deleted."""
+"""`classifeed picture comparisons|confirm`: comparisons that find unused pictures, and their confirmation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def register(group: typer.Typer) -> None:
 
 @with_session
 def comparisons(session: Session) -> None:
-    """List the newest comparisons of stored pictures with what offers use: how many no offer uses, which are held."""
+    """List the newest comparisons of stored pictures with those that offers use: unused pictures, held deletions."""
     with session.picture_client() as client:
         found = client.list_comparisons()
     show_comparisons(session.out, found)
@@ -33,7 +33,7 @@ def confirm_comparison(
     number: Annotated[int, typer.Argument(metavar="NUMBER", min=1, help="Number of the held comparison.")],
     yes: YesOption = False,
 ) -> None:
-    """Let a held comparison mark the pictures that no offer uses, or delete those that have their mark already."""
+    """Let a held comparison mark the pictures that no offer uses, or delete those that are marked already."""
     out = session.out
     with session.picture_client() as client:
         known = next((each for each in client.list_comparisons() if each.comparison_id == number), None)

@@ -22,7 +22,7 @@ _STDOUT: Final = "-"
 
 
 class Format(StrEnum):
-    """Formats of smaller versions, as they are typed."""
+    """Formats of smaller versions, as typed on the command line."""
 
     JPEG = "jpeg"
     WEBP = "webp"
@@ -42,7 +42,7 @@ def put(
     key: Annotated[str, typer.Option("--key", help="Its URL, or any name; the same key replaces it.")],
     namespace: KeeperOption = OFFERS,
 ) -> None:
-    """Put a picture from a file, and print where it is kept."""
+    """Store a picture from a file, and print its address."""
     if not key:
         raise typer.BadParameter("--key must not be empty: it is the name by which the picture is found again")
     with session.picture_client() as client:
@@ -63,23 +63,23 @@ def get(
     ],
     size: Annotated[str, typer.Option("--size", help="Name of a size, or orig for the original.")] = ORIGINAL,
     kind: Annotated[
-        Format | None, typer.Option("--format", help="Format of a smaller version; else the namespace's first.")
+        Format | None, typer.Option("--format", help="Format of a smaller version; default: the namespace's first.")
     ] = None,
     namespace: Annotated[
         str, typer.Option("--namespace", help="Namespace that keeps it, where several do.", callback=picture_namespace)
     ] = "",
     output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File to write, - for stdout; else NAME-SIZE.jpg here.")
+        str | None, typer.Option("--output", "-o", help="File to write, - for stdout; default: NAME-SIZE.jpg here.")
     ] = None,
 ) -> None:
-    """Fetch the bytes of a picture, and write them into a file."""
+    """Download a picture into a file."""
     out = session.out
     if output == _STDOUT and out.as_json:
         raise typer.BadParameter("--output - and --json both write to stdout: name a file")
     source = session.picture_bytes()
     if picture.startswith("/get/"):
         address = picture.rstrip("/")
-        # /get/namespace/group/name, with or without a size behind.
+        # /get/namespace/group/name, with or without a size.
         address = address if address.count("/") > 4 else f"{address}/{size}"
     else:
         with session.picture_client() as client:
@@ -116,7 +116,7 @@ def _choose(pictures: list[PictureInfo], url: str, namespace: str) -> PictureInf
 
 def _write(fetched: Fetched, address: str, output: str | None) -> Path:
     name, size = address.rsplit("/", 2)[1:]
-    # Of the name in the address only what cannot lead out of this folder.
+    # Only characters that cannot lead out of this folder.
     plain = "".join(each for each in f"{name}-{size}" if each.isalnum() or each in "-_")
     file = Path(output) if output else Path(f"{plain}.{fetched.extension}")
     try:

@@ -62,10 +62,10 @@ def namespace(
         int | None, typer.Option("--quota-mb", min=0, help="MiB that its pictures may take; 0: no limit.")
     ] = None,
 ) -> None:
-    """Make a namespace, or change what is given; a new one has jpeg alone and no limit unless it is given.
+    """Create a namespace, or change the given settings. By default, a new one has the format jpeg and no limit.
 
-    The first format is what clients get that prefer none. What is stored gets new sizes when it is requested for
-    another namespace.
+    Clients without a preference get the first format. Stored pictures get new sizes when they are requested for another
+    namespace.
     """
     with session.picture_client() as client:
         known = {each.name: each for each in client.list_namespaces()}
@@ -77,6 +77,6 @@ def namespace(
             quota_bytes=wanted.quota_bytes if quota_mb is None else quota_mb << 20,
         )
         made = client.put_namespace(request)
-    session.out.say(f"{name}: {'changed' if name in known else 'made'}")
+    session.out.say(f"{name}: {'changed' if name in known else 'created'}")
     show_namespaces(session.out, [made])
     session.out.document(document_of(made))

@@ -1,4 +1,4 @@
-"""Arguments that several commands about pictures share."""
+"""Arguments and options that several commands for pictures share."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def _urls(values: list[str]) -> list[str]:
 
 
 def picture_namespace(value: str) -> str:
-    """Return the name of a namespace; typer.BadParameter for what cannot be one."""
+    """Return the name of a namespace; raise typer.BadParameter if it is invalid."""
     if value and not _NAME.fullmatch(value):
         raise typer.BadParameter(
-            f"{value!r} cannot name a namespace: use 1 to 32 of a-z, 0-9 and -, a letter at the begin"
+            f"{value!r} cannot name a namespace: use 1 to 32 of a-z, 0-9 and -, beginning with a letter"
         )
     return value
 
 
 def given_namespace(value: str) -> str:
-    """Return the name of a namespace that must be given; typer.BadParameter for what cannot be one."""
+    """Return the name of a required namespace; raise typer.BadParameter if it is empty or invalid."""
     if not value:
         raise typer.BadParameter("must not be empty")
     return picture_namespace(value)
@@ -42,5 +42,5 @@ UrlsArgument = Annotated[
     typer.Argument(metavar="URL...", help="URLs of pictures, or keys of those that were put.", callback=_urls),
 ]
 KeeperOption = Annotated[
-    str, typer.Option("--namespace", help="Namespace of pictures that is to keep it.", callback=given_namespace)
+    str, typer.Option("--namespace", help="Namespace that keeps the picture.", callback=given_namespace)
 ]

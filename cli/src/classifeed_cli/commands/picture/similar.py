@@ -1,4 +1,4 @@
-"""`classifeed picture similar`: copies of a picture, among all that are stored or those of a seller."""
+"""`classifeed picture similar`: copies of a picture among all stored pictures, or among those of a seller."""
 
 from __future__ import annotations
 
@@ -28,19 +28,20 @@ def register(group: typer.Typer) -> None:
 def similar(
     session: Session,
     url: Annotated[str, typer.Argument(metavar="URL", help="URL of a stored picture, or key of one that was put.")],
-    seller: Annotated[
-        str, typer.Option("--seller", help="Only pictures that offers of this seller name; else all.")
-    ] = "",
+    seller: Annotated[str, typer.Option("--seller", help="Only pictures of this seller's offers; default: all.")] = "",
     namespace: Annotated[
-        str, typer.Option("--namespace", help="Only pictures of this namespace; else all.", callback=picture_namespace)
+        str,
+        typer.Option("--namespace", help="Only pictures of this namespace; default: all.", callback=picture_namespace),
     ] = "",
     distance: Annotated[
         int,
-        typer.Option(min=0, max=_MAX_DISTANCE, help="Bits, of 64, in which the hashes of the pictures differ at most."),
+        typer.Option(
+            min=0, max=_MAX_DISTANCE, help="Maximum number of different bits, of 64, in the pictures' hashes."
+        ),
     ] = 10,
     limit: Annotated[int, typer.Option(min=1, help="Pictures to print.")] = 20,
 ) -> None:
-    """List stored pictures that look like another one, the most similar first: copies in other sizes and formats."""
+    """List stored pictures that are similar to a picture, the most similar first: copies in other sizes and formats."""
     request = ListSimilarRequest(url=url, namespace=namespace, max_distance=distance)
     urls = _urls_of(session, seller) if seller else None
     with session.picture_client() as client:
@@ -58,7 +59,7 @@ def similar(
 
 
 def _urls_of(session: Session, seller: str) -> list[str]:
-    """Return the links of the pictures that a seller's offers name, each once."""
+    """Return the distinct URLs of the pictures of a seller's offers."""
     with session.client() as client:
         offers = (offer for feed in client.iter_feeds(seller_name(seller)) for offer in client.iter_offers(feed.name))
         return list(dict.fromkeys(url for offer in offers for url in offer.content.picture_urls))

@@ -29,7 +29,7 @@ def register(group: typer.Typer) -> None:
 
 @with_session
 def state(session: Session, urls: UrlsArgument) -> int:
-    """Print what is known of pictures, by their URLs. Exit code 1 if nothing is known of one."""
+    """Print the states of pictures by URL. Exit code 1 if one of them is unknown."""
     with session.picture_client() as client:
         states = client.get_states(urls)
     show_states(session.out, states)
@@ -42,10 +42,10 @@ def request(
     session: Session,
     urls: UrlsArgument,
     namespace: KeeperOption = OFFERS,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is stored, or could not be loaded.")] = False,
-    timeout: Annotated[float, typer.Option(min=1, help="How long to wait with --wait, in seconds.")] = 120,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until each is stored or has failed.")] = False,
+    timeout: Annotated[float, typer.Option(min=1, help="Maximum time for --wait, in seconds.")] = 120,
 ) -> int:
-    """Request pictures for a namespace. With --wait, exit code 1 if one could not be loaded."""
+    """Request pictures for a namespace. With --wait, exit code 1 if one has failed."""
     out = session.out
     with session.picture_client() as client:
         _check_namespace(client, namespace)
@@ -63,7 +63,7 @@ def request(
 
 
 def _check_namespace(client: PictureClient, namespace: str) -> None:
-    # A request is a message on a topic: that its namespace is unknown would be in nobody's response.
+    # A request is a message on a topic, so no response would report an unknown namespace.
     names = [each.name for each in client.list_namespaces()]
     if namespace not in names:
         raise refused(
@@ -77,7 +77,7 @@ def _check_namespace(client: PictureClient, namespace: str) -> None:
 def _wait(
     client: PictureClient, urls: Sequence[str], namespace: str, before: Sequence[PictureState], timeout_s: float
 ) -> list[PictureState]:
-    """Return the states once each picture is stored, or a failure is known that this request has met.
+    """Return the states once each picture is stored, or has a failure that is the outcome of this request.
 
     Raises:
         CommandError: TIME_OUT; its document has the states.
@@ -85,7 +85,7 @@ def _wait(
     ends_at = time.monotonic() + timeout_s
     states = list(before)
     while True:
-        # A service that restarts is waited for: the requests are stored.
+        # Wait for a service that restarts: the requests are stored.
         with suppress(Unreachable, DeadlineExceeded):
             states = client.get_states(urls)
         open_urls = [now.url for then, now in zip(before, states, strict=True) if not _is_over(then, now, namespace)]
@@ -102,7 +102,7 @@ def _is_over(before: PictureState, now: PictureState, namespace: str) -> bool:
         return True
     if not now.HasField("last_failure"):
         return False
-    # A failure from before is the result of this request too, when the request has ordered no new attempt.
+    # An earlier failure is the outcome of this request, too, if the request caused no new attempt.
     is_taken = now.request_time.ToNanoseconds() > before.request_time.ToNanoseconds()
     return now.failed_attempts > before.failed_attempts or (is_taken and now.attempt == before.attempt)
 
@@ -116,7 +116,7 @@ def _not_over(open_urls: Sequence[str], states: Sequence[PictureState], timeout_
     return CommandError(
         ExitCode.TIME_OUT,
         "PICTURES_NOT_STORED",
-        f"{open_urls[0]}{more}: neither stored nor failed within {timeout_s:g} s; what was requested stays so. "
+        f"{open_urls[0]}{more}: neither stored nor failed within {timeout_s:g} s; they stay requested. "
         "See `classifeed picture state`, `classifeed picture namespaces` for a full quota, and `classifeed status`.",
         {"url": open_urls[0], "open": str(len(open_urls))},
         _document(states),

@@ -1,4 +1,4 @@
-"""`classifeed task …`: what became of loads, ending or repeating one, and decisions about held ones."""
+"""`classifeed task …`: outcomes of loads, canceling and repeating them, and decisions about held ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The argument that names a load, by its number or as the newest one."""
+"""The argument for a task: its number, or `latest`."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ TaskArgument = Annotated[
 
 
 def find_task(client: Client, seller: str, namespace: str, task: str) -> task_pb2.Task:
-    """Return the task that the argument names.
+    """Return the task of the argument.
 
     Raises:
-        CommandError: REFUSED, TASK_NOT_FOUND: the namespace has none.
-        Refused: there is no task of this number.
+        CommandError: REFUSED, TASK_NOT_FOUND: the namespace has no tasks.
+        Refused: There is no task with this number.
     """
     if task != LATEST:
         return client.get_task(task_name(seller, namespace, int(task)))

@@ -63,7 +63,7 @@ def rerun(
     timeout: Annotated[float, typer.Option(min=1, help="Maximum time to wait for completion, in seconds.")] = 600,
     yes: YesOption = False,
 ) -> int:
-    """Load the kept file of an earlier load once more, wait until it is loaded, and print the outcome."""
+    """Load the stored file of an earlier load again, wait until it is loaded, and print the outcome."""
     out = session.out
     with session.client() as client:
         earlier = find_task(client, seller, namespace, task)

@@ -1,4 +1,4 @@
-"""`classifeed task confirm|reject`: decide about a held load."""
+"""`classifeed task confirm|reject`: decisions about a held load."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def register(group: typer.Typer) -> None:
 
 
 def _deciding(call: Callable[[Client, str], task_pb2.Task]) -> Callable[..., int]:
-    """Return a command that makes one call about a held load, and waits for its end."""
+    """Return a command that makes one call for a held load, and waits for its completion."""
 
     @with_session
     def command(

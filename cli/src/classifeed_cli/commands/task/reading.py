@@ -1,4 +1,4 @@
-"""`classifeed task list|show|errors`: what became of loads."""
+"""`classifeed task list|show|errors`: outcomes of loads."""
 
 from __future__ import annotations
 
@@ -80,11 +80,13 @@ def errors(
     external_id: Annotated[str, typer.Option("--offer", help="Only issues of this offer.")] = "",
     field: Annotated[str, typer.Option(help="Only issues with this field, as the file calls it.")] = "",
     level: Annotated[Level | None, typer.Option(case_sensitive=False, help="Only errors, or only warnings.")] = None,
-    flat: Annotated[bool, typer.Option("--flat", help="Print each issue by itself, in the order of the file.")] = False,
+    flat: Annotated[
+        bool, typer.Option("--flat", help="Print each issue separately, in the order of the file.")
+    ] = False,
     csv_file: Annotated[Path | None, typer.Option("--csv", help="Write all issues to this CSV file.")] = None,
     xlsx_file: Annotated[Path | None, typer.Option("--xlsx", help="Write all issues to this Excel file.")] = None,
 ) -> None:
-    """Print what is wrong with the offers of a load, where, and the fix; equal issues are grouped."""
+    """Print the errors in the offers of a load, with their places and fixes; equal issues are grouped."""
     out = session.out
     with session.client() as client:
         load = find_task(client, seller, namespace, task)

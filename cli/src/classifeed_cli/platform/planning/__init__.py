@@ -1,1 +1,1 @@
-"""What an installation is made of: folders, ports, credentials, services, and the steps of their migration."""
+"""The plan of an installation: folders, ports, credentials, services, and their migration step."""

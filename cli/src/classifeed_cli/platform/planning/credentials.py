@@ -1,4 +1,4 @@
-"""Passwords, token keys and tokens of an installation, made once and kept in its keys folder."""
+"""Passwords, token keys and tokens of an installation, created once and stored in its keys folder."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_common.auth import KeyStore, write_keys
 from classifeed_common.auth.encryption import new_key_line
 
 OPERATOR = "operator"
-# The caller that stands for "some service of this installation", for programs outside that test or repair.
+# A caller with the permissions of all services, for external programs that test or repair.
 SERVICE = "service"
 BUCKET = "classifeed"
 TOKEN_LIFE_S = 3600.0
@@ -24,7 +24,7 @@ TOKEN_RENEWAL_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """The passwords: of PostgreSQL's superuser, of each service's role, of S3."""
+    """Passwords of PostgreSQL's superuser, of each service's role, and of S3."""
 
     superuser: str
     roles: dict[str, str]
@@ -33,10 +33,10 @@ class Credentials:
 
 
 def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
-    """Read the passwords; make those that are missing, keys of tokens and of credentials too. Idempotent.
+    """Return the passwords, and create missing passwords and keys. Idempotent.
 
     Raises:
-        CommandError: KEY_FILE_DAMAGED; KEY_FILE_LOST, the password of a database that exists.
+        CommandError: KEY_FILE_DAMAGED; KEY_FILE_LOST, if the password of an existing database is missing.
     """
     names = list(services)
     make_keys(layout.keys, [*names, OPERATOR, SERVICE])
@@ -58,9 +58,9 @@ def ensure_credentials(layout: Layout, services: Iterable[str]) -> Credentials:
 
 
 def make_keys(folder: Path, callers: Iterable[str]) -> None:
-    """Make the callers' keys of tokens, and the one of credentials, where they are missing. Idempotent.
+    """Create missing keys: the callers' keys for tokens, and the key for credentials of feeds. Idempotent.
 
-    Where a lost key of credentials encrypted some, the api names their feeds.
+    If a lost key has encrypted credentials, the api names their feeds.
 
     Raises:
         CommandError: KEY_FILE_DAMAGED.
@@ -74,15 +74,15 @@ def make_keys(folder: Path, callers: Iterable[str]) -> None:
 
 
 def write_tokens(layout: Layout, services: Iterable[str]) -> None:
-    """Put a fresh token, good for all `services`, into each token file; to be called every TOKEN_RENEWAL_S."""
+    """Write a new token, valid for all `services`, to each token file. Call it every TOKEN_RENEWAL_S."""
     store, audiences = KeyStore(layout.keys), tuple(services)
     for caller in (OPERATOR, SERVICE):
-        # Without a newline at the end: `$(cat FILE)` and read() agree.
+        # Without a newline at the end, so that `$(cat FILE)` and read() agree.
         write_private(layout.token(caller), store.issue(caller, audiences, TOKEN_LIFE_S))
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file in one step, mode 0600."""
+    """Replace a file atomically, with mode 0600."""
     draft = path.with_name(f".{path.name}.{os.getpid()}.{time.monotonic_ns()}")
     try:
         descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

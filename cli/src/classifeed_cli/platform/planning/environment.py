@@ -1,4 +1,4 @@
-"""The environment that every Python process of the platform starts from."""
+"""Base environment of all Python processes of the platform."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from classifeed_common.embedded.kafka_jars import cache_dir
 
 
 def python_environment() -> dict[str, str]:
-    """Return a copy of ours, set up for many small processes on one machine."""
+    """Return a copy of the current environment, tuned for many small processes on one machine."""
     environment = {
         **os.environ,
         "PYTHONUNBUFFERED": "1",
-        # Few arenas: the C allocator otherwise keeps one for each thread, and pools have many.
+        # By default, the C allocator keeps an arena for each thread, and pools have many threads.
         "MALLOC_ARENA_MAX": "2",
     }
     if environment.pop("PYTHONDONTWRITEBYTECODE", "") and "PYTHONPYCACHEPREFIX" not in environment:
-        # Whoever sets it wants no files beside the sources. Compiling anew in each process would cost 1.5 s of CPU,
-        # for each service, at each start: keep the byte code elsewhere instead.
+        # The variable keeps byte code out of the source folders. Compiling in each process would cost 1.5 s of CPU per
+        # service and start, so the byte code goes to the cache folder instead.
         environment["PYTHONPYCACHEPREFIX"] = str(cache_dir() / "pycache")
     return environment

@@ -1,4 +1,4 @@
-"""Checks the files of the keys folder before anything is made of them or next to them."""
+"""Checks the files of the keys folder before they are used or further files are created."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CREDENTIALS: Final = (
 
 
 def check_keys(folder: Path, callers: Iterable[str]) -> None:
-    """Pass a folder whose keys can be read; missing ones are no fault.
+    """Check that the keys of a folder can be read. Missing keys are valid.
 
     Raises:
         CommandError: KEY_FILE_DAMAGED.
@@ -38,7 +38,7 @@ def check_keys(folder: Path, callers: Iterable[str]) -> None:
 
 
 def read_passwords(path: Path, *names: str) -> dict[str, str] | None:
-    """Return the texts of a file, with these names among them; None: there is no file.
+    """Return the passwords of a file, which must have these names; None if there is no file.
 
     Raises:
         CommandError: KEY_FILE_DAMAGED.
@@ -55,7 +55,7 @@ def read_passwords(path: Path, *names: str) -> dict[str, str] | None:
 
 
 def password_lost(layout: Layout, path: Path) -> CommandError:
-    """Return the error of a lost password of a database that exists."""
+    """Return the error of a missing password of an existing database."""
     return unavailable(
         "KEY_FILE_LOST",
         f"{path} is missing, and the database in {layout.part('postgres')} opens only with the password in it. "

@@ -1,4 +1,4 @@
-"""The data folder of an installation: what lies where, with which rights."""
+"""The data folder of an installation: its paths and their permissions."""
 
 from __future__ import annotations
 
@@ -15,54 +15,54 @@ from classifeed_cli.exit_codes import unavailable
 from classifeed_common.embedded.process import explain_os_error
 
 _LEAST_FREE_BYTES = 300 * 1024 * 1024
-# By this name the charts look for it too.
+# The charts use the same name.
 CREDENTIAL_KEYS_FILE = "seal.keys"
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Paths under the data folder. Secrets lie in `keys` (0700, files 0600) and `run` (0700) only."""
+    """Paths under the data folder. Secrets are only in `keys` (0700, files 0600) and `run` (0700)."""
 
     root: Path
 
     @property
     def keys(self) -> Path:
-        """Keys of service tokens, passwords, tokens."""
+        """Folder of token keys, passwords and tokens."""
         return self.root / "keys"
 
     @property
     def logs(self) -> Path:
-        """One file for each process."""
+        """Folder of logs, with a file for each process."""
         return self.root / "logs"
 
     @property
     def run(self) -> Path:
-        """What describes the running processes; worthless once they are gone."""
+        """Folder with the state of the running processes; it is not needed after they exit."""
         return self.root / "run"
 
     @property
     def ports(self) -> Path:
-        """The ports of the last start."""
+        """File with the ports of the last start."""
         return self.root / "ports.json"
 
     @property
     def supervisor(self) -> Path:
-        """State of the running installation, written by the supervisor."""
+        """File with the state of the running installation, written by the supervisor."""
         return self.run / "supervisor.json"
 
     @property
     def failure(self) -> Path:
-        """Why the last detached start ended."""
+        """File with the error of the last detached start."""
         return self.run / "failure.json"
 
     @property
     def s3_keys(self) -> Path:
-        """Access key, secret key and bucket of S3."""
+        """File with access key, secret key and bucket of S3."""
         return self.keys / "s3.json"
 
     @property
     def credential_keys(self) -> Path:
-        """Keys that encrypt and decrypt credentials of feeds, a line each."""
+        """File with the keys that encrypt and decrypt credentials of feeds, one per line."""
         return self.keys / CREDENTIAL_KEYS_FILE
 
     def part(self, name: str) -> Path:
@@ -74,18 +74,18 @@ class Layout:
         return self.root / "services" / name
 
     def log(self, name: str) -> Path:
-        """Log file of a process."""
+        """Return the log file of a process."""
         return self.logs / f"{name}.log"
 
     def token(self, caller: str) -> Path:
-        """File with a fresh bearer token."""
+        """Return the file with the current bearer token of a caller."""
         return self.keys / f"{caller}.token"
 
     def prepare(self) -> None:
-        """Make the folders.
+        """Create the folders.
 
         Raises:
-            CommandError: the disk is full, or the folder cannot be written.
+            CommandError: The disk is full, or the folder cannot be written.
         """
         try:
             self.root.mkdir(parents=True, exist_ok=True)
@@ -103,9 +103,7 @@ class Layout:
             )
 
     def lock(self) -> IO[str] | None:
-        """Return the lock of the folder, held until the file is closed or the process ends; None when another holds
-        it.
-        """
+        """Lock the folder until the returned file is closed or the process ends; None if another process holds it."""
         file = (self.run / "lock").open("w")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -116,7 +114,7 @@ class Layout:
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
-    """Replace a file in one step, with mode 0600: a reader sees the old content or the new one."""
+    """Replace a file atomically, with mode 0600: a reader sees the old content or the new one."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as file:
@@ -125,7 +123,7 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """Return the content of a file, None when there is none."""
+    """Return the content of a file; None if there is no file."""
     try:
         content: dict[str, Any] = json.loads(path.read_text())
     except (FileNotFoundError, NotADirectoryError):

@@ -1,6 +1,6 @@
-"""The migrate step: databases, roles, schemas and topics of all services, in one process that ends.
+"""The migrate step: creates databases, roles, schemas and topics of all services in one short-lived process.
 
-python -m classifeed_cli.platform.planning.migrate   (the plan as JSON in CLASSIFEED_MIGRATE_PLAN)
+python -m classifeed_cli.platform.planning.migrate   (the plan is JSON in CLASSIFEED_MIGRATE_PLAN)
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _WAIT_FOR_SERVERS_S = 60.0
 
 
 def describe_step(plan: Plan) -> str:
-    """Return what the process needs to know, as JSON: it may see the superuser's password, the services may not."""
+    """Return the plan of the process as JSON. It has the superuser's password, which the services do not get."""
     with_database = [spec for spec in plan.services if spec.database and "postgres" in plan.parts]
     databases = [
         {
@@ -49,7 +49,7 @@ def describe_step(plan: Plan) -> str:
 
 
 def prepare_database(connection: psycopg.Connection[Any], name: str, password: str) -> None:
-    """Make a role that may log in, and a database of its own that no other role may enter. Idempotent."""
+    """Create a role with login, and a database to which no other role may connect. Idempotent."""
     role, database = sql.Identifier(name), sql.Identifier(name)
     if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is None:
         connection.execute(sql.SQL("CREATE ROLE {} LOGIN").format(role))
@@ -60,7 +60,7 @@ def prepare_database(connection: psycopg.Connection[Any], name: str, password: s
 
 
 def run_step(step: dict[str, Any]) -> None:
-    """Do the whole step; may run twice. Waits for servers that are still starting."""
+    """Run the step. Idempotent; it waits for servers that are still starting."""
     from classifeed_common.db.migrations import migrate
     from classifeed_common.kafka import ensure_topics
     from classifeed_domain.topics import declared
@@ -102,7 +102,7 @@ def _timed(what: str) -> Iterator[None]:
 
 
 def main() -> None:
-    """Run the process: it ends with 0, or with the cause as its last line."""
+    """Run the process. It exits with 0, or with the error as its last line."""
     try:
         run_step(json.loads(os.environ.pop(PLAN_VARIABLE)))
     except DomainError as error:

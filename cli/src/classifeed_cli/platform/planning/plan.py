@@ -1,4 +1,4 @@
-"""The plan of a start: services, parts, ports, passwords, and the environment that each service gets from them."""
+"""The plan of a start: services, parts, ports, passwords, and the environment of each service."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LISTENER: Final = re.compile(r"\{(\w+\.(?:http|grpc))\}")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What will run. Made once for each start; pure data after that."""
+    """The plan of a start; immutable data."""
 
     layout: Layout
     table: ServiceTable
@@ -29,11 +29,11 @@ class Plan:
     credentials: Credentials
 
     def address(self, name: str) -> str:
-        """host:port of a listener, by its name in the ports."""
+        """Return the host:port of a listener, by its name in `ports`."""
         return f"127.0.0.1:{self.ports[name]}"
 
     def _resolve(self, value: str) -> str:
-        """Put addresses into a setting: `{cleanweb.http}`."""
+        """Replace placeholders such as `{cleanweb.http}` in a setting by addresses."""
         return _LISTENER.sub(lambda found: self.address(found[1]), value)
 
     @property
@@ -42,23 +42,23 @@ class Plan:
         return f"postgresql://postgres:{self.credentials.superuser}@{self.address('postgres')}/postgres"
 
     def dsn(self, service: str, address: str = "") -> str:
-        """DSN of a service: its own role on its own database, at another address if one is given."""
+        """Return the DSN of a service's role and database, at PostgreSQL's address unless another one is given."""
         return (
             f"postgresql://{service}:{self.credentials.roles[service]}@{address or self.address('postgres')}/{service}"
         )
 
     def environment(self, spec: ServiceSpec) -> dict[str, str]:
-        """Return the whole environment of a service's process: ours, knobs mapped, and what `up` sets.
+        """Return the environment of a service's process: the current one, the mapped knobs, and the settings of `up`.
 
-        CLASSIFEED_<SERVICE>_POSTGRES_ADDRESS, host:port, has the service find PostgreSQL behind a proxy or a pooler of
-        the user's; migrations and `status` go there directly.
+        With CLASSIFEED_<SERVICE>_POSTGRES_ADDRESS, host:port, the service connects to PostgreSQL through a proxy or
+        pooler; migrations and `status` connect directly.
         """
         environment = python_environment()
         for knob, targets in self.table.knobs.items():
             if knob in os.environ:
                 environment |= {target: os.environ[knob] for target in targets if target not in os.environ}
         layout = self.layout
-        # Not the system's folder for temporary files: two users of a machine would share the folder of the first one.
+        # Not the system's temporary folder, where several users of a machine would share one folder.
         defaults = {"SPOOL_DIR": str(layout.service_data(spec.name) / "spool")} | {
             key: self._resolve(value) for key, value in spec.settings.items()
         }
@@ -91,17 +91,17 @@ class Plan:
 
 
 def make_plan(layout: Layout, only: Iterable[str]) -> Plan:
-    """Choose services and ports, make what is missing of keys and folders. The caller holds the folder's lock.
+    """Choose services and ports, and create missing keys and folders. The caller holds the folder's lock.
 
     Raises:
-        CommandError: an unknown name, a missing package, a used port, a full disk.
+        CommandError: A name is unknown, a package is missing, a port is in use, or the disk is full.
     """
     table = ServiceTable.load()
     services, parts = table.choose(only)
     for spec in services:
         spec.check_installed()
     layout.prepare()
-    # Ports and keys of all, so that the addresses of those left out stay valid when they join later.
+    # For all services, so that addresses stay valid when further services are started later.
     credentials = ensure_credentials(layout, table.services)
     ports = plan_ports(layout, table.services)
     for spec in services:

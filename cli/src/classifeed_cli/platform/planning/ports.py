@@ -1,4 +1,4 @@
-"""The ports of an installation: chosen up front, kept between starts, so that everybody can know everybody's."""
+"""The ports of an installation, chosen before the start and kept between starts, so that all services know them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _PORTS = 65536
 
 
 def plan_ports(layout: Layout, services: Iterable[str]) -> dict[str, int]:
-    """Return the port of each listener, by a name such as `api.grpc` or `kafka`; written to the folder.
+    """Choose the port of each listener, by a name such as `api.grpc` or `kafka`; store and return the ports.
 
-    A port that a variable sets is taken; otherwise the one of the last start when it is free, otherwise a free one.
-    Set by CLASSIFEED_POSTGRES_PORT, CLASSIFEED_KAFKA_PORT, CLASSIFEED_S3_PORT, CLASSIFEED_<SERVICE>_GRPC_LISTEN and
-    CLASSIFEED_<SERVICE>_HTTP_LISTEN. Nothing of the installation may be running.
+    A port that a variable sets has precedence. Otherwise, the port of the last start is used if it is free, or any free
+    port. The variables are CLASSIFEED_POSTGRES_PORT, CLASSIFEED_KAFKA_PORT, CLASSIFEED_S3_PORT,
+    CLASSIFEED_<SERVICE>_GRPC_LISTEN and CLASSIFEED_<SERVICE>_HTTP_LISTEN. The installation must not be running.
 
     Raises:
-        CommandError: a port that is set is in use.
+        CommandError: The port of a variable is in use.
     """
     before: dict[str, int] = read_json(layout.ports) or {}
     names = ["postgres", "kafka", "kafka.controller", "s3"]
@@ -51,7 +51,7 @@ def _variable(name: str) -> str:
 
 
 def _chosen(name: str) -> int:
-    """Return the port that a variable sets for a listener, 0 when none does."""
+    """Return the port that a variable sets for a listener; 0 if none does."""
     variable = _variable(name)
     port = os.environ.get(variable, "").rpartition(":")[2]
     if port and not (port.isdigit() and int(port) < _PORTS):

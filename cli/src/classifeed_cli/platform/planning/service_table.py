@@ -1,4 +1,4 @@
-"""The service table: which services there are, and what each of them stands on."""
+"""The service table: all services, and the parts that each of them needs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PARTS = ("postgres", "kafka", "s3")
 
 @dataclass(frozen=True, slots=True)
 class ServiceSpec:
-    """One row: the package to run as `python -m`, and the parts that it needs."""
+    """A row of the table: the package to run with `python -m`, and the parts that it needs."""
 
     name: str
     package: str
@@ -30,28 +30,28 @@ class ServiceSpec:
 
     @property
     def prefix(self) -> str:
-        """What the names of its variables begin with."""
+        """Prefix of the service's environment variables."""
         return f"CLASSIFEED_{self.name.upper()}_"
 
     @property
     def parts(self) -> frozenset[str]:
-        """The embedded servers that this service needs."""
+        """Embedded servers that the service needs."""
         needs = {"postgres": self.database, "kafka": self.kafka, "s3": self.s3}
         return frozenset(part for part, needed in needs.items() if needed)
 
     @property
     def version(self) -> str:
-        """Version of the installed distribution; empty when it has none."""
+        """Version of the installed distribution; empty if it has none."""
         try:
             return importlib.metadata.version(self.package.replace("_", "-"))
         except importlib.metadata.PackageNotFoundError:
             return ""
 
     def check_installed(self) -> None:
-        """Pass when the package can be run.
+        """Check that the package can be run.
 
         Raises:
-            CommandError: it cannot, in one line.
+            CommandError: The package is missing or cannot be run.
         """
         if importlib.util.find_spec(self.package) is None:
             problem = f"package {self.package} is missing: run `make setup`"
@@ -64,7 +64,7 @@ class ServiceSpec:
 
 @dataclass(frozen=True, slots=True)
 class ServiceTable:
-    """All rows, the topics, and the knobs."""
+    """The services, topics and knobs."""
 
     services: Mapping[str, ServiceSpec]
     topics: tuple[str, ...] = ()
@@ -83,11 +83,10 @@ class ServiceTable:
         )
 
     def choose(self, only: Iterable[str]) -> tuple[list[ServiceSpec], frozenset[str]]:
-        """Return the services and parts that `--only` names, with the parts that those services need; all when it is
-        empty.
+        """Return the services and parts that `--only` names, with the parts that those services need; by default all.
 
         Raises:
-            CommandError: a name that is neither.
+            CommandError: A name is neither a service nor a part.
         """
         names = [name.strip() for entry in only for name in entry.split(",") if name.strip()]
         unknown = sorted(set(names) - set(self.services) - set(PARTS))
@@ -100,7 +99,7 @@ class ServiceTable:
 
 
 def _expand(targets: Iterable[str], services: Iterable[str]) -> tuple[str, ...]:
-    """Return the variables of a knob, with one for each service where a name has a *."""
+    """Return the variables of a knob; a * in a name is replaced by each service."""
     names = [name.upper() for name in services]
     return tuple(
         variable

@@ -1,1 +1,1 @@
-"""Whether the parts of an installation work: probed, examined, and watched."""
+"""Health of an installation: probes, examination, and a periodic watch."""

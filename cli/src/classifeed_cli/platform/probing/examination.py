@@ -1,6 +1,6 @@
-"""What is wrong with a running installation: each part and service is probed now, in at most 3 s for all of them.
+"""Examination of a running installation: probes each part and service concurrently, in at most 3 s.
 
-The supervisor probes every few seconds, so that there is a record of since when; `status` and `doctor` probe once more.
+The supervisor probes every few seconds, to record the start of each problem; `status` and `doctor` probe again.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _LINE_CHARACTERS: Final = 300
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong.
+    """A problem of the installation.
 
     Attributes:
-        text: what, in words.
-        since: when it was first seen, ISO 8601; empty: not known yet.
-        fix: what to do; empty where the text says it.
+        text: Description.
+        since: Time of its first detection, ISO 8601; empty if not known yet.
+        fix: Fix; empty if the text contains it.
     """
 
     text: str
@@ -42,22 +42,22 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """How a part or a service is: RUNNING, SERVING, STARTING, NOT_SERVING or DOWN, and what is wrong with it."""
+    """State of a part or a service: RUNNING, SERVING, STARTING, NOT_SERVING or DOWN; and its problems."""
 
     state: str
     problems: tuple[Problem, ...] = ()
 
     @property
     def is_well(self) -> bool:
-        """Whether it does all that it should."""
+        """Whether it works without problems."""
         return not self.problems and self.state in {"RUNNING", "SERVING"}
 
 
 async def examine(document: Mapping[str, Any]) -> dict[str, Health]:
-    """Return how the supervisor, each part and each service of a run document is, in this order.
+    """Return the health of the supervisor, of each part and of each service, in this order.
 
     Args:
-        document: what the supervisor has written; `unwell_since` of it says since when what was seen unwell.
+        document: Run document of the supervisor; its `unwell_since` has the start times of problems.
     """
     addresses = addresses_of_parts(document)
     parts, services = document["parts"], document["services"]
@@ -79,7 +79,7 @@ async def examine(document: Mapping[str, Any]) -> dict[str, Health]:
 
 
 def addresses_of_parts(document: Mapping[str, Any]) -> dict[str, str]:
-    """Return where each embedded server of a run document listens, host:port."""
+    """Return the address of each embedded server of a run document, host:port."""
     known = {"kafka": document["kafka"], "s3": ((document["s3"] or {}).get("endpoint") or "").removeprefix("http://")}
     dsn = next(iter(document["postgres"].values()), "")
     known["postgres"] = dsn.rpartition("@")[2].partition("/")[0]
@@ -87,7 +87,7 @@ def addresses_of_parts(document: Mapping[str, Any]) -> dict[str, str]:
 
 
 def identity_of(process: Mapping[str, Any]) -> ProcessIdentity | None:
-    """Return the identity that a run document names, None when it names none."""
+    """Return the identity of a process in a run document; None if it has none."""
     return ProcessIdentity(process["pid"], process["started"]) if process.get("pid") else None
 
 
@@ -99,7 +99,7 @@ def _examine_supervisor(document: Mapping[str, Any]) -> Health:
 
 
 def _examine_tokens(document: Mapping[str, Any]) -> Iterator[Problem]:
-    """Yield what is wrong with the list of tokens; services report it once a team has sent a token."""
+    """Yield the problems of the list of tokens. Services report them only after a team has sent a token."""
     if not document["keys_dir"]:
         return
     try:
@@ -145,7 +145,7 @@ async def _examine_service(service: Mapping[str, Any]) -> Health:
 
 
 def _examine_process(process: Mapping[str, Any]) -> Health | None:
-    """Return what the process itself shows: it has ended, or stands still. None: it runs."""
+    """Return the health of a process that has exited or is suspended; None if it runs."""
     identity = identity_of(process)
     if identity is None or not identity.is_running():
         fix = "The supervisor starts it again; its log says why it exited."
@@ -156,7 +156,7 @@ def _examine_process(process: Mapping[str, Any]) -> Health | None:
 
 
 def _with_restarts(process: Mapping[str, Any], health: Health) -> Health:
-    """Return the health of a process, with a problem if it exits again and again: it is not just starting."""
+    """Return the health of a process, with an additional problem if it exits repeatedly."""
     now_s = time.time()
     recent = [at_s for at_s in process.get("restart_times", ()) if at_s > now_s - RESTARTS_WITHIN_S]
     if len(recent) < RESTARTS:
@@ -190,9 +190,9 @@ def _restart(pid: int) -> str:
 
 
 def _complete(problem: Problem, since: str, unwell: Collection[str]) -> Problem:
-    """Return the problem with its time, and with what to do about something missing that is another's problem."""
+    """Return the problem with its time, and with a fix if it is caused by the problem of another service or part."""
     fix = problem.fix
     missed = problem.text.partition(":")[0]
     if not fix and missed in unwell:
-        fix = f"It continues by itself once {missed} works again."
+        fix = f"It continues automatically once {missed} works again."
     return replace(problem, since=problem.since or since, fix=fix)

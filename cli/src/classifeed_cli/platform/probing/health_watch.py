@@ -1,4 +1,4 @@
-"""Since when something of an installation has been unwell: the supervisor's own look, every few seconds."""
+"""HealthWatch: periodic examination by the supervisor, which records the start time of problems."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ PERIOD_S: Final = 3.0
 
 
 class HealthWatch:
-    """Remembers since when what has been unwell; a process that is started again and again stays unwell meanwhile.
+    """Records since when parts and services have had problems. A process that restarts repeatedly stays unwell.
 
     Args:
-        describe: returns the run document.
-        on_change: called after something fell ill or recovered; must not raise.
-        progress: called with a message of it; must not raise.
+        describe: Function that returns the run document.
+        on_change: Callback after something fell ill or recovered; it must not raise.
+        progress: Callback with a message about it; it must not raise.
     """
 
     def __init__(
@@ -33,18 +33,18 @@ class HealthWatch:
         self.unwell_since: dict[str, str] = {}
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Examine the installation every few seconds until cancelled."""
         while True:
             await asyncio.sleep(PERIOD_S)
             try:
                 healths = await examine(self._describe())
-            except OSError as error:  # no file left to open, for now
+            except OSError as error:  # temporarily no free file descriptor
                 self._progress(f"health was not examined: {error}")
             else:
                 self.note(healths)
 
     def note(self, healths: Mapping[str, Health]) -> None:
-        """Take what a look has found."""
+        """Record the result of an examination."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         unwell = {name: health for name, health in healths.items() if not health.is_well}
         fell_ill = unwell.keys() - self.unwell_since.keys()

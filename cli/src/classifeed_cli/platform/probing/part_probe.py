@@ -1,7 +1,7 @@
-"""One small request to an embedded server in its own protocol: quick, and without a client library in memory.
+"""Probes of embedded servers: one small request in the server's protocol, without a client library in memory.
 
-A server that is stopped refuses the connection, one that stands still accepts it and never responds, and one that
-starts or has no room left says so. Clients of these servers distinguish the three only after long limits of their own.
+A stopped server refuses the connection. A suspended server accepts it but never responds. A server that is starting or
+has no capacity responds with an error. Client libraries distinguish these cases only after long timeouts.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Final
 
 LIMIT_S: Final = 2.0
 _PROTOCOL: Final = 196_608  # PostgreSQL's version 3.0
-_API_VERSIONS: Final = 18  # of Kafka's requests the one that every broker takes in its first version
+_API_VERSIONS: Final = 18  # the Kafka request whose first version every broker supports
 _CORRELATION_ID: Final = 1
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Refusal(Exception):
-    """The server responds, and says that it does not serve; the text is its reason."""
+    """The server responds with an error; the text is its reason."""
 
 
 async def find_fault(part: str, address: str) -> str | None:
-    """Return in words why a part cannot be used; None when it responds as it should. Takes at most 2 s.
+    """Return why a part does not work; None if it responds correctly. Takes at most 2 s.
 
     Args:
-        part: postgres, kafka or s3.
-        address: host:port.
+        part: Name of the part: postgres, kafka or s3.
+        address: Address of the server, host:port.
     """
     try:
         async with asyncio.timeout(LIMIT_S):
@@ -54,7 +54,7 @@ async def _connect(address: str, probe: Callable[[Streams, str], Awaitable[None]
 
 
 async def _probe_postgres(streams: Streams, _: str) -> None:
-    """Begin a session and leave it at the server's first word: it has forked, read its files, and has room."""
+    """Begin a session and close it after the server's first message, which shows that it can serve a session."""
     reader, writer = streams
     body = struct.pack("!i", _PROTOCOL) + b"user\0postgres\0database\0postgres\0\0"
     writer.write(struct.pack("!i", len(body) + 4) + body)
@@ -63,7 +63,7 @@ async def _probe_postgres(streams: Streams, _: str) -> None:
     if kind == b"E":
         fields = (await reader.readexactly(length - 4)).split(b"\0")
         raise Refusal(next((each[1:].decode(errors="replace") for each in fields if each[:1] == b"M"), "an error"))
-    if kind != b"R":  # it requests the password, or for none
+    if kind != b"R":  # an authentication request
         raise Refusal("what listens there is not PostgreSQL")
 
 

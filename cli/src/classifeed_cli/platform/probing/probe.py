@@ -1,4 +1,4 @@
-"""One small HTTP GET over asyncio, for the supervisor's probes of services, without a client library in its memory."""
+"""A minimal HTTP GET over asyncio, for the supervisor's probes of services, without a client library in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _LIMIT_BYTES = 4 * 1024 * 1024
 
 
 async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int, bytes] | None:
-    """Status and body of `http://address/path`; None without a response in time."""
+    """Return status and body of `http://address/path`; None if there is no response within the timeout."""
     try:
         async with asyncio.timeout(timeout_s):
             return await _get(address, path)
@@ -19,19 +19,19 @@ async def http_get(address: str, path: str, timeout_s: float = 3.0) -> tuple[int
 
 
 async def is_ready(address: str) -> bool:
-    """Whether a service says that it is ready for calls."""
+    """Return whether a service reports that it is ready for calls."""
     response = await http_get(address, "/health/ready", timeout_s=2.0)
     return response is not None and response[0] == 200
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """What a service says of itself.
+    """The readiness report of a service.
 
     Attributes:
-        is_ready: whether it takes calls.
-        problems: what it misses or cannot go on with, in words that begin with the name of it, and since when (empty:
-            the service does not say).
+        is_ready: Whether it accepts calls.
+        problems: Missing dependencies and blocked work: a text that begins with their name, and the start time (empty
+            if the service does not report it).
     """
 
     is_ready: bool
@@ -39,7 +39,7 @@ class Readiness:
 
 
 async def get_readiness(address: str) -> Readiness | None:
-    """Return what a service says of itself; None when it does not respond in time."""
+    """Return the readiness report of a service; None if it does not respond within the timeout."""
     response = await http_get(address, "/health/ready")
     try:
         readiness = json.loads(response[1]) if response is not None else None
@@ -50,7 +50,7 @@ async def get_readiness(address: str) -> Readiness | None:
     since = readiness.get("since", {})
     problems = [(f"{name}: {fault}", since.get(name, "")) for name, fault in readiness.get("missing", {}).items()]
     blocked = readiness.get("blocked", {})
-    if problems and blocked:  # most of it follows from them, and would fill pages
+    if problems and blocked:  # most blocked work is a consequence of the problems, so it is shortened
         waiting = ", ".join(f"{role} ({', '.join(items)})" for role, items in blocked.items())
         problems.append((f"blocked meanwhile: {waiting}", ""))
     else:

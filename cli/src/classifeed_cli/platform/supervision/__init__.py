@@ -1,1 +1,1 @@
-"""The process that starts the units of an installation, watches them, describes them, and stops them."""
+"""The supervisor process, which starts, watches, describes and stops the units of an installation."""

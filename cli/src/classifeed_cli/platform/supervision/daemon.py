@@ -1,4 +1,4 @@
-"""The life of a supervisor process: in the foreground of `up`, or detached as `python -m` of this module."""
+"""The supervisor process, in the foreground of `up`, or detached as `python -m` of this module."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def serve(
     progress: Callable[[str], None],
     on_ready: Callable[[], Awaitable[None]] | None = None,
 ) -> None:
-    """Run an installation in this process until SIGINT or SIGTERM; a second one kills instead of draining.
+    """Run an installation in this process until SIGINT or SIGTERM; a second signal kills it without draining.
 
     Raises:
-        CommandError: it cannot start, or another one runs in the folder.
+        CommandError: The installation cannot start, or another one runs in the folder.
     """
     layout.prepare()
     lock = layout.lock()
@@ -60,7 +60,7 @@ async def _serve(supervisor: Supervisor, timeout_s: float, on_ready: Callable[[]
     stopped = asyncio.create_task(stop.wait())
     await asyncio.wait([starting, stopped], return_when=asyncio.FIRST_COMPLETED)
     if not starting.done():
-        starting.cancel()  # it stops what it has started
+        starting.cancel()  # it stops the started processes
         await asyncio.wait([starting])
     if starting.cancelled():
         return
@@ -72,10 +72,10 @@ async def _serve(supervisor: Supervisor, timeout_s: float, on_ready: Callable[[]
 
 
 def start_detached(layout: Layout, only: Sequence[str], timeout_s: float) -> dict[str, Any]:
-    """Start a supervisor that outlives us; returns its run document when everything is healthy.
+    """Start a supervisor that outlives this process; return its run document when everything is healthy.
 
     Raises:
-        CommandError: what the supervisor ended with.
+        CommandError: The error of the supervisor.
     """
     layout.prepare()
     layout.failure.unlink(missing_ok=True)
@@ -102,12 +102,12 @@ def start_detached(layout: Layout, only: Sequence[str], timeout_s: float) -> dic
 
 
 def wait_for_other(layout: Layout, timeout_s: float) -> dict[str, Any] | None:
-    """Return the run document of the installation in this folder, once it is ready; None when none runs.
+    """Return the run document of the installation in this folder, once it is ready; None if none runs.
 
     Blocks while another process starts or stops it.
 
     Raises:
-        CommandError: it is not ready in time.
+        CommandError: The installation is not ready within the timeout.
     """
     deadline = time.monotonic() + timeout_s
     while True:

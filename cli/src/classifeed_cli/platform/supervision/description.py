@@ -1,4 +1,4 @@
-"""What a running installation says about itself: the document in its run folder, and `status` made from it."""
+"""Description of a running installation: the run document in its folder, and the document of `status`."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def describe_plan(
     services: Sequence[Supervised],
     unwell_since: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the run document: who supervises, and each process with its pid, start time, addresses, log and restarts.
+    """Return the run document: the supervisor, and each process with pid, start time, addresses, log and restarts.
 
-    `unwell_since` says since when the supervisor has seen something wrong with what, by name.
+    `unwell_since` has the start times of problems that the supervisor has seen, by name.
     """
     me = ProcessIdentity.of(os.getpid())
     layout = plan.layout
@@ -78,7 +78,7 @@ def _process(unit: Supervised) -> dict[str, Any]:
 
 
 def read_running(layout: Layout) -> dict[str, Any] | None:
-    """Return the run document of an installation whose supervisor lives; None when there is none."""
+    """Return the run document of an installation whose supervisor runs; None if there is none."""
     document = read_json(layout.supervisor)
     if document is None:
         return None
@@ -87,7 +87,7 @@ def read_running(layout: Layout) -> dict[str, Any] | None:
 
 
 async def describe_started(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of `status` of what was just started: what ends within seconds is waited for."""
+    """Return the document of `status` after a start; wait some seconds for problems that disappear soon."""
     ends_s = time.monotonic() + _FIRST_WORK_S
     described = await describe_status(document)
     while not described["healthy"] and time.monotonic() < ends_s:
@@ -97,7 +97,7 @@ async def describe_started(document: dict[str, Any]) -> dict[str, Any]:
 
 
 async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the document of `status --json`: every part and service is probed now."""
+    """Probe every part and service, and return the document of `status --json`."""
     healths = await examine(document)
     services = {
         name: {
@@ -148,19 +148,19 @@ async def describe_status(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def rows_of(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield all that can be unwell in a document of `status`, by name: what others stand on comes first."""
+    """Yield the rows of a document of `status` by name: the supervisor, then parts, then services."""
     yield "supervisor", document["supervisor"]
     yield from document["parts"].items()
     yield from document["services"].items()
 
 
 def since_words(row: Mapping[str, Any]) -> str:
-    """Return since when a row has been unwell, as the clocks of this machine show it; empty while it is well."""
+    """Return the start of a row's problems, in local time; empty if it has none."""
     return f"since {datetime.fromisoformat(row['since']).astimezone():%Y-%m-%d %H:%M:%S}" if row["since"] else ""
 
 
 def _health(health: Health) -> dict[str, Any]:
-    """Return the members that say how something is: `since` is that of the oldest problem, `fixes` one for each."""
+    """Return the members for a health: `since` is the time of the oldest problem, `fixes` has one fix per problem."""
     return {
         "state": health.state,
         "problems": [problem.text for problem in health.problems],

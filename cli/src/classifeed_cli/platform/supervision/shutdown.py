@@ -1,4 +1,4 @@
-"""Stops what `up` started in a folder, and nothing else."""
+"""Stops the processes that `up` started in a folder, and no others."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from classifeed_cli.platform.probing.examination import identity_of
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What was found and stopped."""
+    """The stopped processes."""
 
     supervisor: bool
     leftovers: tuple[str, ...]
 
 
 def stop_installation(layout: Layout, timeout_s: float) -> Stopped:
-    """Ask the supervisor to drain and stop, wait for it; then end processes that outlived a killed supervisor.
+    """Signal the supervisor to drain and stop, and wait for it; then kill processes that outlived a killed supervisor.
 
-    Blocks. Processes are known by pid and start time, so that a pid in use by a stranger is left alone. Idempotent.
+    Blocks. Processes are identified by pid and start time, so a reused pid is never signalled. Idempotent.
 
     Raises:
-        CommandError: the supervisor still runs after `timeout_s`.
+        CommandError: The supervisor still runs after `timeout_s`.
     """
     document = read_json(layout.supervisor)
     if document is None:
@@ -40,7 +40,7 @@ def stop_installation(layout: Layout, timeout_s: float) -> Stopped:
     leftovers = []
     for name, process in {**document["services"], **document["parts"]}.items():
         identity = identity_of(process)
-        # PostgreSQL must not be killed outright while its children live: SIGQUIT takes them along.
+        # Not SIGKILL for PostgreSQL, as its child processes would survive; SIGQUIT stops them, too.
         number = signal.SIGQUIT if name == "postgres" else signal.SIGKILL
         if identity is not None and identity.send(number):
             identity.wait_gone(10)

@@ -1,4 +1,4 @@
-"""One process under supervision: started, watched, started again with back-off when it dies."""
+"""A supervised process: started, watched, and restarted with back-off when it exits."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from classifeed_common.pacing.waiting import wait_for_event
 _POLL_S = 0.1
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 10.0
-_STEADY_S = 20.0  # having lived so long, the next death starts with the shortest pause again
+_STEADY_S = 20.0  # after a run of this length, the back-off restarts at its minimum
 _REMEMBERED = 20
 _LAST_LINES = 5
 SETTINGS_REFUSED = 2  # exit code of a service that will never start with these settings
 
 
 async def ended(process: subprocess.Popen[bytes]) -> int:
-    """Return the exit code of a child, once it has one. Polls: needs no thread and no signal handler."""
+    """Wait for a child process and return its exit code. It polls, without a thread or a signal handler."""
     while (code := process.poll()) is None:  # noqa: ASYNC110 - see above
         await asyncio.sleep(_POLL_S / 2)
     return code
 
 
 class Supervised:
-    """A process that is kept alive until `stop`.
+    """A process that is restarted until `stop`.
 
     Args:
-        name: for logs and status.
-        spawn: starts the process and returns at once; called in the event loop's thread, which must live as long as
-            the supervisor does. May raise ServerError or OSError: counts as a death.
-        probe: whether the process serves, called while others wait for it. May raise ServerError: it never will.
-        log: where its output goes.
-        stop_signal: what makes it stop.
-        stop_timeout_s: when it is killed instead.
-        on_change: called after each start and each death; must not raise.
+        name: Name for logs and status.
+        spawn: Function that starts the process without waiting; called in the event loop's thread, which must live as
+            long as the supervisor. It may raise ServerError or OSError, which count as an exit.
+        probe: Function that returns whether the process serves. It may raise ServerError if the process never will.
+        log: File for the output of the process.
+        stop_signal: Signal that stops the process.
+        stop_timeout_s: Seconds after which the process is killed instead.
+        on_change: Callback after each start and each exit; it must not raise.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Supervised:
         self.probe = probe
         self.log = log
         self.restarts = 0
-        # When the process was started again, in seconds of the epoch; the newest are enough to recognise a loop.
+        # Times of restarts, in seconds since the epoch. The newest are enough to detect a loop.
         self.restart_times: deque[float] = deque(maxlen=_REMEMBERED)
         self.last_words = ""
         self.process: subprocess.Popen[bytes] | None = None
@@ -75,27 +75,27 @@ class Supervised:
         self._probing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Start the process and begin to watch it. Returns at once."""
+        """Start and watch the process, without waiting."""
         self._start_once()
         self._task = asyncio.create_task(self._watch(), name=f"watch {self.name}")
 
     async def wait_ready(self) -> None:
-        """Return when the process serves; for ever on its own, so the caller sets the limit."""
+        """Wait until the process serves, without a timeout."""
         await self._ready.wait()
 
     @property
     def ready(self) -> bool:
-        """Whether the process that runs now has served since it was started."""
+        """Whether the current process has served since its start."""
         return self._ready.is_set() and self.alive
 
     @property
     def alive(self) -> bool:
-        """Whether the process runs now."""
+        """Whether the process is running."""
         return self.process is not None and self.process.poll() is None
 
     @property
     def identity(self) -> ProcessIdentity | None:
-        """Which process runs now; None while none does."""
+        """Identity of the running process; None if none runs."""
         if self.process is None or not self.alive:
             return None
         if self._identity is None:
@@ -103,7 +103,7 @@ class Supervised:
         return self._identity
 
     async def stop(self) -> None:
-        """Ask the process to end, wait, kill it when it takes too long. May be called twice."""
+        """Signal the process to stop, wait, and kill it after the timeout. May be called twice."""
         self._stopping.set()
         process = self.process
         if process is not None and process.poll() is None:
@@ -121,7 +121,7 @@ class Supervised:
             self._task = None
 
     def kill(self) -> None:
-        """End it at once, for a second Ctrl-C."""
+        """Kill the process, for a second Ctrl-C."""
         self._stopping.set()
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
@@ -132,7 +132,7 @@ class Supervised:
             self.process = self._spawn()
         except ServerError as error:
             self.refusal = str(error)
-        except OSError as error:  # no disk, memory or process left, for now
+        except OSError as error:  # temporarily no disk space, memory or process slot
             self.refusal = f"{self.name}: {explain_os_error(error, self.log)}"
         else:
             self._probing = asyncio.create_task(self._find_ready(), name=f"probe {self.name}")
@@ -140,9 +140,9 @@ class Supervised:
 
     async def _find_ready(self) -> None:
         try:
-            while not await self.probe():  # noqa: ASYNC110 - another process sets no event of ours
+            while not await self.probe():  # noqa: ASYNC110 - another process cannot set an event
                 await asyncio.sleep(_POLL_S / 2)
-        except ServerError as error:  # it responds, and will never be ready
+        except ServerError as error:  # it responds, but will never be ready
             self.refusal = str(error)
         else:
             self._ready.set()
@@ -166,8 +166,8 @@ class Supervised:
             self._on_change()
             pause_s = _FIRST_PAUSE_S if time.monotonic() - started > _STEADY_S else min(pause_s * 2, _LONGEST_PAUSE_S)
             await wait_for_event(self._stopping, pause_s)
-            if not self._stopping.is_set():  # nothing is awaited from here to the start: `stop` sees the process
+            if not self._stopping.is_set():  # no await from here to the start, so `stop` sees the new process
                 self.restarts += 1
-                if self.last_exit:  # a process that ends by a signal in order exits with 0
+                if self.last_exit:  # after an orderly stop by a signal, the exit code is 0
                     self.restart_times.append(time.time())
                 self._start_once()

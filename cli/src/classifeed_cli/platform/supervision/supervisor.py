@@ -1,4 +1,4 @@
-"""The supervisor: starts a plan in the right order, keeps it alive, stops it cleanly."""
+"""The supervisor: starts the processes of a plan in order, restarts them, and stops them cleanly."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _REWRITE_S: Final = 3.0
 
 
 class Supervisor:
-    """One running installation. For one event loop, in the main thread.
+    """A running installation, for one event loop in the main thread.
 
     Args:
-        plan: what to run; its folder is locked by the caller.
-        progress: called with what is being done. May raise OSError: nobody reads it, and nothing depends on it.
+        plan: Plan of the installation; the caller has locked its folder.
+        progress: Callback with progress messages. An OSError of it is ignored.
     """
 
     def __init__(self, plan: Plan, progress: Callable[[str], None] = lambda _: None) -> None:
@@ -52,10 +52,10 @@ class Supervisor:
         self._rewriting: asyncio.TimerHandle | None = None
 
     async def start(self, timeout_s: float) -> None:
-        """Return when everything is healthy; on any error everything is stopped first.
+        """Start the installation and wait until it is healthy; stop all processes on any error.
 
         Raises:
-            CommandError: TIME_OUT with the log tail of what is not healthy, or what cannot start, in one line.
+            CommandError: TIME_OUT, with the end of the logs of unhealthy processes; or a process cannot start.
         """
         try:
             async with asyncio.timeout(timeout_s):
@@ -75,7 +75,7 @@ class Supervisor:
         self._watching = asyncio.create_task(self._health.run(), name="watch health")
 
     async def stop(self) -> None:
-        """Drain the services, then stop the servers under them. May be called twice."""
+        """Drain the services, then stop the embedded servers. May be called twice."""
         self.phase = "stopping"
         self.write_state()
         for task in (self._tokens, self._watching):
@@ -87,14 +87,14 @@ class Supervisor:
         self.plan.layout.supervisor.unlink(missing_ok=True)
 
     def kill(self) -> None:
-        """End all processes at once."""
+        """Kill all processes."""
         for unit in (*self.services, *self.parts):
             unit.kill()
 
     def write_state(self) -> None:
-        """Put down what runs, for `status`, `down` and everybody who wants to call the services.
+        """Write the run document, for `status`, `down` and clients of the services.
 
-        What cannot be written now, as on a full disk, is written a little later: who calls this goes on with its work.
+        If it cannot be written, for example on a full disk, the write is retried later and the caller continues.
         """
         is_first = self._rewriting is None
         self._forget_rewriting()
@@ -133,7 +133,7 @@ class Supervisor:
         self.parts = [supervise_server(server, self.write_state) for server in servers]
         for unit in self.parts:
             unit.start()
-        migration = self._spawn_migration()  # imports and waits while the servers start
+        migration = self._spawn_migration()  # its imports run while the servers start
         try:
             await self._wait_ready(self.parts)
             self._begin("migrating")
@@ -191,12 +191,12 @@ class Supervisor:
             await asyncio.sleep(TOKEN_RENEWAL_S)
             try:
                 write_tokens(self.plan.layout, self.plan.table.services)
-            except OSError as error:  # those in the files are good for several rounds
+            except OSError as error:  # the existing tokens are valid for several rounds
                 self._report(f"tokens were not renewed: {explain_os_error(error, self.plan.layout.root)}")
 
 
 def _check_hopeless(unit: Supervised) -> None:
-    """Raise for a unit whose next try will end as this one did."""
+    """Raise the error of a unit whose restart would fail again."""
     if unit.refusal is not None:
         raise unavailable("SERVER_NOT_STARTED", unit.refusal)
     if unit.last_exit == SETTINGS_REFUSED:

@@ -1,4 +1,4 @@
-"""What a plan becomes: the embedded servers and the service processes, each under supervision."""
+"""The units of a plan: embedded servers and service processes, under supervision."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from classifeed_common.embedded.process import spawn_bound
 from classifeed_common.embedded.s3 import EmbeddedS3
 from classifeed_common.embedded.server import EmbeddedServer
 
-# A service drains for CLASSIFEED_<SERVICE>_DRAIN_GRACE_S (10; the loader, whose jobs get 30 s to end, 45) after its
-# notice; more than that is a fault.
+# A service drains for CLASSIFEED_<SERVICE>_DRAIN_GRACE_S after its notice (10; for the loader 45, as its jobs get 30 s
+# to complete). A longer drain is an error.
 _SERVICE_STOP_S = 60.0
 
 
@@ -61,7 +61,7 @@ def embedded_servers(plan: Plan) -> list[EmbeddedServer]:
 
 
 def prepare_server(server: EmbeddedServer) -> None:
-    """Make a server's data folder ready; blocks. Raises ServerError."""
+    """Prepare a server's data folder. Blocks; raises ServerError."""
     server.prepare()
     if isinstance(server, EmbeddedS3):
         server.make_bucket(BUCKET)

@@ -1,4 +1,4 @@
-"""Every file of the keys folder, lost or damaged before a start: it is made again, or the error says what to do."""
+"""Lost and damaged files of the keys folder: a start creates them again, or its error names the fix."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FILES = {
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Layout:
-    """Give an installation that was started once."""
+    """Provide an installation that was started once."""
     layout = Layout(tmp_path / "data")
     layout.prepare()
     ensure_credentials(layout, ["api"])

@@ -1,4 +1,4 @@
-"""The table of services, and what others derive from it."""
+"""The service table, and values that are derived from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with an installation: parts and services that are stopped, stand still or refuse, and since when."""
+"""Examination of an installation: stopped, suspended and refusing parts and services, with times."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ GREETINGS = {
 
 @asynccontextmanager
 async def server(response: bytes | Callable[[], bytes] | None) -> AsyncIterator[str]:
-    """Give a server that responds so and hangs up; None: it says nothing."""
+    """Provide a server that sends a response and closes the connection; with None, it sends nothing."""
     is_over = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -83,7 +83,7 @@ async def test_each_part_is_probed_in_its_own_protocol(part: str, monkeypatch: p
 
 @pytest.fixture
 def process() -> Iterator[dict[str, Any]]:
-    """Yield a process that lives, as a run document names it."""
+    """Yield a running process, as in a run document."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
         identity = ProcessIdentity.of(child.pid)
         assert identity is not None
@@ -120,7 +120,7 @@ async def test_what_is_missing_names_its_cause_its_time_and_what_to_do(process: 
         assert (healths["kafka"].state, problem.since) == ("NOT_SERVING", LONG_AGO)
         assert problem.text == f"nothing listens on {away['parts']['kafka']['address']}"
         assert f"kill -9 {process['pid']}" in problem.fix
-        assert healths["processor"].problems[0].fix == "It continues by itself once kafka works again."
+        assert healths["processor"].problems[0].fix == "It continues automatically once kafka works again."
         status = await description.describe_status(away)
     assert (status["ready"], status["healthy"]) == (False, False)
     assert status["parts"]["kafka"]["since"] == LONG_AGO
@@ -220,7 +220,7 @@ async def test_a_role_that_is_blocked_is_a_problem_of_a_service_that_serves(proc
 
 
 async def test_what_waits_for_something_missing_is_one_problem(process: dict[str, Any]) -> None:
-    """A database that is away blocks nearly everything; a page of that would hide the cause."""
+    """A missing database blocks nearly everything; a list of all effects would hide the cause."""
     reported = {
         "missing": {"postgres": "no response within 3 s"},
         "blocked": {"work": {"claims": "claiming fails", "leases": "renewing fails"}, "reap": {"lost jobs": "fails"}},

@@ -1,4 +1,4 @@
-"""The supervisor outlives a full disk and a machine without processes or files to give; its log may fail too."""
+"""The supervisor survives a full disk, a lack of processes or file descriptors, and a failing log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SLEEP = [sys.executable, "-S", "-c", "import time; time.sleep(600)"]
 
 
 class Reports(list[str]):
-    """What was reported to a log on a full disk."""
+    """Messages to a log on a full disk."""
 
     def __call__(self, text: str) -> None:
         self.append(text)
@@ -60,7 +60,7 @@ def unwritable(folder: Path) -> Iterator[None]:
 
 
 def supervise(layout: Layout, on_change: Callable[[], None], *faults: OSError) -> Supervised:
-    """Return a process in the place of PostgreSQL, each of whose first starts fails by one of these."""
+    """Return a supervised process instead of PostgreSQL, whose first starts fail with the given errors."""
     log = layout.log("postgres")
     to_raise = iter(faults)
 
@@ -137,7 +137,7 @@ async def test_stop_ends_the_processes_though_the_state_cannot_be_written(
 
 
 async def test_restarts_are_remembered_with_the_end_of_the_log(layout: Layout) -> None:
-    """Each new process writes into the same log, so the lines are kept when the former one ends."""
+    """Each new process appends to the same log, so the last lines are recorded when a process exits."""
     log = layout.log("x")
     command = [sys.executable, "-S", "-c", "import sys; print('why it ended', flush=True); sys.exit(1)"]
     unit = Supervised("x", spawn=lambda: spawn_bound(command, log=log), probe=asyncio.Event().wait, log=log)

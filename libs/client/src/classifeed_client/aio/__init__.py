@@ -1,6 +1,6 @@
-"""The same client for asyncio: each call is awaited, lists are asynchronous iterators.
+"""The same client for asyncio: calls are coroutines, lists are asynchronous iterators.
 
-The modules of the calls are the source of the synchronous ones: `python -m tools.sync_client` writes those.
+`python -m tools.sync_client` generates the synchronous modules from the modules here.
 """
 
 from classifeed_client.aio.client import Client

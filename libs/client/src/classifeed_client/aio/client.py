@@ -1,4 +1,4 @@
-"""All calls in one client."""
+"""The client with all calls."""
 
 from __future__ import annotations
 
@@ -10,4 +10,4 @@ from classifeed_client.aio.offers import OfferCalls
 
 
 class Client(LoadCalls, FeedCalls, FetchCalls, FormatCalls, OfferCalls):
-    """Calls one installation; made and closed as its Connection says."""
+    """Client of one installation. See Connection for how to create and close it."""

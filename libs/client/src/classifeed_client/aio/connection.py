@@ -1,4 +1,4 @@
-"""Channels to one installation for asyncio, and what every call over them has in common."""
+"""Channels to one installation for asyncio, and the common parts of all calls: token, timeout, errors, pages."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 
 class Caller:
-    """Calls services. For one event loop; close it, or use it in an `async with` block.
+    """Calls services from one event loop. Close it, or use it in an `async with` block.
 
     Args:
-        addresses: where each service listens, host:port.
-        token: called before each call for the bearer token, so that a renewed one is used.
-        timeout_s: how long a call may take, unless it says otherwise, in seconds.
-        connect: opens a channel to an address; without TLS unless given.
+        addresses: Address of each service, host:port.
+        token: Function that returns the bearer token; called before each call, so that a renewed token is used.
+        timeout_s: Default timeout of a call, in seconds.
+        connect: Function that opens a channel to an address. The default opens channels without TLS.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Caller:
         self._open_stubs()
 
     def _open_stubs(self) -> None:
-        """Make the stubs of the services that are called; each client has its own."""
+        """Create the stubs of the services that this client calls."""
 
     async def __aenter__(self) -> Self:
         return self
@@ -59,7 +59,7 @@ class Caller:
             await channel.close()
 
     def _stub(self, service: str, make: Callable[[grpc.aio.Channel], object]) -> Any:
-        """Return the stub that `make` makes over the channel to a service; its methods have their own names."""
+        """Return a stub, created by `make` over the channel to a service, whose methods know the service."""
         return Stub(make(self._channels[service]), self._peers[service])
 
     def _options(self, timeout_s: float | None = None) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Caller:
                 yield message
 
     async def _items(self, ask: Callable[[str], Awaitable[Any]], items: str, _item: type[T]) -> AsyncIterator[T]:
-        """Yield what the field `items` of all pages has; `ask` returns the page of a token."""
+        """Yield the values of the field `items` of all pages; `ask` returns the page for a token."""
         token = ""
         while True:
             page = await ask(token)
@@ -90,7 +90,7 @@ class Caller:
 
 
 class Connection(Caller):
-    """Calls one installation, as its sellers do. Arguments as those of Caller."""
+    """Calls the seller APIs of one installation. The arguments are those of Caller."""
 
     def __init__(
         self,
@@ -110,11 +110,11 @@ class Connection(Caller):
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ, *, timeout_s: float = 10.0) -> Self:
-        """Return a client of the installation that the environment names, as `read_environment` says."""
+        """Return a client of the installation that the environment names (see `read_environment`)."""
         return cls(*read_environment(environ), timeout_s=timeout_s)
 
 
 def _open_channel(address: str) -> grpc.aio.Channel:
-    # Spans only where the caller has set tracing up; then a trace begins here and goes through every service.
+    # Spans are recorded only if the caller has set up tracing. Then the trace begins here and spans every service.
     interceptors = aio_client_interceptors()  # type: ignore[no-untyped-call]
     return grpc.aio.insecure_channel(address, options=OPTIONS, interceptors=interceptors)

@@ -1,4 +1,4 @@
-"""Calls about the formats that can be loaded."""
+"""Calls for the supported feed formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from classifeed_client.names import format_name
 
 
 class FormatCalls(Connection):
-    """Reads what can be loaded, and files about it."""
+    """Lists the formats, and downloads their samples and schemas."""
 
     async def list_formats(self) -> format_pb2.ListFormatsResponse:
         """Return every format."""
@@ -17,6 +17,6 @@ class FormatCalls(Connection):
         )
 
     async def get_format_file(self, format_id: str, kind: str = "SAMPLE") -> format_pb2.FormatFile:
-        """Return a file about a format: its SAMPLE or its SCHEMA."""
+        """Return a file of a format: its SAMPLE or its SCHEMA."""
         request = format_pb2.GetFormatFileRequest(name=format_name(format_id), kind=f"FORMAT_FILE_KIND_{kind}")
         return await self._call(self._feeds.GetFormatFile, request, format_pb2.FormatFile)

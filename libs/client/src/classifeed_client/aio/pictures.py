@@ -1,4 +1,4 @@
-"""Calls about pictures: states of URLs, requests, copies, pictures that are put, namespaces; for operators."""
+"""Calls for pictures, for operators: states of URLs, requests, uploads, namespaces, comparisons and backups."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from classifeed_client.aio.connection import Caller
 from classifeed_client.requests import next_page, open_content, picture_pieces_of
 
 PICTURE_SERVICES: Final = ("pictures", "offers")
-"""The services that these calls go to."""
+"""Services that these calls use."""
 _PUT_S: Final = 60.0
 
 
 class PictureClient(Caller):
-    """Reads and changes what pictures has. Arguments as those of Caller, with the addresses of PICTURE_SERVICES."""
+    """Client of the pictures service. The arguments are those of Caller, with the addresses of PICTURE_SERVICES."""
 
     def _open_stubs(self) -> None:
         self._pictures = self._stub("pictures", PictureServiceStub)
         self._offers = self._stub("offers", OfferServiceStub)
 
     async def get_state(self, url: str) -> picture_pb2.PictureState:
-        """Return what is known of a URL or key.
+        """Return the state of a URL or key.
 
         Raises:
-            Refused: PICTURE_UNKNOWN, nothing is.
+            Refused: PICTURE_UNKNOWN, the URL or key is unknown.
         """
         request = picture_service_pb2.GetStateRequest(url=url)
         return await self._call(self._pictures.GetState, request, picture_pb2.PictureState)
 
     async def get_states(self, urls: Sequence[str]) -> list[picture_pb2.PictureState]:
-        """Return what is known of 1 to 1000 URLs or keys, in their order; of unknown ones `known` is unset."""
+        """Return the states of 1 to 1000 URLs or keys, in order. `known` is unset for unknown ones."""
         request = picture_service_pb2.BatchGetStatesRequest(urls=urls)
         batch = await self._call(self._pictures.BatchGetStates, request, picture_pb2.PictureStateBatch)
         return list(batch.states)
@@ -43,7 +43,7 @@ class PictureClient(Caller):
     async def list_similar(
         self, request: picture_service_pb2.ListSimilarRequest
     ) -> picture_service_pb2.ListSimilarResponse:
-        """Return a page of the stored pictures that look like the one of a URL, the most similar first.
+        """Return a page of stored pictures that are similar to the picture of a URL, the most similar first.
 
         Raises:
             Refused: PICTURE_UNKNOWN, NO_PICTURE_TO_COMPARE or PICTURE_TOO_PLAIN.
@@ -53,75 +53,75 @@ class PictureClient(Caller):
     def iter_similar(
         self, request: picture_service_pb2.ListSimilarRequest
     ) -> AsyncIterator[picture_service_pb2.SimilarPicture]:
-        """Yield the same over all pages; the request's page token is not used."""
+        """Yield similar pictures over all pages; the request's page token is ignored."""
         return self._items(
             lambda token: self.list_similar(next_page(request, token)), "pictures", picture_service_pb2.SimilarPicture
         )
 
     async def request(self, urls: Sequence[str], namespace: str) -> None:
-        """Request the pictures of 1 to 1000 URLs for a namespace. What becomes of them is in their states."""
+        """Request the pictures of 1 to 1000 URLs for a namespace. Their states show the outcome."""
         request = picture_service_pb2.RequestPicturesRequest(urls=urls, namespace=namespace)
         await self._call(self._pictures.RequestPictures, request, picture_service_pb2.RequestPicturesResponse)
 
     async def request_again(self, parent: str = "", request_id: str = "") -> str:
-        """Have offers request all its pictures once more, or those of a seller or a namespace; return the job.
+        """Make offers request all its pictures again, or those of a seller or a namespace; return the id of the job.
 
-        It is empty where offers requests no pictures. A repeated request id begins nothing further.
+        The id is empty if offers requests no pictures. A repeated request id starts no second job.
         """
         request = offer_service_pb2.RequestPicturesRequest(parent=parent, request_id=request_id)
         response = await self._call(self._offers.RequestPictures, request, offer_service_pb2.RequestPicturesResponse)
         return response.job_id
 
     async def look_again(self, urls: Sequence[str]) -> None:
-        """Have the failed pictures of 1 to 1000 URLs tried again, whether they are due or not."""
+        """Retry the failed pictures of 1 to 1000 URLs, even if their retry is not due."""
         request = picture_service_pb2.LookAgainRequest(urls=urls)
         await self._call(self._pictures.LookAgain, request, picture_service_pb2.LookAgainResponse)
 
     async def put(
         self, key: str, picture: bytes | Path, namespace: str, *, timeout_s: float = _PUT_S
     ) -> picture_pb2.PictureInfo:
-        """Put a picture under a key, its URL or any name, and return what is known of it.
+        """Store a picture under a key, its URL or any name, and return its description.
 
         Args:
-            key: of the picture. The same bytes again change nothing; other bytes replace the picture.
-            picture: its bytes, or the file that has them. They are sent in pieces of 1 MiB.
-            namespace: that is to keep it.
-            timeout_s: how long it may take, in seconds.
+            key: Key of the picture. The same bytes again change nothing; other bytes replace the picture.
+            picture: Bytes of the picture, or the path of a file. They are sent in pieces of 1 MiB.
+            namespace: Namespace that keeps the picture.
+            timeout_s: Timeout of the call, in seconds.
 
         Raises:
-            OSError: the file cannot be read.
-            ApiError: the call did not succeed; the reason says what is wrong with the picture.
+            OSError: The file cannot be read.
+            ApiError: The call did not succeed; the reason says what is wrong with the picture.
         """
         with open_content(picture) as source:
             pieces = picture_pieces_of(key, namespace, source)
             return await self._call(self._pictures.PutPicture, pieces, picture_pb2.PictureInfo, timeout_s)
 
     async def delete(self, urls: Sequence[str], namespace: str = "") -> None:
-        """Delete the pictures of 1 to 1000 URLs or keys, from one namespace or, without its name, from all."""
+        """Delete the pictures of 1 to 1000 URLs or keys, from a namespace or, if it is empty, from all namespaces."""
         request = picture_service_pb2.DeletePicturesRequest(urls=urls, namespace=namespace)
         await self._call(self._pictures.DeletePictures, request, picture_service_pb2.DeletePicturesResponse)
 
     async def put_namespace(
         self, namespace: picture_service_pb2.PictureNamespace
     ) -> picture_service_pb2.PictureNamespace:
-        """Make a namespace, or change its sizes, formats and quota; return it with what it keeps."""
+        """Create a namespace, or change its sizes, formats and quota; return it with its usage."""
         request = picture_service_pb2.PutNamespaceRequest(namespace=namespace)
         return await self._call(self._pictures.PutNamespace, request, picture_service_pb2.PictureNamespace)
 
     async def list_namespaces(self) -> list[picture_service_pb2.PictureNamespace]:
-        """Return the namespaces by name, with what they keep."""
+        """Return the namespaces by name, with their usage."""
         request = picture_service_pb2.ListNamespacesRequest()
         response = await self._call(self._pictures.ListNamespaces, request, picture_service_pb2.ListNamespacesResponse)
         return list(response.namespaces)
 
     async def list_comparisons(self) -> list[picture_service_pb2.Comparison]:
-        """Return the newest 20 comparisons of what is kept with what offers use, the newest first."""
+        """Return the latest 20 comparisons of stored pictures with those that offers use, the newest first."""
         request = picture_service_pb2.ListComparisonsRequest()
         wanted = picture_service_pb2.ListComparisonsResponse
         return list((await self._call(self._pictures.ListComparisons, request, wanted)).comparisons)
 
     async def confirm_comparison(self, comparison_id: int) -> picture_service_pb2.Comparison:
-        """Let a held comparison mark or delete what it found unused, and return it; repeated, it changes nothing.
+        """Let a held comparison mark or delete the unused pictures that it found, and return it. Idempotent.
 
         Raises:
             Refused: COMPARISON_UNKNOWN or COMPARISON_NOT_HELD.
@@ -130,13 +130,13 @@ class PictureClient(Caller):
         return await self._call(self._pictures.ConfirmComparison, request, picture_service_pb2.Comparison)
 
     async def list_backups(self) -> list[picture_service_pb2.Backup]:
-        """Return the complete backups of the state, the newest first."""
+        """Return the complete backups of the service's state, the newest first."""
         request = picture_service_pb2.ListBackupsRequest()
         wanted = picture_service_pb2.ListBackupsResponse
         return list((await self._call(self._pictures.ListBackups, request, wanted)).backups)
 
     async def restore_backup(self, name: str = "") -> picture_service_pb2.RestoreBackupResponse:
-        """Start the job that restores a backup, without a name the newest, and return both.
+        """Start a job that restores a backup, by default the newest, and return the job and the backup.
 
         Raises:
             Refused: BACKUP_UNKNOWN.

@@ -1,4 +1,4 @@
-"""Calls about loads."""
+"""Calls for tasks, the loads of feeds."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from classifeed_client.requests import next_page
 
 
 class TaskCalls(Connection):
-    """Reads what became of loads, ends or repeats them, and decides about held ones."""
+    """Reads, cancels and repeats tasks, and confirms or rejects held ones."""
 
     async def get_task(self, name: str) -> task_pb2.Task:
         """Return a task by its resource name."""
         return await self._call(self._feeds.GetTask, task_service_pb2.GetTaskRequest(name=name), task_pb2.Task)
 
     async def confirm_task(self, name: str) -> task_pb2.Task:
-        """Have a held task do all that it says; return the task, which then goes on."""
+        """Confirm a held task, so that all its changes are applied; return the task, which then continues."""
         return await self._call(self._feeds.ConfirmTask, task_service_pb2.ConfirmTaskRequest(name=name), task_pb2.Task)
 
     async def reject_task(self, name: str) -> task_pb2.Task:
-        """Have a held task end without what it is held for; return the task, which then goes on."""
+        """Reject a held task, so that it completes without the held changes; return the task, which then continues."""
         return await self._call(self._feeds.RejectTask, task_service_pb2.RejectTaskRequest(name=name), task_pb2.Task)
 
     async def cancel_task(self, name: str) -> task_pb2.Task:
-        """End a task that has not sent its end, and return it. Idempotent."""
+        """Cancel a task that has not sent its end, and return it. Idempotent."""
         return await self._call(self._feeds.CancelTask, task_service_pb2.CancelTaskRequest(name=name), task_pb2.Task)
 
     async def rerun_task(
         self, name: str, *, request_id: str = "", allow_removals: bool = False, allow_changes: bool = False
     ) -> task_pb2.Task:
-        """Return a new task that loads the file of an earlier one again; the same request_id returns the same task."""
+        """Load the file of an earlier task again; return the new task. A repeated request_id returns the same task."""
         request = task_service_pb2.RerunTaskRequest(
             name=name, request_id=request_id, allow_removals=allow_removals, allow_changes=allow_changes
         )
         return await self._call(self._feeds.RerunTask, request, task_pb2.Task)
 
     def watch_task(self, name: str, *, timeout_s: float) -> AsyncIterator[task_pb2.Task]:
-        """Yield the task at each change until it has ended or is held."""
+        """Yield the task at each change until it is complete or held."""
         request = task_service_pb2.GetTaskRequest(name=name)
         return self._stream(self._feeds.WatchTask, request, task_pb2.Task, timeout_s)
 
@@ -56,19 +56,19 @@ class TaskCalls(Connection):
     async def list_offer_errors(
         self, request: task_service_pb2.ListOfferErrorsRequest
     ) -> task_service_pb2.ListOfferErrorsResponse:
-        """Return a page of what is wrong with the offers of a task."""
+        """Return a page of the errors in a task's offers."""
         return await self._call(self._feeds.ListOfferErrors, request, task_service_pb2.ListOfferErrorsResponse)
 
     def export_offer_errors(
         self, request: task_service_pb2.ExportOfferErrorsRequest, *, timeout_s: float
     ) -> AsyncIterator[task_service_pb2.ExportOfferErrorsResponse]:
-        """Yield the pieces of a file with all that is wrong with the offers of a task; it is whole once they end."""
+        """Yield a file with all errors in a task's offers, in pieces."""
         return self._stream(
             self._feeds.ExportOfferErrors, request, task_service_pb2.ExportOfferErrorsResponse, timeout_s
         )
 
     def iter_offer_errors(self, request: task_service_pb2.ListOfferErrorsRequest) -> AsyncIterator[load_pb2.OfferError]:
-        """Yield what is wrong with the offers of a task, over all pages; the request's page token is not used."""
+        """Yield the errors in a task's offers, over all pages; the request's page token is ignored."""
         return self._items(
             lambda token: self.list_offer_errors(next_page(request, token)), "errors", load_pb2.OfferError
         )

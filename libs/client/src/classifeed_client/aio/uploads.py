@@ -1,4 +1,4 @@
-"""Calls about files that are handed in."""
+"""Calls for uploads of files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _POLL_S = 0.1
 
 
 class UploadCalls(Connection):
-    """Hands in files."""
+    """Uploads files."""
 
     async def upload_feed(
         self,
@@ -36,14 +36,14 @@ class UploadCalls(Connection):
         timeout_s: float = 600.0,
         on_sent: Callable[[int], None] | None = None,
     ) -> feed_service_pb2.Upload:
-        """Upload a file and return the upload; `on_sent` gets the bytes sent so far.
+        """Upload a file and return the upload; `on_sent` receives the number of bytes sent so far.
 
-        With `allow_removals` the load is not held for what it removes, with `allow_changes` not for the prices and the
-        availability that it changes.
+        With `allow_removals`, the load is not held because of removals; with `allow_changes`, it is not held because of
+        changed prices or availability.
 
         Raises:
-            OSError: the file cannot be read.
-            ApiError: the call did not succeed.
+            OSError: The file cannot be read.
+            ApiError: The call did not succeed.
         """
         feed_name(seller_id, namespace or DEFAULT_NAMESPACE)
         spec = feed_service_pb2.UploadSpec(
@@ -70,10 +70,10 @@ class UploadCalls(Connection):
         )
 
     async def wait_for_task_name(self, upload: feed_service_pb2.Upload, *, timeout_s: float) -> str:
-        """Return the resource name of the task that loads an upload, as soon as it is made.
+        """Return the resource name of the task that loads an upload, as soon as it is created.
 
         Raises:
-            DeadlineExceeded: it was not made in time; it will be, as the upload is stored.
+            DeadlineExceeded: The task was not created within the timeout. It will be: the upload is stored.
         """
         ends_at = time.monotonic() + timeout_s
         while not upload.task:
@@ -84,7 +84,7 @@ class UploadCalls(Connection):
                     "It will be created as soon as the processor responds; check again with `classifeed task list`.",
                 )
             await asyncio.sleep(_POLL_S)
-            # A service that restarts, or is silent, is waited for: the file is stored, so its task will come.
+            # Wait for a service that restarts or does not respond: the file is stored, so its task will be created.
             with suppress(Unreachable, DeadlineExceeded):
                 upload = await self.get_upload(upload.name)
         return upload.task

@@ -1,4 +1,4 @@
-"""Who calls, and what it may call: short-lived signed tokens between services, and the table method → callers."""
+"""Authentication and authorisation: short-lived signed tokens, and the table of the callers of each method."""
 
 from classifeed_common.auth.keys import rotate_key, write_keys
 from classifeed_common.auth.owners import ALL_OWNERS

@@ -1,6 +1,6 @@
-"""Secrets of sellers at rest: encrypted where they come in, decrypted only where they are used.
+"""Encryption of sellers' secrets at rest: a secret is encrypted on receipt and decrypted only for use.
 
-AES-256-GCM. A text is bound to a context (whose it is), so that a row copied to another seller cannot be decrypted.
+AES-256-GCM. Each text is bound to a context (its seller), so that a row copied to another seller cannot be decrypted.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _NONCE_BYTES: Final = 12
 
 
 class DecryptionError(Exception):
-    """A text was encrypted by a key that is gone, for another context, or not at all."""
+    """The key of a text is unknown, the text belongs to another context, or it is not encrypted."""
 
 
 class CredentialCipher:
-    """Encrypts with the first key and decrypts with any, so that keys can be changed.
+    """Encrypts with the first key and decrypts with any of them, so that keys can be rotated.
 
     Args:
-        keys: each 32 bytes.
+        keys: keys of 32 bytes each, the newest first.
     """
 
     def __init__(self, keys: Sequence[bytes]) -> None:
@@ -53,20 +53,20 @@ class CredentialCipher:
 
     @property
     def prefixes(self) -> list[bytes]:
-        """What every text begins with that one of these keys decrypts; all have the same length."""
+        """Prefixes of the texts that these keys can decrypt; all have the same length."""
         return [_VERSION + key_id for key_id, _ in self._keys]
 
     def encrypt(self, plain: bytes, context: str) -> bytes:
-        """Return `plain` encrypted for `context`; a second encryption of the same differs."""
+        """Return `plain` encrypted for `context`; each encryption of the same text differs."""
         key_id, key = self._keys[0]
         nonce = os.urandom(_NONCE_BYTES)
         return _VERSION + key_id + nonce + key.encrypt(nonce, plain, context.encode())
 
     def decrypt(self, encrypted: bytes, context: str) -> bytes:
-        """Return what was encrypted for `context`.
+        """Return the plain text of something encrypted for `context`.
 
         Raises:
-            DecryptionError: it was not, or its key is gone.
+            DecryptionError: it was encrypted for another context, or its key is missing.
         """
         nonce_at = len(_VERSION) + _KEY_ID_BYTES
         version, key_id = encrypted[:1], encrypted[1:nonce_at]
@@ -84,7 +84,7 @@ class CredentialCipher:
 
 
 def new_key_line() -> str:
-    """Return a fresh key as a line for the file of keys."""
+    """Return a new key as a line for the file of keys."""
     return secrets.token_hex(_KEY_BYTES) + "\n"
 
 

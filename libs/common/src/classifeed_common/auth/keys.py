@@ -1,7 +1,7 @@
-"""Keys of tokens on disk: one private key per caller, and the public halves of all in one JWKS file (RFC 7517).
+"""Keys of tokens on disk: one private key per caller, and all public keys in one JWKS file (RFC 7517).
 
-Each public key carries the member `owner`: a key signs for its owner only, so that a service whose key leaks cannot
-speak as another one.
+Each public key has the member `owner`, and verifies tokens of this owner only. A service whose key leaks cannot
+impersonate another service.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _CALLER = re.compile(r"^[a-z][a-z0-9_-]{0,63}$")
 
 
 def write_keys(directory: Path, callers: Iterable[str]) -> None:
-    """Make a key for each caller that has none; folder 0700, files 0600. Idempotent: keys that exist stay.
+    """Create a key for each caller without one; folder 0700, files 0600. Idempotent: existing keys stay.
 
-    A JWKS file that is missing is made from the private keys. With the operator's first key an empty list of tokens of
-    teams is made.
+    A missing JWKS file is rebuilt from the private keys. The operator's first key comes with an empty list of team
+    tokens.
 
     Raises:
-        ValueError: a caller's name could not be a file name.
+        ValueError: a caller's name cannot be a file name.
     """
     directory.mkdir(parents=True, exist_ok=True)
     directory.chmod(0o700)
@@ -41,10 +41,10 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
     made = {caller: _new_key(caller) for caller in missing}
     published = read_public_keys(directory)
     if OPERATOR in made and not any(key["owner"] == OPERATOR for key in published):
-        # The operator has not signed anything yet. Later, a missing list of tokens is never made again: ADR 0098.
+        # The operator has not signed anything yet. Later, a missing list of tokens is never created again: ADR 0098.
         write_token_records(directory, [], {})
-    # A verifier must know a key before anybody signs with it, and a crash in between must not leave a signer unknown:
-    # private halves are written last.
+    # Verifiers must know a key before its owner signs with it, even after a crash in between: private keys are written
+    # last.
     if not (directory / JWKS_FILE).exists():
         published = [_public_entry(path.stem, _load(path)) for path in sorted(directory.glob("*.pem"))]
     if made or not (directory / JWKS_FILE).exists():
@@ -54,9 +54,9 @@ def write_keys(directory: Path, callers: Iterable[str]) -> None:
 
 
 def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
-    """Give a caller a new key; its `keep` newest old keys still verify, so that tokens under way stay valid.
+    """Give a caller a new key. Its `keep` newest old keys still verify, so that tokens in use stay valid.
 
-    Running processes see the change by themselves. Withdraw a leaked key with `keep=0`.
+    Running processes read the changed files without a restart. Use `keep=0` to withdraw a leaked key.
     """
     published = read_public_keys(directory)
     own = [key for key in published if key["owner"] == caller]
@@ -67,7 +67,7 @@ def rotate_key(directory: Path, caller: str, *, keep: int = 1) -> None:
 
 
 def read_public_keys(directory: Path) -> list[dict[str, Any]]:
-    """Return the entries of the JWKS file, oldest first; none when there is no file."""
+    """Return the entries of the JWKS file, oldest first; an empty list without a file."""
     try:
         document = json.loads((directory / JWKS_FILE).read_text())
     except FileNotFoundError:
@@ -77,24 +77,24 @@ def read_public_keys(directory: Path) -> list[dict[str, Any]]:
 
 
 def read_private_key(directory: Path, caller: str) -> tuple[str, Ed25519PrivateKey]:
-    """Return the id and the private key of a caller.
+    """Return the key id and the private key of a caller.
 
     Raises:
-        FileNotFoundError: the folder has none.
-        ValueError: the file holds something else.
+        FileNotFoundError: the folder has no key of this caller.
+        ValueError: the file is not an Ed25519 key.
     """
     key = _load(_private_file(directory, caller))
     return key_id(public_x(key)), key
 
 
 def key_id(public_x: str) -> str:
-    """Return the RFC 7638 thumbprint of an Ed25519 key, given its `x`."""
+    """Return the RFC 7638 thumbprint of an Ed25519 key with the given `x`."""
     canonical = json.dumps({"crv": "Ed25519", "kty": "OKP", "x": public_x}, separators=(",", ":"))
     return _base64url(hashlib.sha256(canonical.encode()).digest())
 
 
 def public_x(key: Ed25519PrivateKey) -> str:
-    """Return the public half as in a JWKS file."""
+    """Return the public key in the form of a JWKS file."""
     raw = key.public_key().public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     return _base64url(raw)
 
@@ -140,13 +140,13 @@ def _write_public_keys(directory: Path, keys: Sequence[dict[str, Any]]) -> None:
 def write_token_records(
     directory: Path, records: Sequence[Mapping[str, Any]], owners: Mapping[str, Sequence[str]]
 ) -> None:
-    """Replace the list of the tokens of teams, and the owners of each by its id."""
+    """Replace the list of team tokens, and the owners by token id."""
     document = {"tokens": list(records), "owners": dict(owners)}
     write_secret(directory / RECORDS_FILE, json.dumps(document, indent=1).encode())
 
 
 def write_secret(path: Path, content: bytes) -> None:
-    """Replace a file in one step, mode 0600."""
+    """Replace a file atomically, mode 0600."""
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

@@ -1,6 +1,6 @@
-"""Owners: whose data a request may reach with a token that is for some owners only (ADR 0098).
+"""Owners: limits the data that a request may reach when its token is for some owners only (ADR 0098).
 
-Each method has a rule. What an owner is, and how a message names one, is not known here: the table is the suite's
+Each method has a rule. The rules, and the function that finds owners in a message, come from the suite
 (`classifeed_domain.policy`).
 """
 
@@ -22,8 +22,8 @@ class Named:
     """The request names its owners.
 
     Attributes:
-        field: path of the field that must name one, such as `feed.name`; of a stream, in the first request. All further
-            names in all requests are compared too.
+        field: path of the field that must name an owner, such as `feed.name`. In a stream, the first request must have
+            it. All other owners that any request names are checked too.
     """
 
     field: str
@@ -31,7 +31,7 @@ class Named:
 
 @dataclass(frozen=True, slots=True)
 class InResponse:
-    """The request names nobody, the response does: it is compared before it is sent. For methods that only read."""
+    """Only the response names an owner: it is checked before it is sent. For methods that only read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Narrowed:
     """The request is changed so that it reaches the data of the token's owners only.
 
     Attributes:
-        narrow: changes the request, given the owners; raises PermissionDenied where it cannot.
+        narrow: function that changes the request, given the owners; raises PermissionDenied where it cannot.
     """
 
     narrow: Callable[[Any, frozenset[str]], None]
@@ -52,7 +52,7 @@ class Public:
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """The method is for tokens of all owners."""
+    """The method needs a token of all owners."""
 
 
 OwnerRule = Named | InResponse | Narrowed | Public | Closed
@@ -62,8 +62,8 @@ class OwnerRules:
     """The rules of all methods.
 
     Args:
-        rules: full method and its rule; a method without a rule is refused.
-        find_owners: returns the owners that a message names, wherever.
+        rules: rules by full method; a method without a rule is refused.
+        find_owners: function that returns all owners that a message names, in any field.
     """
 
     def __init__(self, rules: Mapping[str, OwnerRule], find_owners: Callable[[Message], Iterable[str]]) -> None:
@@ -71,7 +71,7 @@ class OwnerRules:
         self._find_owners = find_owners
 
     def guard(self, method: str, caller: str, owners: frozenset[str]) -> OwnerGuard:
-        """Return what checks the messages of one call.
+        """Return the guard that checks the messages of one call.
 
         Raises:
             PermissionDenied: SELLERS_NOT_CHECKED, the token may not call the method at all.
@@ -85,7 +85,7 @@ class OwnerRules:
         return isinstance(self._rules.get(method, Closed()), Closed)
 
     def check_without_messages(self, method: str, caller: str) -> None:
-        """Pass where every request is allowed: for entry points that have no message to check.
+        """Return if the method is public: for entry points that have no message to check.
 
         Raises:
             PermissionDenied: SELLERS_NOT_CHECKED.
@@ -115,7 +115,7 @@ class OwnerGuard:
         self._has_begun = False
 
     def check_request(self, request: Message) -> None:
-        """Pass a request that names owners of the token only; the rule may change it.
+        """Check that a request names only owners of the token; the rule may change the request.
 
         Raises:
             PermissionDenied: SELLER_NOT_GRANTED.
@@ -137,7 +137,7 @@ class OwnerGuard:
             self._rule.narrow(request, self._owners)
 
     def check_response(self, response: Any) -> None:
-        """Pass a response that belongs to an owner of the token.
+        """Check that a response belongs to an owner of the token.
 
         Raises:
             PermissionDenied: SELLER_NOT_GRANTED.

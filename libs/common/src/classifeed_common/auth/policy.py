@@ -1,4 +1,4 @@
-"""Policy: which callers may call which methods. The table is the suite's (`classifeed_domain.policy`)."""
+"""Policy: decides which callers may call which methods. The suite has the table (`classifeed_domain.policy`)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ OPERATOR: Final = "operator"
 SERVICE: Final = "service"
 
 REQUEST_LIMIT_BYTES: Final = (1 << 20) + (128 << 10)
-"""What a method may take unless the policy says more: 1 MiB, and what is around it. Two bytes may be an item; half a
-million of them are decoded in 0.1 s and 60 MB."""
+"""Largest request of a method without another limit: 1 MiB of content and its envelope. An item may have two bytes, and
+half a million items are decoded in 0.1 s and 60 MB."""
 LARGEST_REQUEST_BYTES: Final = 16 << 20
-"""What any method may take."""
+"""Upper bound for the request limit of any method."""
 
-# Standard health and reflection say nothing about sellers, and probes have no keys.
+# The standard health and reflection services show no data of sellers, and probes have no keys.
 OPEN: Final = (
     "/grpc.health.v1.Health/",
     "/grpc.reflection.v1.ServerReflection/",
@@ -29,10 +29,10 @@ class Policy:
     """Decides whether a caller may call a method.
 
     Args:
-        callers: full method, as in `/package.Service/Method`, and its callers; what is missing is refused.
-        served_by: full name of a gRPC service, and the services that implement it.
-        owner_rules: what a token that is for some owners only may reach; None: nothing.
-        large_requests: full methods that take larger requests than REQUEST_LIMIT_BYTES, and how large, in bytes.
+        callers: callers by full method, such as `/package.Service/Method`; a method that is missing is refused.
+        served_by: services that implement each gRPC service, by its full name.
+        owner_rules: rules for tokens of some owners only; None: such tokens may call nothing.
+        large_requests: request limits in bytes, by full method, for methods that need more than REQUEST_LIMIT_BYTES.
     """
 
     def __init__(
@@ -48,36 +48,36 @@ class Policy:
         self.owner_rules = owner_rules or OwnerRules({}, lambda _: ())
 
     def callers_of(self, method: str) -> frozenset[str]:
-        """Return who may call a method; empty: nobody."""
+        """Return the callers of a method; empty: it has none."""
         return self._table.get(method, frozenset())
 
     def services_of(self, grpc_service: str) -> tuple[str, ...]:
         """Return the services that implement a gRPC service.
 
         Raises:
-            KeyError: nobody does.
+            KeyError: no service implements it.
         """
         return self._served_by[grpc_service]
 
     def limit_bytes(self, method: str) -> int:
-        """Return how large a request of a method may be, in bytes; of a stream, each of its messages."""
+        """Return the size limit of a method's request in bytes; in a stream, the limit of each message."""
         return self._large_requests.get(method, REQUEST_LIMIT_BYTES)
 
     @staticmethod
     def is_open(method: str) -> bool:
-        """Whether a method needs no token."""
+        """Return whether a method needs no token."""
         return method.startswith(OPEN)
 
     def guard(self, method: str, caller: str, owners: Set[str] | None) -> OwnerGuard | None:
-        """Return what checks the messages of a call; None: they may be about any owner.
+        """Return the guard that checks the messages of a call; None: they may concern any owner.
 
         Args:
             method: full method.
-            caller: whose token it is.
-            owners: owners of the token, or ALL_OWNERS; None: a service or the operator.
+            caller: owner of the token.
+            owners: owners in the token, or ALL_OWNERS; None: the caller is a service or the operator.
 
         Raises:
-            PermissionDenied: no request of this method can be allowed.
+            PermissionDenied: no request of this method is allowed with this token.
         """
         if owners is None or ALL_OWNERS in owners:
             return None
@@ -91,13 +91,15 @@ class Policy:
         return self.owner_rules.guard(method, caller, frozenset(owners))
 
     def check(self, method: str, caller: str, may: Set[str] | None = None) -> None:
-        """Pass when the table lists the caller.
+        """Check that the table lists the caller.
 
         Args:
-            may: methods that the caller's token names; such a caller may call what the operator may, of these.
+            method: full method.
+            caller: owner of the token.
+            may: methods in a team's token. The team may call those of them that the operator may call.
 
         Raises:
-            PermissionDenied: it does not, or the method is not in the table.
+            PermissionDenied: the caller is not listed, or the method is not in the table.
         """
         callers = self._table.get(method)
         if callers is None:

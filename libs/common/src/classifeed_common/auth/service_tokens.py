@@ -1,6 +1,6 @@
-"""Service tokens: EdDSA JWTs that name the caller (`iss` = `sub`), the called (`aud`, one or several), the end (`exp`).
+"""Service tokens: EdDSA JWTs with the caller (`iss` = `sub`), one or several audiences (`aud`) and an expiry (`exp`).
 
-Tokens of other teams are verified here too; `team_tokens` makes them.
+This module also verifies team tokens, which `team_tokens` makes.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ _CACHED_TOKENS: Final = 4096
 
 @dataclass(frozen=True, slots=True)
 class ServiceToken:
-    """A token that was verified.
+    """A verified token.
 
     Attributes:
-        caller: who signs in with it.
-        audiences: services that it is for.
-        expires_at: seconds since 1970.
-        token_id: names it in the records.
-        may: the methods that it is for; None: those that the table lists for the caller.
-        owners: whose data it may reach, or ALL_OWNERS; None: it is no token of a team.
+        caller: authenticated caller.
+        audiences: services that accept the token.
+        expires_at: expiry, in seconds since 1970.
+        token_id: id of the token in the records.
+        may: methods that the token names; None: all methods that the table lists for the caller.
+        owners: owners whose data the token may reach, or ALL_OWNERS; None: it is no team token.
     """
 
     caller: str
@@ -56,14 +56,14 @@ class _Signer:
 
 
 class KeyStore:
-    """Signs and verifies tokens with the keys of a folder; changed files are read again by themselves.
+    """Signs and verifies tokens with the keys of a folder; changed files are read again without a restart.
 
-    Cheap to call: a signed token is used for half its life, a verified one is remembered until it expires or the
-    public keys change. For one event loop; it blocks only to read a few kilobytes after a change.
+    Calls are cheap: a signed token is reused for half of its lifetime, and a verified one is cached until the public
+    keys change. For one event loop; it blocks only to read a few kilobytes after a change.
 
     Args:
-        directory: what `write_keys` made.
-        now: seconds since 1970.
+        directory: folder that `write_keys` made.
+        now: clock, in seconds since 1970.
     """
 
     def __init__(self, directory: Path, *, now: Callable[[], float] = time.time) -> None:
@@ -85,7 +85,7 @@ class KeyStore:
 
     @property
     def faults(self) -> dict[str, str]:
-        """What keeps valid tokens from being accepted, in words, by what is refused; empty: nothing does."""
+        """Faults that make the service refuse valid tokens, by kind of token; empty: none."""
         self._reload_public_keys()
         found = {}
         if self._jwks_fault is not None:
@@ -98,13 +98,13 @@ class KeyStore:
         return found
 
     def issue(self, caller: str, audience: str | tuple[str, ...], ttl_s: float = DEFAULT_TTL_S) -> str:
-        """Return a token that is valid for at least half of `ttl_s`, as the string that goes behind `Bearer`.
+        """Return a token for `Bearer` that stays valid for at least half of `ttl_s`.
 
-        Services ask for one audience, so that whom they call cannot call others with it; several are for a person's
-        tools, which are trusted with all of them.
+        A service uses one audience per token, so that the called service cannot use it elsewhere. Tokens with several
+        audiences are for a person's tools.
 
         Raises:
-            Unauthenticated: this folder holds no private key of the caller.
+            Unauthenticated: the folder has no private key of the caller.
         """
         signer = self._signer(caller)
         now = self._now()
@@ -125,10 +125,10 @@ class KeyStore:
         return token
 
     def verify(self, token: str, audience: str) -> ServiceToken:
-        """Return what a token says, for the one it is made for.
+        """Return the content of a token that is meant for `audience`.
 
         Raises:
-            Unauthenticated: signature, key, owner of the key, audience or time are wrong.
+            Unauthenticated: signature, key, owner of the key, audience or time is wrong.
         """
         self._reload_public_keys()
         verified = self._verified.get(token)
@@ -166,7 +166,7 @@ class KeyStore:
                 algorithms=["EdDSA"],
                 options={
                     "require": ["iss", "sub", "aud", "exp", "jti"],
-                    # Audience and time are checked at each use, by our clock: a verified token is remembered.
+                    # Audience and time are checked at each use by our clock: verified tokens are cached.
                     "verify_aud": False,
                     "verify_exp": False,
                     "verify_iat": False,

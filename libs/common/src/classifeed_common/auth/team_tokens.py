@@ -1,9 +1,9 @@
-"""Tokens of other teams: signed by the operator, for named methods only, until a day that they say, unless withdrawn.
+"""Team tokens: signed by the operator, for named methods only, valid until they expire or are revoked.
 
-A JWT as the services' own ones, but `iss` is the operator, `sub` is `team:<name>`, and `may` lists methods by service.
-The folder of keys keeps a record of each (never the token itself) in `tokens.json`, which the services read again when
-it changes. A token is accepted only while this file lists it as good: without the file, or with a damaged one, every
-team token is refused (ADR 0097).
+A team token is a JWT whose `iss` is the operator and whose `sub` is `team:<name>`; `may` lists methods by service. The
+folder of keys has a record of each token (never the token) in `tokens.json`, which the services read again when it
+changes. A token is accepted only while this file lists it as good. If the file is missing or damaged, every team token
+is refused (ADR 0097).
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ class TokenRecordsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class TeamToken:
-    """What is kept of a token.
+    """The record of a token.
 
     Attributes:
-        token_id: what it is withdrawn by.
-        team: whose it is.
+        token_id: id by which the token is revoked.
+        team: name of the team.
         may: full methods that it may call, such as /classifeed.feeds.v1.FeedService/GetTask, sorted.
         created_at: seconds since 1970.
         expires_at: seconds since 1970.
-        revoked_at: seconds since 1970; None while it is good.
-        owners: whose data it may reach, sorted; ALL_OWNERS: any; empty: it was created before tokens had owners, and is
-            refused until `bind_team_token` names them.
+        revoked_at: seconds since 1970; None: not revoked.
+        owners: owners whose data it may reach, sorted; ALL_OWNERS: any. Empty: the token is older than this field and
+            is refused until `bind_team_token` names its owners.
     """
 
     token_id: str
@@ -81,18 +81,19 @@ def create_team_token(
     policy: Policy,
     now_s: float | None = None,
 ) -> tuple[str, TeamToken]:
-    """Return a new token and its record; only the record is kept.
+    """Return a new token and its record; only the record is stored.
 
     Args:
         directory: folder of keys, with the operator's private key.
-        team: small letters, digits, `_` and `-`, at most 63.
-        may: methods as `expand_methods` takes them.
-        ttl_s: how long it is good, at most 366 days.
-        owners: whose data it may reach, at most 100; ALL_OWNERS alone: any.
-        policy: what the operator may call, and which services implement it.
+        team: name of small letters, digits, `_` and `-`, at most 63 characters.
+        may: method patterns, see `expand_methods`.
+        ttl_s: lifetime in seconds, at most 366 days.
+        owners: owners whose data it may reach, at most 100; ALL_OWNERS alone: any.
+        policy: methods of the operator, and the services that implement them.
+        now_s: time of creation, in seconds since 1970; None: now.
 
     Raises:
-        ValueError: the name, a method or the time cannot be; in words.
+        ValueError: the name, a method, the lifetime or the owners are invalid; the message says which.
         FileNotFoundError: the folder has no key of the operator.
         TokenRecordsError: the file of records is missing or damaged.
     """
@@ -123,7 +124,7 @@ def create_team_token(
 
 
 def list_team_tokens(directory: Path) -> list[TeamToken]:
-    """Return the records of all tokens that were made in a folder, the oldest first.
+    """Return the records of all tokens made in a folder, oldest first.
 
     Raises:
         TokenRecordsError: the file of records is missing, cannot be read, or is damaged.
@@ -131,7 +132,7 @@ def list_team_tokens(directory: Path) -> list[TeamToken]:
     path = directory / RECORDS_FILE
     try:
         document = json.loads(path.read_text())
-        # Apart from the entries: the version before takes no further member of an entry.
+        # Owners have their own member: the previous version accepts no further member of an entry.
         owners = document.get("owners", {})
         return [
             TeamToken(**{**entry, "may": tuple(entry["may"])}, owners=tuple(owners.get(entry["token_id"], ())))
@@ -146,10 +147,10 @@ def list_team_tokens(directory: Path) -> list[TeamToken]:
 
 
 def reset_token_records(directory: Path) -> Path | None:
-    """Begin an empty list of tokens: every token that was made before is refused from then on.
+    """Start an empty list of tokens: every older token is refused from then on.
 
     Returns:
-        Where the former file is now; None: there was none.
+        Path of the former file; None: there was none.
     """
     path = directory / RECORDS_FILE
     kept = directory / f"{RECORDS_FILE}.{time.strftime('%Y%m%d%H%M%S', time.gmtime())}"
@@ -163,10 +164,10 @@ def reset_token_records(directory: Path) -> Path | None:
 
 
 def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = None) -> TeamToken:
-    """Withdraw a token, and return its record. Idempotent.
+    """Revoke a token, and return its record. Idempotent.
 
     Raises:
-        LookupError: there is no such token.
+        LookupError: the token does not exist.
         TokenRecordsError: the file of records is missing or damaged.
     """
     records = list_team_tokens(directory)
@@ -180,11 +181,11 @@ def revoke_team_token(directory: Path, token_id: str, *, now_s: float | None = N
 
 
 def bind_team_token(directory: Path, token_id: str, owners: Iterable[str]) -> TeamToken:
-    """Say for which owners a token is that was created before tokens had owners, and return its record.
+    """Set the owners of a token that was created before tokens had owners, and return its record.
 
     Raises:
-        LookupError: there is no such token.
-        ValueError: the token has owners, or these cannot be; in words.
+        LookupError: the token does not exist.
+        ValueError: the token has owners, or the given ones are invalid; the message says which.
         TokenRecordsError: the file of records is missing or damaged.
     """
     reached = _checked_owners(owners)
@@ -202,17 +203,17 @@ def bind_team_token(directory: Path, token_id: str, owners: Iterable[str]) -> Te
 def expand_methods(patterns: Iterable[str], policy: Policy, *, for_all: bool = True) -> tuple[str, ...]:
     """Return the full methods that patterns name, sorted.
 
-    A pattern is `FeedService/GetTask`, `FeedService/*`, either with the package before it, or `read`: all methods
-    without side effects. Only what the operator may call can be given. What is added to a service later is not in a
-    token of today.
+    A pattern is `FeedService/GetTask`, `FeedService/*`, either of them with the package in front, or `read`: all
+    methods without side effects. Only methods of the operator can be granted. A token does not include methods that a
+    service adds later.
 
     Args:
-        patterns: as above.
-        policy: what the operator may call.
+        patterns: see above.
+        policy: methods of the operator.
         for_all: whether the token is for all owners; if not, methods that need such a token are left out.
 
     Raises:
-        ValueError: a pattern names nothing that can be given, or there is none.
+        ValueError: a pattern matches no method that can be granted, or there is no pattern.
     """
     known = {
         method: descriptor
@@ -239,20 +240,20 @@ def expand_methods(patterns: Iterable[str], policy: Policy, *, for_all: bool = T
 
 
 def _only_reads(method: MethodDescriptor) -> bool:
-    # A watch is a read that goes on; its level cannot be declared any more, as contracts are not changed.
+    # A watch is a read without an end. Its idempotency level cannot be declared any more: contracts do not change.
     level = method.GetOptions().idempotency_level
     return level == MethodOptions.NO_SIDE_EFFECTS or (method.server_streaming and method.name.startswith("Watch"))
 
 
 def methods_of(claim: object) -> frozenset[str]:
-    """Return the full methods that the claim `may` of a token lists; none where it has another form."""
+    """Return the full methods in the claim `may` of a token; none if the claim has another form."""
     if not isinstance(claim, dict):
         return frozenset()
     return frozenset(f"/{service}/{name}" for service, names in claim.items() for name in names)
 
 
 def owners_of(claim: object) -> frozenset[str]:
-    """Return the owners that the claim `owners` of a token lists; none where it has another form."""
+    """Return the owners in the claim `owners` of a token; none if the claim has another form."""
     if not isinstance(claim, list):
         return frozenset()
     return frozenset(each for each in claim if isinstance(each, str) and each)

@@ -1,4 +1,4 @@
-"""What a service knows of the tokens of teams: which ones are good, as the file of records says now."""
+"""TokenRecords: checks team tokens against the file of records."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ABSENT: Final = (0, 0)
 
 
 class TokenRecords:
-    """The records of a folder of keys; a changed file is read again.
+    """The token records of a folder of keys; a changed file is read again.
 
     Args:
-        directory: the folder.
+        directory: folder of keys.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -26,24 +26,24 @@ class TokenRecords:
         self._good: dict[str, frozenset[str]] = {}
         self._revoked: frozenset[str] = frozenset()
         self._fault: str | None = None
-        # A folder without the file may be one whose operator has never made a token.
+        # Without this, a folder whose operator has never made a token would be reported as faulty.
         self._is_expected = False
 
     @property
     def fault(self) -> str | None:
-        """Why every token of a team is refused, in words.
+        """Reason why every team token is refused.
 
-        None: the file is good, or it is missing and nothing shows that it ever existed: neither has this object read
-        it, nor has a token been checked.
+        None: the file is good, or nothing shows that it ever existed (this object has not read it, and no token was
+        checked).
         """
         self._reload()
         return self._fault if self._is_expected else None
 
     def check(self, token_id: str) -> frozenset[str]:
-        """Return the owners of a token, while the records list it as good.
+        """Return the owners of a token that the records list as good.
 
         Raises:
-            Unauthenticated: TOKEN_REVOKED; TOKEN_UNKNOWN, it is not listed; TOKENS_UNREADABLE, there is no list.
+            Unauthenticated: TOKEN_REVOKED; TOKEN_UNKNOWN: it is not listed; TOKENS_UNREADABLE: the list cannot be read.
         """
         self._is_expected = True
         self._reload()
@@ -80,10 +80,11 @@ class TokenRecords:
 
 
 def stamp_of(path: Path, *, missing: tuple[int, int] | None = None) -> tuple[int, int]:
-    """Return what distinguishes two states of a file; files are replaced whole, so a change shows in inode or time.
+    """Return a value that changes with a file: files are replaced as a whole, so a change shows in inode or time.
 
     Args:
-        missing: returned for a file that does not exist or cannot be examined; None: that is raised.
+        path: the file.
+        missing: result for a file that does not exist or cannot be examined; None: the OSError is raised.
     """
     try:
         status = path.stat()

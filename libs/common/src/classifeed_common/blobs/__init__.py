@@ -1,4 +1,4 @@
-"""Files in an object store under the hash of their bytes, and who needs them."""
+"""Files in an object store under the hash of their bytes, and the references that keep them."""
 
 from classifeed_common.blobs.damage import DamagedBlob, find_damaged
 from classifeed_common.blobs.piece import BlobCorrupt, BlobMissing, BlobPiece

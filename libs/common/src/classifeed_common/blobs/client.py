@@ -1,4 +1,4 @@
-"""A client of S3 on threads of its own."""
+"""S3Client: an S3 client with its own threads."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from classifeed_common.errors import Unavailable
 
 R = TypeVar("R")
 MISSING: Final = frozenset({"NoSuchKey", "NoSuchObject", "NoSuchBucket"})
-"""Codes of errors that say that there is no such object."""
+"""Error codes of a missing object."""
 
 
 class ReadCancelled(Exception):
-    """Nobody waits for what is being read."""
+    """The caller has cancelled the read."""
 
 
 class S3Client:
-    """A client and threads of its own: a server that is silent keeps nobody waiting who does not need it.
+    """An S3 client with its own threads: a silent server delays only callers of this client.
 
     Args:
         endpoint: http(s)://host:port.
-        access_key: who we are.
-        secret_key: proof of it.
-        threads: requests at a time.
-        retries: of a request that failed.
+        access_key: S3 access key.
+        secret_key: S3 secret key.
+        threads: largest number of concurrent requests.
+        retries: retries of a failed request.
     """
 
     def __init__(self, endpoint: str, access_key: str, secret_key: str, *, threads: int, retries: int) -> None:
@@ -52,7 +52,7 @@ class S3Client:
         )
 
     async def run(self, work: Callable[[Minio], R]) -> R:
-        """Return what `work` returns; a cancelled call goes on in its thread.
+        """Run `work` in a thread and return its result; after a cancellation the thread completes its call.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -68,8 +68,7 @@ class S3Client:
             ) from error
 
     async def read(self, work: Callable[[Minio, Callable[[], None]], R]) -> R:
-        """Return what `work` returns; it calls what it gets beside the client after each chunk, which ends it once this
-        call was cancelled.
+        """Run `work`, which calls its second argument after each chunk; that call raises after a cancellation.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -87,6 +86,6 @@ class S3Client:
             raise
 
     def close(self) -> None:
-        """Close the connections; calls under way end by themselves."""
+        """Close the connections; calls under way complete in their threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._http.clear()

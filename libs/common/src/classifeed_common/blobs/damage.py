@@ -1,4 +1,4 @@
-"""Damaged files: found by reading, so that their owner can get them anew."""
+"""Search for damaged files, so that their owner can fetch them again."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from classifeed_common.blobs.store import BlobStore
 
 @dataclass(frozen=True, slots=True)
 class DamagedBlob:
-    """An own file that somebody needs and that cannot be read.
+    """A file of this service that is still referenced and cannot be read.
 
     Attributes:
-        sha256: its hash.
-        fault: missing: the store does not have it; corrupt: it had other bytes, and was removed.
+        sha256: hash of the file.
+        fault: missing: the store does not have it; corrupt: it had other bytes and was removed.
     """
 
     sha256: str
@@ -26,8 +26,8 @@ class DamagedBlob:
 async def find_damaged(store: BlobStore, hashes: Sequence[str]) -> list[DamagedBlob]:
     """Read files one after the other, and return those that are missing or corrupt.
 
-    A corrupt one is removed: nothing of it must be used, and a put would take one of the same size for the file itself.
-    It is read twice before that, as the bytes may have changed on the way.
+    A corrupt file is removed: its bytes must not be used, and a put would mistake an object of the same size for the
+    file. It is read twice before that, because the transfer may have changed the bytes.
 
     Raises:
         Unavailable: the object store does not respond.

@@ -1,4 +1,4 @@
-"""The HTTP client under BlobStore: gives up on a server that falls silent, at any point of a request."""
+"""The HTTP client of BlobStore: gives up on a server that stops responding at any point of a request."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from urllib3.response import BaseHTTPResponse
 
 CONNECT_S: Final = 5.0
-"""Longest wait for a connection, and for the kernel to take the body of a request (a part: 5 MiB)."""
+"""Timeout for a connection, and for sending the body of a request (a part has 5 MiB)."""
 SILENCE_S: Final = 8.0
-"""Longest wait for the first byte of a response, and between two pieces of one. A silent server costs a put two of
-them: the part that fails, and the abort of its upload."""
+"""Timeout for the first byte of a response, and between two chunks. A silent server costs a put two timeouts: the
+failed part, and the abort of its upload."""
 COMPLETE_S: Final = 60.0
-"""Longest wait for the end of a multipart upload and of a copy inside the store: the requests whose work grows with the
-file. Nothing is lost when it is over: the next try finds the file, or begins anew."""
+"""Timeout for the completion of a multipart upload and for a copy inside the store: their work grows with the file. A
+timeout loses nothing: the next attempt finds the file, or starts again."""
 
 
 class _Retry(urllib3.Retry):
-    """Repeats requests that were refused, or that met a connection that the server had closed, and no silent ones.
+    """Retries refused requests and requests on a connection that the server had closed, but not timeouts.
 
-    Callers repeat those, after pauses that a thread which others wait for cannot take.
+    Callers retry after timeouts themselves: their pauses must not occupy a thread that others wait for.
     """
 
     def increment(
@@ -41,11 +41,11 @@ class _Retry(urllib3.Retry):
 
 
 class HttpClient(urllib3.PoolManager):
-    """What `minio.Minio` calls.
+    """The HTTP client that `minio.Minio` uses.
 
     Args:
-        connections: how many are kept; as many as there are threads.
-        retries: how often a request is tried again that may be.
+        connections: number of kept connections, one per thread.
+        retries: largest number of retries of a request.
     """
 
     def __init__(self, *, connections: int, retries: int) -> None:

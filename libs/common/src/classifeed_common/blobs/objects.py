@@ -1,4 +1,4 @@
-"""Objects: keys and transfers of one bucket, each call blocking."""
+"""Objects: keys and blocking transfers of one bucket."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from classifeed_common.blobs.client import MISSING
 from classifeed_common.blobs.piece import BlobCorrupt, BlobMissing, BlobPiece
 
 OWNERS: Final = ("api", "loader", "processor")
-"""Services that keep files in one bucket and read each other's. What was stored before files had owners lies at the top
-of the bucket, and is read only. A service with a bucket of its own is not among them: it reads what it has put."""
+"""Services that share a bucket and read each other's files. Objects at the top of the bucket are older than owners;
+they are only read. A service with a separate bucket is not listed: it reads only its own files."""
 _CHUNK_BYTES: Final = 1024 * 1024
 _SHA256: Final = re.compile("[0-9a-f]{64}")
 
 
 class Objects:
-    """What `BlobStore` does in its threads."""
+    """The blocking operations that `BlobStore` runs in its threads."""
 
     def __init__(self, bucket: str, owner: str) -> None:
         self._bucket = bucket
@@ -35,30 +35,30 @@ class Objects:
         self._others = tuple(each for each in (*OWNERS, "") if each != owner) if is_shared else ()
 
     def own(self, sha256: str) -> str:
-        """Return the own key of a file."""
+        """Return the key of a file of this owner."""
         return _key(self._owner, sha256)
 
     def put(self, client: Minio, path: Path, sha256: str) -> None:
-        """Store a file unless it is there."""
+        """Store a file unless it exists."""
         if not self._has(client, sha256, path.stat().st_size):
-            # One part after the other: rclone responds to a part that came out of order when all the others are there,
-            # which is as good as silence.
+            # Parts are sent in sequence. rclone delays its response to an out-of-order part until all others are there,
+            # which would look like a silent server.
             client.fput_object(self._bucket, self.own(sha256), str(path), num_parallel_uploads=1)
 
     def put_bytes(self, client: Minio, content: bytes, sha256: str, *, is_new: bool = False) -> None:
-        """Store bytes unless they are there; without a look for them where they are new."""
+        """Store bytes unless they exist; with `is_new`, skip the check."""
         if is_new or not self._has(client, sha256, len(content)):
             client.put_object(self._bucket, self.own(sha256), io.BytesIO(content), len(content), num_parallel_uploads=1)
 
     def keep(self, client: Minio, sha256: str) -> None:
-        """Have an own copy of a file."""
+        """Copy a file of another owner to this owner, unless it exists."""
         own = self.own(sha256)
         key = self._find(client, sha256, self._others)
         if key != own:
             client.copy_object(self._bucket, own, CopySource(self._bucket, key))
 
     def list_own(self, client: Minio) -> list[str]:
-        """Return the hashes of own files."""
+        """Return the hashes of this owner's files."""
         prefix = self.own("")
         found = client.list_objects(self._bucket, prefix=prefix)
         names = (str(each.object_name).removeprefix(prefix) for each in found if not each.is_dir)
@@ -73,14 +73,14 @@ class Objects:
         *,
         is_own: bool = False,
     ) -> int:
-        """Hand a file to `sink` chunk by chunk, and return its size once the hash was verified.
+        """Pass a file to `sink` in chunks, verify its hash, and return its size in bytes.
 
         Args:
-            client: of this thread's call.
-            sha256: the file.
-            sink: takes each chunk before anything is verified.
-            check: is called before each chunk; what it raises ends the call.
-            is_own: whether the own one is meant, and nobody else's.
+            client: client of the calling thread.
+            sha256: hash of the file.
+            sink: receives each chunk, before the hash is verified.
+            check: called before each chunk; an exception from it ends the call.
+            is_own: whether only this owner's file may be read.
         """
         key, response = self._open(client, sha256, others=() if is_own else self._others)
         digest, size = hashlib.sha256(), 0
@@ -95,7 +95,7 @@ class Objects:
         return size
 
     def read_to(self, client: Minio, sha256: str, target: Path, check: Callable[[], None]) -> int:
-        """Write a file to `target`, which is there only if the hash was verified; `check` as of `read`."""
+        """Write a file to `target`, which is removed unless the hash is right; `check` as in `read`."""
         try:
             with target.open("wb") as file:
                 return self.read(client, sha256, file.write, check)
@@ -104,7 +104,7 @@ class Objects:
             raise
 
     def read_piece(self, client: Minio, sha256: str, piece: BlobPiece) -> bytes:
-        """Return a piece of a file, checked by its own hash."""
+        """Return a piece of a file, verified by the piece's hash."""
         if not piece.size_bytes:
             return b""
         key, response = self._open(client, sha256, others=self._others, offset=piece.offset, length=piece.size_bytes)
@@ -114,26 +114,27 @@ class Objects:
         return content
 
     def remove(self, client: Minio, sha256: str) -> None:
-        """Remove an own file."""
+        """Remove a file of this owner."""
         client.remove_object(self._bucket, self.own(sha256))
 
     def make_bucket(self, client: Minio) -> None:
-        """Make the bucket unless it is there."""
+        """Create the bucket unless it exists."""
         if client.bucket_exists(self._bucket):
             return
         try:
             client.make_bucket(self._bucket)
         except (S3Error, InvalidResponseError):
-            # Another process may have been faster; servers say so in different ways, rclone with a page of text.
+            # Another process may have created it first. Servers report this in different ways; rclone sends a page of
+            # text.
             if not client.bucket_exists(self._bucket):
                 raise
 
     def _has(self, client: Minio, sha256: str, size_bytes: int) -> bool:
-        # The size as well: a server that died in a put may show a part of it.
+        # Compare the size too: a server that crashed during a put may show a partial object.
         return self._size_of(client, self.own(sha256)) == size_bytes
 
     def _find(self, client: Minio, sha256: str, others: Sequence[str]) -> str:
-        """Return the key of a file, the own one where there is one."""
+        """Return the key of a file, this owner's first."""
         for owner in (self._owner, *others):
             key = _key(owner, sha256)
             if self._size_of(client, key) is not None:
@@ -144,17 +145,18 @@ class Objects:
     def _open(
         self, client: Minio, sha256: str, *, others: Sequence[str], offset: int = 0, length: int = 0
     ) -> tuple[str, BaseHTTPResponse]:
-        """Return key and content of a file, the own one at once, others' once it is known that there is none."""
+        """Return key and content of a file: this owner's, or another owner's if this one has none."""
         own = self.own(sha256)
         try:
             return own, client.get_object(self._bucket, own, offset=offset, length=length)
         except (S3Error, InvalidResponseError):
-            # Not every server names a missing key, or an offset past the end, in its reply to a GET: ask for the size.
+            # Some servers do not name a missing key, or an offset past the end, in their reply to a GET: ask for the
+            # size.
             key = self._find(client, sha256, others)
             size = self._size_of(client, key)
             if size is not None and offset and offset >= size:
                 raise BlobCorrupt(f"the object {key} is cut: it ends at {size}, before {offset}") from None
-        # The own one as well: it may have been put meanwhile.
+        # This may be this owner's key, too: the file may have been put meanwhile.
         return key, client.get_object(self._bucket, key, offset=offset, length=length)
 
     def _size_of(self, client: Minio, key: str) -> int | None:

@@ -1,4 +1,4 @@
-"""BlobPiece: a part of a file that can be read and checked without the rest."""
+"""BlobPiece: a part of a file that can be read and verified without the rest."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Self
 
 
 class BlobMissing(Exception):
-    """The store has nothing under this hash. Lasting: only a new put heals it."""
+    """The store has no object with this hash. Permanent until a new put."""
 
 
 class BlobCorrupt(Exception):
-    """The bytes under this hash have another hash. Lasting; nothing of them must be used."""
+    """The object's bytes do not match their hash. Permanent; the bytes must not be used."""
 
 
 @dataclass(frozen=True, slots=True)
 class BlobPiece:
-    """Where a piece lies in its file, and how it is known to be whole: the file's own hash says nothing of a piece.
+    """Position and hash of a piece of a file. The file's hash cannot verify a piece.
 
-    Keep it beside the reference to the file.
+    Store it with the reference to the file.
 
     Attributes:
-        offset: its first byte, from 0.
-        size_bytes: how many there are.
-        sha256: their hash, in hex.
+        offset: position of the first byte, from 0.
+        size_bytes: number of bytes.
+        sha256: hash of these bytes, in hex.
     """
 
     offset: int
@@ -33,18 +33,18 @@ class BlobPiece:
 
     @classmethod
     def of(cls, content: bytes | memoryview, offset: int) -> Self:
-        """Return the piece that `content` is, put at `offset`."""
+        """Return the piece for `content`, which is stored at `offset`."""
         return cls(offset, len(content), hashlib.sha256(content).hexdigest())
 
     def check(self, content: bytes, of: str) -> None:
-        """Compare what was read with what was put.
+        """Verify the bytes that were read.
 
         Args:
-            content: what was read.
-            of: what it was read from, in words.
+            content: bytes that were read.
+            of: name of their source, for the error message.
 
         Raises:
-            BlobCorrupt: it is cut, or has other bytes.
+            BlobCorrupt: the bytes are incomplete or differ.
         """
         if len(content) != self.size_bytes:
             raise BlobCorrupt(f"{of} is cut: {len(content)} of {self.size_bytes} bytes from {self.offset} on are there")

@@ -1,6 +1,6 @@
 -- name: touch_blobs
--- Makes the rows or locks them, in order of the hash; a clean-up that holds one is waited for. Returns how many needed
--- them until now.
+-- Creates or locks the rows, in order of the hash, and waits for a clean-up that holds one. Returns the former
+-- reference counts.
 INSERT INTO blobs (sha256, ref_count, touched_at)
 SELECT wanted.sha256, 0, clock_timestamp()
   FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256) AS wanted
@@ -9,8 +9,8 @@ SELECT wanted.sha256, 0, clock_timestamp()
 RETURNING sha256, ref_count
 
 -- name: add_refs
--- A pair that is there, or given twice, is inserted once at the most, so counted once at the most. The rows of blobs are
--- there and locked; the conflict finds each by its key, whatever the planner knows of the table (ADR 0058).
+-- A pair that exists, or is given twice, is inserted and counted at most once. The rows of blobs exist and are locked.
+-- The conflict finds each by its key, independently of the planner's statistics (ADR 0058).
 WITH added AS (
     INSERT INTO blob_refs (ref, sha256)
     SELECT pair.ref, pair.sha256 FROM unnest(%(refs)s::text[], %(sha256s)s::text[]) AS pair(ref, sha256)
@@ -28,8 +28,8 @@ SELECT found.sha256, wanted.ref
  CROSS JOIN LATERAL (SELECT sha256 FROM blob_refs WHERE blob_refs.ref = wanted.ref OFFSET 0) AS found
 
 -- name: lock_blobs
--- Locked before the references change and in one order, as an addition does: so no two of them deadlock. Returns those
--- that are there.
+-- Locks rows before the references change, in the same order as an addition does, so that no two transactions deadlock.
+-- Returns the rows that exist.
 SELECT wanted.sha256
   FROM (SELECT DISTINCT unnest(%(sha256s)s::text[]) AS sha256 ORDER BY sha256) AS wanted
  CROSS JOIN LATERAL (
@@ -37,7 +37,7 @@ SELECT wanted.sha256
  ) AS locked
 
 -- name: remove_refs
--- No row of blob_refs is ever updated, and those of blobs are locked: what was found is there until it is removed.
+-- Rows of blob_refs are never updated, and those of blobs are locked: a row that was found stays until it is removed.
 WITH removed AS (
     DELETE FROM blob_refs
      WHERE ctid = ANY (ARRAY(

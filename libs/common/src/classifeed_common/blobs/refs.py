@@ -1,4 +1,4 @@
-"""BlobRefs: who needs which stored file, so that none is deleted under its user."""
+"""BlobRefs: references to stored files; a referenced file is never deleted."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ _AUDIT_ROWS: Final = 1000
 class BlobRefs:
     """References of one service to its own files, in its tables `blobs` and `blob_refs`.
 
-    No service deletes a file of another's, so these two tables are all that a deletion has to look at (ADR 0037).
+    A service deletes only its own files, so a deletion checks only these two tables (ADR 0037).
 
-    A reference and the clean-up lock the same row of `blobs`. So either the reference comes first and the clean-up
-    leaves the file, or the clean-up comes first, the file goes, and whoever refers to it afterwards puts it again.
-    Always refer first, then put.
+    A new reference and the clean-up lock the same row of `blobs`. If the reference comes first, the clean-up keeps the
+    file. If the clean-up comes first, the file is deleted, and the service that adds the reference puts the file again.
+    Always add the reference before the put.
     """
 
     async def add(self, tx: Tx, sha256: str, ref: str) -> None:
-        """Note that `ref` needs the file; idempotent. Holds the file's row until the transaction ends."""
+        """Add a reference to a file; idempotent. Locks the file's row until the transaction ends."""
         await self.add_many(tx, [(sha256, ref)])
 
     async def add_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> frozenset[str]:
-        """Note of each pair (hash, reference) that the reference needs the file; idempotent, repeated pairs too.
+        """Add references, given as pairs of hash and reference; idempotent, also for repeated pairs.
 
-        Returns the hashes of files that nobody needed until now, which are hardly ever there.
+        Return the hashes of files that had no reference until now, and which the store hardly ever has.
 
-        Holds the rows of the files until the transaction ends, all locked in order of their hash. So transactions with
-        the same files do not deadlock, as long as each makes one call for all that it adds.
+        Locks the rows of the files until the transaction ends, in order of their hash. Transactions with the same files
+        do not deadlock if each adds all its references in one call.
         """
         if not pairs:
             return frozenset()
@@ -44,17 +44,17 @@ class BlobRefs:
         return frozenset(sha256 for sha256, ref_count in touched if ref_count == 0)
 
     async def drop(self, tx: Tx, *refs: str) -> None:
-        """Note that `refs` need none of their files any more; idempotent. They go after the grace time, if at all.
+        """Remove all references with these names; idempotent. Unreferenced files are deleted after the grace time.
 
-        Locks as `add_many` does. What another transaction adds to them meanwhile stays.
+        Locks as `add_many` does. References that another transaction adds meanwhile stay.
         """
         cursor = await tx.execute(SQL["list_refs"], {"refs": list(refs)})
         await self.drop_many(tx, await cursor.fetchall())
 
     async def drop_many(self, tx: Tx, pairs: Collection[tuple[str, str]]) -> None:
-        """Note of each pair (hash, reference) that the reference does not need the file any more; as `add_many`.
+        """Remove references, given as pairs of hash and reference; locks as `add_many` does.
 
-        A file that another transaction makes known meanwhile is left alone: its row could not be locked in order.
+        A file whose row another transaction inserts meanwhile is left alone: its row could not be locked in order.
         """
         if not pairs:
             return
@@ -65,21 +65,22 @@ class BlobRefs:
             await tx.execute(SQL["remove_refs"], _columns(known))
 
     async def list_needed(self, tx: Tx, *, after: str, limit: int) -> list[str]:
-        """Return hashes of files that somebody needs, in their order from the one after `after` on. No effect."""
+        """Return hashes of referenced files in order, after `after`. Read-only."""
         cursor = await tx.execute(SQL["list_needed"], {"after": after, "limit": limit})
         return [sha256 for (sha256,) in await cursor.fetchall()]
 
     async def filter_needed(self, tx: Tx, hashes: Collection[str]) -> set[str]:
-        """Return those of the hashes whose files somebody needs. No effect."""
+        """Return the hashes whose files have a reference. Read-only."""
         cursor = await tx.execute(SQL["filter_needed"], {"sha256s": list(hashes)})
         return {sha256 for (sha256,) in await cursor.fetchall()}
 
     async def sweep(self, database: Database, store: BlobStore, *, grace_s: float = GRACE_S, limit: int = 100) -> int:
-        """Delete files that nobody has needed for the grace time and return how many; call again until 0.
+        """Delete files that had no reference for the grace time, and return their number; call again until 0.
 
-        One transaction a file, held while the file is deleted: that lock is what keeps a new reference waiting until
-        the file is gone for good. A crash in between leaves a row without a file, and the next sweep deletes it again.
-        When cancelled it waits for the deletion under way, which is shorter than the server lets a transaction idle.
+        Each file has its own transaction, which stays open while the file is deleted: its row lock makes a new
+        reference wait until the deletion is complete. A crash in between leaves a row without a file; the next sweep
+        deletes it again. A cancelled call waits for the deletion under way, which is shorter than the server's idle
+        limit for transactions.
 
         Raises:
             Unavailable: the object store does not respond; the file stays for the next sweep.
@@ -97,10 +98,10 @@ class BlobRefs:
         return deleted
 
     async def audit(self, database: Database, store: BlobStore) -> int:
-        """Note files of ours that no row knows as needed by nobody as of now, and return how many.
+        """Insert a row without references for each stored file without a row, and return their number.
 
-        Such are left by a database that went back, or by a put whose reference was rolled back. They have the whole
-        grace time before a sweep takes them, and whoever refers to one meanwhile keeps it.
+        Such files are left by a restored database, or by a put whose reference was rolled back. A sweep deletes them
+        after the grace time, unless a reference is added meanwhile.
 
         Raises:
             Unavailable: the object store does not respond.
@@ -119,7 +120,7 @@ def _columns(pairs: Collection[tuple[str, str]]) -> dict[str, list[str]]:
 
 
 async def _finish(deletion: Coroutine[None, None, None]) -> None:
-    """Await it to its end even when cancelled: the lock must outlive what is done under it."""
+    """Complete the deletion even when cancelled: the row lock must outlive it."""
     deleting = asyncio.ensure_future(deletion)
     try:
         await asyncio.shield(deleting)

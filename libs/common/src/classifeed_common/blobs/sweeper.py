@@ -1,4 +1,4 @@
-"""BlobSweeper: deletes the files of a service that nobody needs any more."""
+"""BlobSweeper: deletes files of a service that have no reference any more."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _log = structlog.get_logger(__name__)
 
 
 class BlobSweeper:
-    """Sweeps every ten minutes and audits once a day, in each process; several at a time do no harm.
+    """Sweeps every ten minutes and audits once a day, in each process; several may run at once.
 
     Args:
-        database: with the references.
-        store: with the files of the same service.
-        grace_s: how long a file is kept after its last reference went, in seconds.
-        sweep_every_s: the pause between two sweeps, in seconds.
+        database: database of the references.
+        store: store of the same service's files.
+        grace_s: time a file is kept after its last reference is removed, in seconds.
+        sweep_every_s: pause between two sweeps, in seconds.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BlobSweeper:
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why files cannot be removed, if that has failed for a while."""
+        """Return why files cannot be removed, once removals have failed for a while."""
         return self._work.blocked()
 
     async def _sweep_once(self) -> bool:

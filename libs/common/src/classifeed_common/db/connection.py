@@ -1,4 +1,4 @@
-"""WatchedConnection: a connection whose statements do not wait for a response that was lost."""
+"""WatchedConnection: a database connection that does not wait for ever for a lost response."""
 
 from __future__ import annotations
 
@@ -17,45 +17,47 @@ from psycopg.pq import TransactionStatus
 T = TypeVar("T")
 
 Tx: TypeAlias = psycopg.AsyncConnection[tuple[Any, ...]]
-"""A connection inside BEGIN … COMMIT, its search path set to the service's schema, its rows tuples."""
+"""A connection inside BEGIN … COMMIT, with the service's schema as its search path and tuples as its rows."""
 
-# asyncio ends a wait by itself. Psycopg's own 0.1 s, for Ctrl-C, would wake each listener ten times a second.
+# asyncio ends a wait without polling. Psycopg's default of 0.1 s, for Ctrl-C, would wake each listener ten times a
+# second.
 _POLL_S: Final = 60.0
 
 
 class ResponseLost(psycopg.OperationalError):
-    """The connection is dead although its socket was open. The effect of the statement is unknown; a passing fault."""
+    """The connection is dead although its socket was open. The statement's effect is unknown. A passing fault."""
 
 
 class StatementWatch(Protocol):
-    """What looks after the statements of connections: a `ConnectionWatch`.
+    """Watcher of statements under way: the interface of `ConnectionWatch`.
 
     Attributes:
-        generation: grows with each connection that was found dead.
+        generation: number that grows with each connection found dead.
     """
 
     generation: int
 
     def adopt(self, connection: WatchedConnection) -> None:
-        """Take note of a new connection."""
+        """Register a new connection."""
 
     def begin(self, connection: WatchedConnection) -> None:
-        """Watch a wait. Called for each statement: it has to cost nothing."""
+        """Start to watch a wait. Called for each statement, so it must be cheap."""
 
     def end(self, connection: WatchedConnection) -> None:
-        """Watch it no longer."""
+        """Stop watching."""
 
     def release(self, connection: WatchedConnection) -> None:
-        """Take note that a connection is about to be closed."""
+        """Register that a connection is about to be closed."""
 
 
 class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
-    """A psycopg connection that a watch looks after while a statement is under way.
+    """A psycopg connection that is watched while a statement is under way.
 
     Attributes:
-        activity: grows with each wait and each time the socket has something for us: unchanged, it was silent.
-        generation: the watch's, as of the last response. An older one than the watch's: it may be dead as well.
-        opened_s: when it was connected, by the loop's clock.
+        activity: counter of waits and of times that the socket was ready; unchanged while the socket is silent.
+        generation: the watch's generation at the last response. If it is older than the watch's, the connection may be
+            dead.
+        opened_s: time of the connect, by the event loop's clock.
     """
 
     activity = 0
@@ -68,7 +70,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
 
     @classmethod
     async def connect(cls, conninfo: str = "", *, watch: StatementWatch | None = None, **kwargs: Any) -> Self:  # type: ignore[override]
-        """Connect; see psycopg. Without a watch it is a connection like any other."""
+        """Connect; see psycopg. Without `watch` the connection is not watched."""
         connection = await super().connect(conninfo, **kwargs)
         if watch is not None:
             watch.adopt(connection)
@@ -83,7 +85,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
     async def transaction(
         self, savepoint_name: str | None = None, force_rollback: bool = False
     ) -> AsyncIterator[psycopg.AsyncTransaction]:
-        """Give a block in a transaction, or in a savepoint of the one that is open; see psycopg and `after_commit`."""
+        """Provide a transaction, or a savepoint inside an open one; see psycopg and `after_commit`."""
         is_outermost = self.info.transaction_status == TransactionStatus.IDLE
         former = len(self._after_commit)
         try:
@@ -92,7 +94,7 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
         except BaseException:
             del self._after_commit[former:]
             raise
-        if transaction.status != psycopg.AsyncTransaction.Status.COMMITTED:  # `psycopg.Rollback` ends no block
+        if transaction.status != psycopg.AsyncTransaction.Status.COMMITTED:  # psycopg swallows `psycopg.Rollback`
             del self._after_commit[former:]
         if is_outermost:
             calls, self._after_commit = self._after_commit, []
@@ -100,21 +102,21 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
                 call()
 
     def after_commit(self, call: Callable[[], object]) -> None:
-        """Have `call` made once the open transaction has committed; see the function `after_commit`."""
+        """Call `call` once the open transaction has committed; see the function `after_commit`."""
         self._after_commit.append(call)
 
     @property
     def is_executing(self) -> bool:
-        """Whether a statement is under way; False while notifications are waited for."""
+        """Whether a statement is under way; False while waiting for notifications."""
         return self.pgconn.transaction_status == TransactionStatus.ACTIVE
 
     @property
     def statement(self) -> str | None:
-        """The statement under way, without its parameters; None where psycopg does not expose it."""
+        """The statement under way, without parameters; None where psycopg does not expose it."""
         return _statement_of(self._under_way)
 
     async def wait(self, gen: PQGen[T], interval: float = _POLL_S, timeout: float | None = None) -> T:
-        """Run a generator of psycopg to its end: whatever this connection does on the network, it does here.
+        """Run a psycopg generator to its end; all network traffic of this connection goes through here.
 
         Raises:
             ResponseLost: the watch found the connection dead.
@@ -137,38 +139,38 @@ class WatchedConnection(psycopg.AsyncConnection[tuple[Any, ...]]):
         return result
 
     async def close(self) -> None:
-        """Close the connection. One that may be dead leaves its session to the watch: no message would reach it."""
+        """Close the connection. If it may be dead, the watch ends its session: no message would reach the server."""
         if self._watch is not None and not self.closed:
             self._watch.release(self)
         await super().close()
 
     def cut(self, why: str) -> None:
-        """End the wait under way with `ResponseLost`."""
+        """End the current wait with `ResponseLost`."""
         self._lost = why
         shut_down(self)
 
 
 def after_commit(tx: Tx, call: Callable[[], object]) -> None:
-    """Have `call` made, in the context of now, once the transaction has committed; never when it is rolled back.
+    """Call `call` in the current context once the transaction has committed; never after a rollback.
 
-    For what only reports an effect: lines of the log, counts. It must not raise. It is not made when the process dies
-    in between, nor when the commit raises: then nobody knows whether there was one.
+    For reports of an effect, such as log lines and counters. `call` must not raise. It is not called if the process
+    dies in between, or if the commit raises: then the outcome of the commit is unknown.
     """
     assert isinstance(tx, WatchedConnection)
     tx.after_commit(partial(copy_context().run, call))
 
 
 def shut_down(connection: psycopg.AsyncConnection[Any]) -> None:
-    """Make the connection's socket end, so that who waits for it gets an OperationalError at once.
+    """Shut down the connection's socket, so that a pending wait raises OperationalError at once.
 
-    Closing it would not do: libpq is in the middle of it, and asyncio polls it. One that is closed already stays so.
+    Closing is not possible: libpq is using the socket, and asyncio polls it. A closed connection stays closed.
     """
     with suppress(OSError, psycopg.OperationalError), socket.socket(fileno=dup(connection.pgconn.socket)) as twin:
         twin.shutdown(socket.SHUT_RDWR)
 
 
 def _statement_of(gen: object) -> str | None:
-    """Read the frames of psycopg's generators: they know, and nothing is to be noted for each statement."""
+    """Read the statement from the frames of psycopg's generators, so that no statement needs bookkeeping."""
     while gen is not None:
         frame = getattr(gen, "gi_frame", None)
         found = (frame.f_locals.get("query") or frame.f_locals.get("command")) if frame is not None else None
@@ -179,7 +181,7 @@ def _statement_of(gen: object) -> str | None:
 
 
 def _observe(gen: PQGen[T], connection: WatchedConnection) -> Generator[Any, Any, T]:
-    """Run `gen`, and note each time that its socket is ready; psycopg sends 0 when a poll has found nothing."""
+    """Run `gen` and count each time that its socket is ready; psycopg sends 0 when a poll found nothing."""
     try:
         wanted = next(gen)
         while True:

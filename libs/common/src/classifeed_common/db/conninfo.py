@@ -1,4 +1,4 @@
-"""Connection strings: what every session of ours brings, unless the DSN says otherwise."""
+"""Connection strings: the default options of every database session, unless the DSN sets them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 _IDENTIFIER: Final = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 UNANSWERED_S: Final = 90.0
-"""How long a statement waits while it is unknown what the server does: longer than a stand-still of a minute, which
-it is to outlive (docs/reference/network-limits.md)."""
+"""Time a statement may be silent while the server's state is unknown, in seconds. Longer than a pause of a minute,
+which statements must survive (docs/reference/network-limits.md)."""
 
-# A response that was lost is found by the watch (ADR 0029); these are for what it does not see. The kernel's limit is
-# no shorter than ours: it also cuts a COPY whose server does not read because it waits for a lock.
+# The watch finds lost responses (ADR 0029); these options cover what it does not see. The kernel's limit is no shorter
+# than ours: it also cuts a COPY whose server does not read because it waits for a lock.
 _NETWORK_DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "connect_timeout": "10",
@@ -29,7 +29,7 @@ _NETWORK_DEFAULTS: Final[Mapping[str, str]] = MappingProxyType(
 
 
 def checked_schema(schema: str) -> str:
-    """Return the schema's name, fit to be put into SQL without quotes.
+    """Return the schema's name if it needs no quotes in SQL.
 
     Raises:
         ValueError: the name is not a plain lower-case identifier.
@@ -40,7 +40,7 @@ def checked_schema(schema: str) -> str:
 
 
 def bounded_dsn(dsn: str) -> str:
-    """Return the DSN with limits on connecting and on silent sockets; those that it has itself stay."""
+    """Return the DSN with timeouts for connecting and for silent sockets; options that it sets stay."""
     given = conninfo_to_dict(dsn)
     return make_conninfo(dsn, **{name: value for name, value in _NETWORK_DEFAULTS.items() if name not in given})
 
@@ -52,9 +52,9 @@ def session_dsn(
     settings: Mapping[str, str] | None = None,
     further_schemas: Sequence[str] = (),
 ) -> str:
-    """Return the DSN with limits, the search path and the given server settings.
+    """Return the DSN with timeouts, the search path and the given server settings.
 
-    The settings are start-up options: they cost no round trip.
+    The settings are start-up options, so they need no round trip.
 
     Raises:
         ValueError: a schema's name is not a plain lower-case identifier.

@@ -1,4 +1,4 @@
-"""Database: a bounded pool of connections that all work in one schema."""
+"""Database: a bounded pool of connections to one schema."""
 
 from __future__ import annotations
 
@@ -14,27 +14,29 @@ from classifeed_common.db.watch import ConnectionWatch
 
 
 class Database:
-    """Transactions on one PostgreSQL schema, through at most `max_size` connections.
+    """Transactions on one PostgreSQL schema, over at most `max_size` connections.
 
     Nothing is sent before `open()`. After a restart of the server each pooled connection fails once and is then
-    replaced; `is_passing_fault` distinguishes such errors from lasting ones. A transaction whose process stands still
-    is ended by the server after `idle_in_transaction_s`, so that a paused process cannot keep its row locks for ever.
-    A connection that is open and gives no response is found by a `ConnectionWatch`: its statement ends with a passing
-    fault, and the connections that are idle are made anew.
+    replaced; `is_passing_fault` distinguishes such errors from permanent ones. The server ends a transaction that sends
+    nothing for `idle_in_transaction_s`, so that a paused process cannot keep its row locks. A `ConnectionWatch` finds
+    open connections that give no response: their statements end with a passing fault, and idle connections are
+    replaced.
 
     Args:
         dsn: any libpq connection string.
-        schema: set as the search path; the tables of the service live there.
-        application_name: shown in pg_stat_activity.
-        min_size: connections kept open.
-        max_size: upper bound; further callers wait for `acquire_timeout_s`, then get `psycopg_pool.PoolTimeout`.
-        acquire_timeout_s: how long a caller waits for a free connection.
-        idle_in_transaction_s: how long a transaction may send nothing.
-        further_schemas: where names are looked for that `schema` does not have.
-        use_pool: otherwise each transaction has a new connection, and nothing stays on the server between two of them.
-        recycle_s: a pooled connection that is older goes when it is given back, and another one takes its place.
-        unanswered_s: how long a statement may be silent while it is unknown what the server does: without a pool,
-            behind a pooler, and while the server gives no response at all.
+        schema: schema of the service's tables, set as the search path.
+        application_name: name in pg_stat_activity.
+        min_size: number of connections kept open.
+        max_size: largest number of connections; a further caller waits for `acquire_timeout_s`, then gets
+            `psycopg_pool.PoolTimeout`.
+        acquire_timeout_s: seconds that a caller waits for a free connection.
+        idle_in_transaction_s: seconds that a transaction may send nothing.
+        further_schemas: schemas to search for names that `schema` does not have.
+        use_pool: whether connections are kept; if not, each transaction has a new one, and leaves no state on the
+            server.
+        recycle_s: age in seconds at which a pooled connection is replaced, once it is returned.
+        unanswered_s: seconds that a statement may be silent while the server's state is unknown: without a pool, behind
+            a pooler, and while the server gives no response at all.
     """
 
     def __init__(
@@ -85,11 +87,11 @@ class Database:
         )
 
     async def open(self, *, must_respond: bool = True) -> None:
-        """Connect. Twice does no harm.
+        """Connect. Idempotent.
 
         Args:
-            must_respond: wait until `min_size` connections stand; otherwise they are made as soon as they can be, and
-                whoever needs one before waits for it.
+            must_respond: whether to wait until `min_size` connections are open; if not, they are opened as soon as
+                possible, and a caller who needs one earlier waits.
 
         Raises:
             psycopg_pool.PoolTimeout: the server cannot be reached.
@@ -97,19 +99,19 @@ class Database:
         await self._pool.open(wait=must_respond, timeout=30.0)
 
     async def close(self) -> None:
-        """Give all connections back. Callers still waiting get an error. Twice does no harm."""
+        """Close all connections. Callers that still wait get an error. Idempotent."""
         await self._watch.close()
         await self._pool.close()
 
     @asynccontextmanager
     async def transaction(self, *, timeout_s: float | None = None) -> AsyncIterator[Tx]:
-        """Give a transaction, committed when the block ends and rolled back when it raises.
+        """Provide a transaction: committed at the end of the block, rolled back if the block raises.
 
-        READ COMMITTED. When the block ends without an error the changes are durable; when the commit itself raises,
-        they may or may not be.
+        READ COMMITTED. If the block ends without an error, the changes are durable. If the commit itself raises, the
+        outcome is unknown.
 
         Args:
-            timeout_s: bound of each statement in it (statement_timeout); none when left out.
+            timeout_s: timeout of each statement in seconds (statement_timeout); None: no timeout.
 
         Raises:
             psycopg.errors.QueryCanceled: a statement took longer than `timeout_s`.
@@ -123,19 +125,19 @@ class Database:
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
-        """Give a pooled connection in autocommit, for single statements; keep it for a short time only."""
+        """Provide a pooled connection in autocommit, for single statements; keep it for a short time only."""
         async with self._pool.connection() as connection:
             yield connection
 
     @asynccontextmanager
     async def dedicated_connection(self) -> AsyncIterator[Tx]:
-        """Give a connection of its own beside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
+        """Provide a connection outside the pool, in autocommit: for LISTEN, session locks and long COPYs."""
         connection = await WatchedConnection.connect(self._session_dsn, autocommit=True, watch=self._watch)
         async with connection:
             yield connection
 
     def pool_stats(self) -> dict[str, int]:
-        """Figures of the pool (size, waiting callers, errors) by their psycopg_pool names, for metrics."""
+        """Return the pool's figures (size, waiting callers, errors) by their psycopg_pool names, for metrics."""
         return self._pool.get_stats()
 
     async def _replace_idle(self) -> None:

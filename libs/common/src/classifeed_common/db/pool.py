@@ -1,4 +1,4 @@
-"""Pool: psycopg's, with connections that are watched and that come back soon after the server does."""
+"""Pool: psycopg's pool with watched connections and short pauses between attempts to connect."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ _LONGEST_PAUSE_S: Final = 2.0
 
 
 class Pool(AsyncConnectionPool[WatchedConnection]):
-    """Connects again every 2 s at the latest: psycopg's own pauses double up to minutes, in which nobody is served."""
+    """Retries connecting at least every 2 s: psycopg's pauses would grow to minutes without service."""
 
     async def getconn(self, timeout: float | None = None) -> WatchedConnection:
         """Return a connection; see psycopg_pool.
 
         Raises:
             asyncio.CancelledError: the task was cancelled meanwhile. psycopg_pool waits by `asyncio.wait_for`, which
-                before Python 3.12 forgets that if a connection comes at the same time: the task would go on for ever.
+            before
+                Python 3.12 loses a cancellation if a connection arrives at the same time; the task would never end.
         """
         task = asyncio.current_task()
         before = task.cancelling() if task is not None else 0

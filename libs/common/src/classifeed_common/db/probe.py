@@ -1,4 +1,4 @@
-"""Probe: queries the server, over a connection of its own, for what it does for other connections of ours."""
+"""Probe: queries the server, over a separate connection, about the sessions of other connections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Row = dict[str, Any]
 
 
 class Verdict(Enum):
-    """What a session says about a statement whose client has heard nothing for a while."""
+    """The state of a session whose client has received nothing for a while."""
 
     WORKING = "the server works on it, or waits for a lock"
     LOST = "server and client wait for each other: a message between them was lost"
@@ -41,13 +41,13 @@ class Session:
     """A row of pg_stat_activity.
 
     Attributes:
-        pid: the server's process.
-        state: as the server names it; None where this role may not see it.
-        wait_event_type: what kind of thing the process waits for; None: it does not wait.
-        started_at: when the process was started.
-        changed_at: when it came into this state.
-        age_s: how old the process is.
-        query: the last statement that has reached it, parameters left out, cut at 200 characters.
+        pid: id of the server process.
+        state: state as the server names it; None where this role may not see it.
+        wait_event_type: kind of event that the process waits for; None: it does not wait.
+        started_at: start of the process.
+        changed_at: time of the last change of state.
+        age_s: age of the process, in seconds.
+        query: last statement that reached the process, without parameters, cut at 200 characters.
     """
 
     pid: int
@@ -60,7 +60,7 @@ class Session:
 
     @property
     def verdict(self) -> Verdict:
-        """What that means for a client that waits for a response."""
+        """The verdict on a client that waits for this session's response."""
         if self.state is None or self.state == "disabled":
             return Verdict.UNKNOWN
         if self.state.startswith("idle") or self.wait_event_type == "Client":
@@ -69,15 +69,15 @@ class Session:
 
 
 class Pooled(Exception):
-    """A pooler stands before the server, and the process ids that it gives are its own."""
+    """A pooler hides the server, so the process ids are not the server's."""
 
 
 class Probe:
-    """Connects anew for each question, with limits that are shorter than those of others.
+    """Connects for each query, with shorter timeouts than other connections.
 
     Args:
-        dsn: leads to the server.
-        application_name: shown in pg_stat_activity.
+        dsn: connection string of the server.
+        application_name: name in pg_stat_activity, with `probe` added.
     """
 
     def __init__(self, dsn: str, application_name: str) -> None:
@@ -88,11 +88,11 @@ class Probe:
 
     @asynccontextmanager
     async def open(self, info: psycopg.ConnectionInfo) -> AsyncIterator[Asking]:
-        """Connect to the server of the connection that `info` is of.
+        """Connect to the server to which `info` belongs.
 
         Raises:
-            psycopg.OperationalError: it cannot be reached, or takes no more connections.
-            TimeoutError: not within 5 s.
+            psycopg.OperationalError: the server cannot be reached, or accepts no more connections.
+            TimeoutError: no connection within 5 s.
         """
         dsn = make_conninfo(self._dsn, host=info.host, port=info.port) if "," in self._hosts else self._dsn
         async with asyncio.timeout(LIMIT_S):
@@ -104,19 +104,19 @@ class Probe:
 
 
 class Asking:
-    """A probe that is connected."""
+    """A connected probe."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Row]) -> None:
         self._connection = connection
 
     async def sessions(self, ages_s: Mapping[int, float]) -> dict[int, Session]:
-        """Return the sessions with these process ids; those that have ended are left out.
+        """Return the sessions with these process ids; ended ones are left out.
 
         Args:
-            ages_s: by process id, how old the session must be at least: the number may have been given to another.
+            ages_s: minimum age of the session in seconds, by process id: the id of an ended process may be reused.
 
         Raises:
-            Pooled: the server cannot be queried about process ids.
+            Pooled: a pooler hides the server's process ids.
             psycopg.OperationalError: no response within 5 s.
         """
         rows = await self._fetch(_READ, {"pids": list(ages_s)})
@@ -127,7 +127,7 @@ class Asking:
         return {each.pid: each for each in found if each.age_s >= ages_s[each.pid] - _AGE_TOLERANCE_S}
 
     async def end(self, sessions: Collection[Session]) -> set[int]:
-        """End those of the sessions that are still in the state that was read, and return their process ids.
+        """End the sessions whose state has not changed since it was read, and return their process ids.
 
         Raises:
             psycopg.OperationalError: no response within 5 s.

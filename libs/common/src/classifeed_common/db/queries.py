@@ -10,7 +10,7 @@ _NAME = re.compile(r"^--\s*name:\s*(?P<name>[a-z][a-z0-9_]*)\s*$")
 
 
 class Queries(Mapping[str, str]):
-    """The statements of one file by name. Look them up at import, so that a wrong name fails there."""
+    """The statements of one file by name. Look them up at import, so that a wrong name fails at start."""
 
     def __init__(self, source: str, statements: Mapping[str, str]) -> None:
         self._source = source
@@ -32,12 +32,12 @@ class Queries(Mapping[str, str]):
 def load_queries(package: str, file: str = "queries.sql") -> Queries:
     """Return the named statements of `file` inside `package`.
 
-    A block begins with a line `-- name: foo` and ends at the next one; comment lines are for the reader and are not
-    sent. Parameters are psycopg's `%(name)s`.
+    A block begins with a line `-- name: foo` and ends at the next one. Comment lines are not sent. Parameters are
+    psycopg's `%(name)s`.
 
     Raises:
         FileNotFoundError: the package has no such file.
-        ValueError: a name is used twice, a block is empty, or SQL stands before the first name.
+        ValueError: a name is used twice, a block is empty, or the file has SQL before the first name.
     """
     source = f"{package}/{file}"
     return Queries(source, parse_queries(source, files(package).joinpath(file).read_text(encoding="utf-8")))

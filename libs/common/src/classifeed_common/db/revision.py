@@ -1,7 +1,7 @@
-"""Whether a database has what a package's code needs: its newest `pre` migration.
+"""Check that a database has the newest `pre` migration of a package.
 
-Without Alembic, whose import takes longer than a service's whole check of its database: the names of the files show
-(`DATE_NUMBER_PHASE_WHAT.py`, kept by a test).
+It does without Alembic, whose import takes longer than the whole check. The names of the files have the needed
+information (`DATE_NUMBER_PHASE_WHAT.py`, kept by a test).
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ _SELECT: Final = SQL("SELECT version_num FROM {}")
 
 
 async def check_revision(connection: Tx, package: str, schema: str) -> None:
-    """Pass when a schema has what the code of a package needs. A newer version may have migrated it further.
+    """Return if the schema has all that the package's code needs; a newer version may have migrated it further.
 
     Args:
-        connection: to the database.
+        connection: connection to the database.
         package: import name of the service.
-        schema: where its tables are, as `Database.schema`.
+        schema: schema of its tables, as `Database.schema`.
 
     Raises:
-        FailedPrecondition: NOT_MIGRATED; comes right by itself once the migrate step has run.
+        FailedPrecondition: NOT_MIGRATED, until the migrate step has run.
     """
     needed = _needed_revision(package)
     try:

@@ -1,4 +1,4 @@
-"""DDL of the shared mechanisms: each service puts the tables it needs into its own schema by its own migration."""
+"""DDL of the shared tables: each service creates the tables it needs in its schema, in its migrations."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _FOLDER = files("classifeed_common.db").joinpath("ddl")
 
 
 def ddl(name: str, version: int) -> str:
-    """Return the SQL that makes (version 1) or changes (later versions) the tables of a shared mechanism.
+    """Return the SQL that creates (version 1) or changes (later versions) the tables of a shared mechanism.
 
-    For `op.execute(ddl("leases", 1))` in a migration. A published version never changes; a change is a new file
-    `ddl/<name>_v<version>.sql`, and every service that has the table calls it in a new migration.
+    For `op.execute(ddl("leases", 1))` in a migration. A published version never changes. A change is a new file
+    `ddl/<name>_v<version>.sql`, which every service with the table calls in a new migration.
 
     Raises:
-        LookupError: there is no such file.
+        LookupError: the file does not exist.
     """
     file = _FOLDER.joinpath(f"{name}_v{version}.sql")
     if not file.is_file():

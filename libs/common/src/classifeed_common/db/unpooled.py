@@ -1,4 +1,4 @@
-"""Unpooled: a new connection for each use, where a pool of its own would only be in the way of a pooler's."""
+"""Unpooled: a new connection for each use, for servers behind a pooler."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _RETRY_S: Final = 0.2
 
 
 class Unpooled:
-    """Stands where `psycopg_pool.AsyncConnectionPool` does: at most `max_size` connections at once, none of them kept.
+    """Replaces `psycopg_pool.AsyncConnectionPool`: at most `max_size` connections at once, each closed after use.
 
-    Nothing is prepared on the server: behind a transaction pooler it would be found there by somebody else.
+    Statements are not prepared on the server: behind a transaction pooler, another client would get them.
 
     Args:
         dsn: any libpq connection string.
-        max_size: upper bound; further callers wait.
-        timeout_s: how long they wait, before they get `psycopg_pool.PoolTimeout`.
-        watch: ends statements whose response does not come.
+        max_size: largest number of connections; further callers wait.
+        timeout_s: seconds that they wait before they get `psycopg_pool.PoolTimeout`.
+        watch: watch that ends statements without a response.
     """
 
     def __init__(self, dsn: str, *, max_size: int, timeout_s: float, watch: ConnectionWatch) -> None:
@@ -39,10 +39,10 @@ class Unpooled:
         self._is_closed = True
 
     async def open(self, wait: bool = True, timeout: float = 30.0) -> None:
-        """Connect once, to see whether the server can be reached, and wait for it when it cannot; with `wait` alone.
+        """Wait until the server can be reached, if `wait` is set.
 
         Raises:
-            psycopg_pool.PoolTimeout: not within the time.
+            psycopg_pool.PoolTimeout: the server cannot be reached in time.
         """
         self._is_closed = False
         try:
@@ -53,15 +53,15 @@ class Unpooled:
             raise PoolTimeout(f"the server could not be reached within {timeout:g} s") from error
 
     async def close(self) -> None:
-        """Give out no more connections; those in use end with their blocks."""
+        """Refuse further connections; those in use close with their blocks."""
         self._is_closed = True
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Tx]:
-        """Give a connection in autocommit, closed at the end of the block.
+        """Provide a connection in autocommit, closed at the end of the block.
 
         Raises:
-            psycopg_pool.PoolTimeout: too many are in use.
+            psycopg_pool.PoolTimeout: no connection became free in time.
             psycopg.OperationalError: the server cannot be reached.
         """
         await self._take()
@@ -75,7 +75,7 @@ class Unpooled:
             self._free.release()
 
     def get_stats(self) -> dict[str, int]:
-        """Figures by the names that psycopg_pool has for them."""
+        """Return the figures by their psycopg_pool names."""
         return {"pool_max": self._max_size, "pool_size": self._used, "requests_waiting": self._waiting}
 
     async def _take(self) -> None:

@@ -1,4 +1,4 @@
-"""ConnectionWatch: finds out whether the server works on a statement that is silent, or waits for us (ADR 0029)."""
+"""ConnectionWatch: finds out whether the server works on a silent statement, or its response was lost (ADR 0029)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GRACE_S: Final = 1.0
 
 @dataclass(slots=True)
 class _Silence:
-    """How long a wait has been silent, in ticks: time in which this process stood still is none."""
+    """The duration of a silent wait, in ticks: time in which this process was stopped does not count."""
 
     activity: int
     ticks: int = 0
@@ -34,21 +34,21 @@ class _Silence:
 
 
 class ConnectionWatch:
-    """Looks after the statements of all connections that it adopts, for one event loop.
+    """Watches the statements of all connections that it adopts, for one event loop.
 
-    A statement that has been silent for 6 s has the server queried, over a new connection, about what the session does.
-    If it works on the statement or waits for a lock, the wait goes on, however long, and the server is queried again.
-    If it waits for us, the connection is cut and the session is ended: its locks would be in the way of the next
-    attempt. Without a response the wait goes on for `unanswered_s`: a server that stands still for a while fails
-    nothing. One probe at most is under way.
+    If a statement is silent for 6 s, the watch queries the server over a new connection about the session. If the
+    session works on the statement or waits for a lock, the wait continues without a limit, and the server is queried
+    again. If the session waits for the client, the watch cuts the connection and ends the session, whose locks would
+    block the next attempt. If the server gives no response, the wait continues for `unanswered_s`, so that a short
+    pause of the server fails nothing. At most one probe runs at a time.
 
-    After a dead connection those that have not responded since are suspect: they are probed after 2 s.
+    After a dead connection, connections that have not responded since are suspect: they are probed after 2 s.
 
     Args:
         probe: queries the server; None: process ids are a pooler's, so only `unanswered_s` ends a wait.
-        schema: for logs and metrics.
-        unanswered_s: how long a statement may be silent for an unknown reason.
-        on_dead: called after connections were cut; closes those that are idle.
+        schema: name for logs and metrics.
+        unanswered_s: seconds that a statement may be silent for an unknown reason.
+        on_dead: called after connections were cut, to close the idle ones.
     """
 
     def __init__(
@@ -66,40 +66,40 @@ class ConnectionWatch:
         self._on_dead = on_dead
         self._waiting: set[WatchedConnection] = set()
         self._silences: dict[WatchedConnection, _Silence] = {}
-        self._left: dict[int, float] = {}  # sessions whose connections were closed unheard: when those were opened
+        self._left: dict[int, float] = {}  # times when suspect connections were opened, by pid of their sessions
         self._timer: asyncio.TimerHandle | None = None
         self._probing: asyncio.Task[None] | None = None
         self._is_silent = False
 
     def adopt(self, connection: WatchedConnection) -> None:
-        """Take note of a new connection."""
+        """Register a new connection."""
         connection.generation = self.generation
         connection.opened_s = asyncio.get_running_loop().time()
 
     def begin(self, connection: WatchedConnection) -> None:
-        """Watch a wait. Called for each statement: it has to cost nothing."""
+        """Start to watch a wait. Called for each statement, so it must be cheap."""
         self._waiting.add(connection)
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def end(self, connection: WatchedConnection) -> None:
-        """Watch it no longer."""
+        """Stop watching."""
         self._waiting.discard(connection)
 
     def release(self, connection: WatchedConnection) -> None:
-        """Take note that a connection is about to be closed. If it is suspect, its session is ended later."""
+        """Register that a connection is about to be closed. If it is suspect, its session is ended later."""
         if connection.generation != self.generation:
             self._left[connection.info.backend_pid] = connection.opened_s
 
     async def close(self) -> None:
-        """End the probe under way. Statements that still run go on to be watched."""
+        """Cancel the probe under way. Statements that still run stay watched."""
         if self._probing is not None:
             self._probing.cancel()
             await asyncio.wait([self._probing])
 
     def _tick(self) -> None:
         self._silences = {each: self._silence_of(each) for each in self._waiting if each.is_executing}
-        # Once nobody waits, the next statement starts the clock again.
+        # Without a waiting statement the timer stops; the next statement starts it again.
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(TICK_S, self._tick) if self._waiting else None
         for connection, silence in self._silences.items():
@@ -124,7 +124,7 @@ class ConnectionWatch:
         return connection in self._waiting and connection.activity == silence.activity
 
     async def _examine(self, probe: Probe) -> None:
-        # Others will be due soon: whoever has been silent for a while is judged along.
+        # Examine all connections that have been silent for a while: they would be due soon.
         silences = {each: silence for each, silence in self._silences.items() if silence.ticks >= SUSPECT_TICKS}
         try:
             async with probe.open(next(iter(silences)).info) as asking:
@@ -135,7 +135,7 @@ class ConnectionWatch:
         except Pooled:
             _log.info("db.probe.pooled", schema=self._schema, limit_s=self._unanswered_ticks * TICK_S)
             self._probe = None
-        except Exception as error:  # noqa: BLE001 - whatever it is, the watch goes on
+        except Exception as error:  # noqa: BLE001 - the watch must survive any error
             self._note_no_response(silences.values(), error)
         finally:
             for silence in silences.values():
@@ -143,7 +143,7 @@ class ConnectionWatch:
             self._probing = None
 
     async def _judge(self, asking: Asking, silences: dict[WatchedConnection, _Silence]) -> bool:
-        """Cut the connections that wait in vain; return whether there were any."""
+        """Cut the connections whose response was lost; return whether there were any."""
         now_s = asyncio.get_running_loop().time()
         pids = {each.info.backend_pid: each for each in silences}
         sessions = await asking.sessions({pid: now_s - each.opened_s for pid, each in pids.items()})
@@ -157,7 +157,7 @@ class ConnectionWatch:
                 suspects[connection] = session
         if not suspects:
             return False
-        await asyncio.sleep(_GRACE_S)  # a response may be on its way, or the statement
+        await asyncio.sleep(_GRACE_S)  # a response or a statement may be on its way
         ended = await asking.end(
             [s for each, s in suspects.items() if s is not None and self._still_silent(each, silences[each])]
         )
@@ -186,13 +186,13 @@ class ConnectionWatch:
             silent_s=silent_s,
             why=why,
             statement=connection.statement,
-            last_statement=last_statement,  # that the server has seen
+            last_statement=last_statement,  # as seen by the server
         )
         self.generation += 1
         connection.cut(f"no response within {silent_s:g} s: {why}")
 
     async def _end_left(self, asking: Asking) -> None:
-        """End the sessions of idle connections that were closed: the server may never hear of it."""
+        """End the sessions of closed idle connections: the server may never notice the close."""
         left, self._left = self._left, {}
         if not left:
             return

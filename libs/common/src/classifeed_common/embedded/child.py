@@ -1,8 +1,8 @@
-"""Turns itself into the given program, bound to its parent's life; run by path with `python -I -S`.
+"""Binds its process to the life of its parent and execs the given program; run by path with `python -I -S`.
 
-A separate little process image, because what it does must happen between fork and exec, where a parent with threads
-(grpc, librdkafka) may run no Python of its own. Standard library only, and no import of this package: it starts in
-about 10 ms. The process id stays the same through exec.
+It is a separate small program because this must happen between fork and exec, where a parent with threads (grpc,
+librdkafka) must not run Python. It uses the standard library only, without this package, and starts in about 10 ms.
+The process id stays the same through exec.
 
     child.py --parent PID --signal N [--uid N --gid N] -- PROGRAM ARG...
 """
@@ -22,11 +22,11 @@ _CAPABILITY_VERSION_3 = 0x20080522
 
 
 def _become(libc: ctypes.CDLL, uid: int, gid: int) -> None:
-    """Drop root for good, but keep one capability: to pass through folders of mode 0700 above data and binaries.
+    """Drop root permanently, but keep one capability: to pass through folders of mode 0700 above data and binaries.
 
-    Without it every folder up to / would have to be opened for all users, as the PostgreSQL wheel does it. Containers
-    usually have no CAP_DAC_READ_SEARCH; CAP_DAC_OVERRIDE serves there. NO_SETUID_FIXUP makes access(2), which initdb
-    calls for its binaries, respect the capability. If the kernel refuses, the program runs without it.
+    Without it, every folder up to / would have to be open to all users, which the PostgreSQL wheel's own code does.
+    Containers usually lack CAP_DAC_READ_SEARCH; CAP_DAC_OVERRIDE is the fallback. NO_SETUID_FIXUP makes access(2),
+    which initdb calls for its binaries, respect the capability. If the kernel refuses, the program runs without it.
     """
     libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
     os.setgroups([])
@@ -42,7 +42,7 @@ def _become(libc: ctypes.CDLL, uid: int, gid: int) -> None:
 
 
 def main() -> None:
-    """Prepare the process and exec the program; returns never."""
+    """Prepare the process and exec the program; never returns."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--parent", type=int, required=True)
     parser.add_argument("--signal", type=int, required=True)
@@ -54,7 +54,7 @@ def main() -> None:
         libc = ctypes.CDLL(None, use_errno=True)
         if args.uid is not None:
             _become(libc, args.uid, args.gid)
-        # After the change of user, which clears it.
+        # Set after the change of user, which clears it.
         libc.prctl(_PR_SET_PDEATHSIG, args.signal, 0, 0, 0)
         if os.getppid() != args.parent:
             sys.exit(1)  # the parent died before the line above

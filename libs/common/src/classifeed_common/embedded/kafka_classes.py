@@ -1,7 +1,7 @@
-"""A cache of the classes that Kafka loads, with which its Java process starts in less than half the time.
+"""A cache of the classes that Kafka loads: its Java process starts in less than half of the time.
 
-Java calls it an AOT cache (JEP 483, JEP 514). A broker that runs for a moment makes it, once for each release of Kafka
-and of Java; it lies beside the jars (64 MB). Java reports a cache that is damaged or does not fit, and starts without
+Java calls it an AOT cache (JEP 483, JEP 514). A short run of a broker creates it, once for each release of Kafka and of
+Java; it is stored next to the jars (64 MB). Java reports a cache that is damaged or does not fit, and starts without
 it.
 """
 
@@ -17,17 +17,17 @@ from typing import Final
 from .kafka_jars import exclusive
 from .process import ServerError
 
-# Adapters of native calls that one start has saved do not fit the next: Java would warn of each.
+# Saved adapters of native calls do not fit the next start: Java would warn about each.
 _OPTIONS: Final = ("-XX:+UnlockDiagnosticVMOptions", "-XX:-AOTAdapterCaching")
 _MAKING: Final = "making-classes-"
 
 
 class KafkaClasses:
-    """The cache of one class path and one Java.
+    """The cache for one class path and one Java.
 
     Args:
         class_path: the jars, all in one folder.
-        java: the release of Java and the options that it is started with, which the classes depend on.
+        java: release of Java and its options, which the cache depends on.
     """
 
     def __init__(self, class_path: Sequence[Path], java: Sequence[str]) -> None:
@@ -37,15 +37,16 @@ class KafkaClasses:
 
     @property
     def java_options(self) -> tuple[str, ...]:
-        """What a start that uses the cache adds to the command: nothing while there is none."""
+        """Java options that use the cache; empty while there is none."""
         return (*_OPTIONS, f"-XX:AOTCache={self.path}") if self.path.exists() else ()
 
     def make(self, run: Callable[[Path, tuple[str, ...]], None], progress: Callable[[str], None]) -> None:
-        """Make the cache when there is none: one process does, others wait. If that fails Kafka starts without it.
+        """Create the cache if it is missing: one process does, others wait. After a failure Kafka starts without it.
 
         Args:
-            run: starts a broker in a folder with further options of Java, and stops it. May raise ServerError.
-            progress: called with a message when it must be made, and when that failed.
+            run: function that starts a broker in a folder with further Java options, and stops it. May raise
+                ServerError.
+            progress: called with a message before the work, and after a failure.
         """
         if self.path.exists():
             return

@@ -1,4 +1,4 @@
-"""The class path of Apache Kafka: pinned coordinates with hashes, fetched by jgo once and kept in a cache folder."""
+"""The class path of Apache Kafka: pinned jars with hashes, fetched once by jgo and stored in a cache folder."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Jar:
 
     @property
     def file_name(self) -> str:
-        """Name inside the cache folder; carries the hash, so that a folder may serve several versions."""
+        """Name in the cache folder; it includes the hash, so that a folder may serve several versions."""
         return f"{self.artifact}-{self.version}-{self.sha256[:12]}.jar"
 
 
 def cache_dir() -> Path:
     """Return the folder of fetched files: CLASSIFEED_CACHE_DIR, otherwise `classifeed` in the user's cache folder.
 
-    Without a home that can be written, it is `cache` in the folder of this Python environment.
+    If neither can be written, it is `cache` in the folder of this Python environment.
     """
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).absolute()
@@ -55,22 +55,22 @@ def _own_cache_dir() -> Path:
 
 @cache
 def pinned_jars() -> tuple[Jar, ...]:
-    """Return the jars of one Kafka release, as resolved when the release was chosen."""
+    """Return the pinned jars of one Kafka release."""
     rows = (line.replace(":", " ").split() for line in _LOCK_FILE.read_text().splitlines() if line.strip())
     return tuple(Jar(group, artifact, version, sha256) for group, artifact, version, sha256 in rows)
 
 
 def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None] | None = None) -> list[Path]:
-    """Return the jars of Kafka, fetched when they are not in the cache yet (45 MB, about 10 s).
+    """Return the jars of Kafka, and fetch missing ones (45 MB, about 10 s).
 
-    Idempotent and safe between processes: one fetches, others wait. A file is in its place only with the right hash.
+    Idempotent and safe between processes: one fetches, others wait. A file is stored only if its hash is right.
 
     Args:
-        folder: where the jars lie; `cache_dir()/kafka` when None.
-        progress: called once, with a message, when something must be fetched.
+        folder: folder of the jars; None: `cache_dir()/kafka`.
+        progress: called once, with a message, before files are fetched.
 
     Raises:
-        ServerError: a jar cannot be fetched or has another hash than the pinned one.
+        ServerError: a jar cannot be fetched, or its hash differs from the pinned one.
     """
     folder = folder or cache_dir() / "kafka"
     paths = [folder / jar.file_name for jar in pinned_jars()]
@@ -91,7 +91,7 @@ def kafka_class_path(folder: Path | None = None, progress: Callable[[str], None]
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Hold a lock file; others wait. Raises OSError."""
+    """Hold an exclusive lock on a file; others wait. Raises OSError."""
     with path.open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

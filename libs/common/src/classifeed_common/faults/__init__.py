@@ -1,1 +1,1 @@
-"""Which faults pass by themselves, of a database and of anything else."""
+"""Classification of faults: passing ones, which a retry may solve, and lasting ones."""

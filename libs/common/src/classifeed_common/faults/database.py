@@ -1,4 +1,4 @@
-"""Which database errors pass by themselves and which do not."""
+"""Classification of database errors as passing or permanent."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ _UNTRANSLATABLE = "22P05"
 
 
 def is_passing_fault(error: BaseException) -> bool:
-    """Return true when doing the same transaction again later may succeed: server away, deadlock, time-out, no
-    resources.
+    """Return whether a retry of the same transaction may succeed: server away, deadlock, timeout, no resources.
 
-    A wrong statement, a violated constraint or a wrong value stays wrong: False. Faults of anything else than the
+    A wrong statement, a violated constraint and a wrong value stay wrong: False. Faults that do not come from the
     database are False too.
     """
     if isinstance(error, PoolClosed):
@@ -25,18 +24,16 @@ def is_passing_fault(error: BaseException) -> bool:
     if not isinstance(error, psycopg.Error):
         return False
     if error.sqlstate is None:
-        return isinstance(error, psycopg.OperationalError)  # the connection broke: the server could say nothing
+        return isinstance(error, psycopg.OperationalError)  # the connection broke, so the server sent no code
     return error.sqlstate[:2] in _PASSING_CLASSES or error.sqlstate in (_LOCK_NOT_AVAILABLE, _IDLE_IN_TRANSACTION)
 
 
 def is_unstorable_text(error: BaseException) -> bool:
-    """Return true when a text was sent to the database that PostgreSQL keeps in no column: with a NUL, or half a
-    surrogate.
-    """
+    """Return whether a text was sent that PostgreSQL cannot store: with a NUL, or with half a surrogate."""
     if isinstance(error, UnicodeEncodeError):
         return error.reason == "surrogates not allowed"
     if not isinstance(error, psycopg.DataError):
         return False
     if error.sqlstate is None:
-        return "NUL (0x00)" in str(error)  # psycopg itself, before anything was sent
+        return "NUL (0x00)" in str(error)  # raised by psycopg, before anything was sent
     return error.sqlstate == _UNTRANSLATABLE

@@ -1,4 +1,4 @@
-"""Which exceptions interrupt work from outside, and are no fault of it."""
+"""Exceptions that interrupt work from outside and are no fault of it."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import asyncio
 from typing import Final
 
 INTERRUPTIONS: Final = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
-"""What whoever catches `BaseException` raises again. The rest of it, a panic of a Rust library or `SystemExit`, is a
-fault of the work like any other."""
+"""Exceptions that code must raise again after it has caught `BaseException`. All others, such as a panic of a Rust
+library or `SystemExit`, are faults of the work."""

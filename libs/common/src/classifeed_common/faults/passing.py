@@ -1,4 +1,4 @@
-"""Which faults pass by themselves: waiting and trying again is right, and nothing is wrong with the work."""
+"""Classification of faults as passing: the work is right, and a later retry may succeed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_common.errors import (
 )
 from classifeed_common.faults.database import is_passing_fault
 
-# That another service does not know us, or does not let us, is a matter of keys and policies, not of the work.
+# That another service does not know or allow this one is a matter of keys and policies, not of the work.
 _DOMAIN: Final = (Unavailable, DeadlineExceeded, ResourceExhausted, Aborted, Unauthenticated, PermissionDenied)
 _CODES: Final = frozenset(
     {
@@ -30,7 +30,7 @@ _CODES: Final = frozenset(
         "PERMISSION_DENIED",
     }
 )
-# A disk that is full or fails, a machine without files, memory or ports to give, a network that is away.
+# A full or failing disk, a machine without free files, memory or ports, an unreachable network.
 _NUMBERS: Final = frozenset(
     getattr(errno, name)
     for name in (
@@ -41,10 +41,10 @@ _NUMBERS: Final = frozenset(
 
 
 def is_passing(error: BaseException) -> bool:
-    """Return whether doing the same again later may succeed without anybody changing the work itself.
+    """Return whether a later retry of the same work, unchanged, may succeed.
 
-    True for what is away or exhausted: databases, brokers, object stores, services, disks, networks. False for
-    everything else, and so for all that nobody foresaw: a fault that is the same each time must come to an end.
+    True for something that is away or exhausted: databases, brokers, object stores, services, disks, networks. False
+    for everything else, also for unforeseen faults: a fault that repeats each time must come to an end.
     """
     if isinstance(error, DomainError):
         return isinstance(error, _DOMAIN)

@@ -1,6 +1,6 @@
-"""Downloads from addresses that users name: checked, bounded, and described in plain messages.
+"""Downloads from users' URLs: checked, bounded, and with plain error messages.
 
-`fetch.fetcher` downloads; it is imported by name, as a process that only checks addresses has no metrics of downloads.
+`fetch.fetcher` downloads. Import it by its module name: a process that only checks URLs must not register its metrics.
 """
 
 from classifeed_common.fetch.addresses.guard import AddressGuard

@@ -1,4 +1,4 @@
-"""Download: one file on its way, over redirects, from the link to the disk."""
+"""Download: one download from its URL, over redirects, to the disk."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from classifeed_common.fetch.permits import HostPermits, NoPermit, Outcome, Perm
 
 
 class _KeptOneLost(Exception):
-    """A kept connection ended before anything of a response came: the peer had closed it meanwhile."""
+    """A kept connection ended before any byte of a response: the peer had closed it meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What the downloads of a fetcher share.
+    """Objects that all downloads of a fetcher share.
 
     Attributes:
-        guard: Says which addresses may be dialled.
-        connections: To them.
-        permits: Bound the requests to a host, over all processes.
-        user_agent: Who we say we are.
+        guard: checks which addresses may be dialled.
+        connections: connections to these addresses.
+        permits: limits of requests to a host, over all processes; None: no limits.
+        user_agent: value of the header User-Agent.
     """
 
     guard: AddressGuard
@@ -42,14 +42,14 @@ class Means:
 
 
 class Download:
-    """One download. `run` once.
+    """One download; `run` it once.
 
     Attributes:
-        progress: How far it came.
-        way: Where it is; stands once the link was read.
+        progress: status and bytes received so far.
+        way: redirects so far, with the current URL.
 
     Raises:
-        FetchFailed: the link or the secrets are refused.
+        FetchFailed: the URL or the secrets are refused.
     """
 
     def __init__(self, means: Means, request: FetchRequest, to: Path, limits: FetchLimits) -> None:
@@ -67,7 +67,7 @@ class Download:
 
     @property
     def host(self) -> str:
-        """The host that it has come to."""
+        """The host of the current URL."""
         return self.way.link.host
 
     async def run(self) -> Fetched | NotModified:
@@ -84,7 +84,7 @@ class Download:
             raise FetchFailed("TOTAL_TIMEOUT", f"{shown} was not downloaded within {total_s:g} s") from error
 
     async def _ask_host(self, permit: Permit, clock: asyncio.Timeout) -> Fetched | NotModified | None:
-        """Ask the host that the way has come to, with all redirects within it; None: one leads to another host."""
+        """Request from the current host, following redirects within it; None: a redirect leads to another host."""
         host = self.host
         outcome = None
         while outcome is None and self.host == host:
@@ -94,7 +94,7 @@ class Download:
 
     @asynccontextmanager
     async def _permit(self, clock: asyncio.Timeout) -> AsyncIterator[Permit]:
-        """Wait for the host's permit with the clock stopped: our own queue is not the server's fault."""
+        """Wait for the host's permit with the clock stopped: the server is not to blame for our queue."""
         permits = self._means.permits
         permit: Permit = NoPermit()
         async with AsyncExitStack() as stack:
@@ -113,7 +113,7 @@ class Download:
                 raise
 
     async def _ask(self, permit: Permit, clock: asyncio.Timeout) -> Fetched | NotModified | None:
-        """Ask the address that the way has come to; None after a redirect that was followed."""
+        """Request the current URL; None after a redirect, which was followed."""
         addresses = await self._resolve()
         try:
             return await self._ask_one_of(addresses, permit, clock)
@@ -176,7 +176,7 @@ class Download:
 
 @contextmanager
 def _stopped(clock: asyncio.Timeout) -> Iterator[None]:
-    if clock.expired():  # whatever waits next hears of it
+    if clock.expired():  # the next wait raises the timeout
         yield
         return
     loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""FetchFailed: why a download did not come, in words for the one whose link it is."""
+"""FetchFailed: the reason why a download failed, for the owner of the URL."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from classifeed_common.fetch.faults import FEED_FIXES, FETCH_FAULTS
 
 
 class FetchFailed(Exception):
-    """Nothing was downloaded, and nothing was left behind.
+    """A failed download. No file was left behind.
 
     Attributes:
-        code: A key of `FETCH_FAULTS`.
-        reason: What happened and where, in words, without the fix and without secrets.
-        http_status: Of the last response; 0 when none came.
-        bytes_received: Of the last response's body, as it travelled.
-        retry_after_s: How long the server wants no requests, 0 to 24 h in seconds; None when it names no time.
-        fixes: What to do, by code, for the caller of the Fetcher.
+        code: key of `FETCH_FAULTS`.
+        reason: what happened and where, without the fix and without secrets.
+        http_status: status of the last response; 0: none was received.
+        bytes_received: size of the last response's body, as transferred.
+        retry_after_s: seconds during which the server accepts no requests, 0 to 24 h; None: the server names no time.
+        fixes: fixes by code, for the caller of the Fetcher.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Every way a download can fail, with its words: the one place from which messages and the docs page are made."""
+"""All failures of a download with their texts; messages and the docs page are made from them."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class FetchFault:
-    """Why a file cannot be fetched.
+    """A kind of failed download.
 
     Attributes:
-        code: Stable name.
-        title: The code in words.
-        cause: How it comes to be so.
-        suggestion: What the owner of a feed does.
+        code: stable name.
+        title: the code in plain words.
+        cause: usual cause.
+        suggestion: fix for the owner of a feed.
     """
 
     code: str
@@ -66,7 +66,7 @@ FETCH_FAULTS: Final = _table(
         "A name or a value contains a line break or another character that HTTP forbids, or the header is reserved.",
         "Correct the headers, the user name and the password in the settings of the feed.",
     ),
-    # the way to the server
+    # the connection to the server
     FetchFault(
         "DNS_NOT_FOUND",
         "The host name is not known",

@@ -1,4 +1,4 @@
-"""Fetcher: the only way of the suite to addresses that users name (ADR 0019)."""
+"""Fetcher: HTTP client for untrusted URLs, with SSRF protection; the only one of the suite (ADR 0019)."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from classifeed_common.fetch.permits import HostPermits
 
 @cache
 def _public_authorities() -> ssl.SSLContext:
-    # One for all: reading the certificates takes 20 ms.
+    # One for all fetchers: reading the certificates takes 20 ms.
     return ssl.create_default_context(cafile=certifi.where())
 
 
 class Fetcher:
-    """Downloads files from addresses that nobody vouches for. Safe to share between tasks.
+    """Downloads files from untrusted URLs. Safe to share between tasks.
 
-    Each address on the way is looked up once, refused unless all results are public, and the one that was checked is
-    the one that is dialled. No cookies, no environment (proxies, netrc). A connection is used again only for the same
-    name at an address that the check of the next request allows, and never after a response that was not read whole.
+    Each URL, also of a redirect, is resolved once. It is refused unless all its addresses are public, and only a
+    checked address is dialled. Cookies and the environment (proxies, netrc) are not used. A connection is reused only
+    for the same name, at an address that the check of the next request allows, and after a response that was read to
+    its end.
 
     Args:
-        guard: says which addresses may be dialled; closed by `close`.
-        limits: for downloads that bring none of their own.
+        guard: checks which addresses may be dialled; closed by `close`.
+        limits: limits of downloads without their own.
         proxy: `http://[user:password@]host:port` of a proxy that makes the connections, by CONNECT.
-        user_agent: who we say we are.
-        keep: which connections stay open for further requests; none unless given.
-        permits: bound rate and number of requests to a host over all processes; unlimited unless given. The caller's
-            to close.
-        ssl_context: which certificates are good; those of public authorities unless given.
-        fixes: what the owner of a link does about a failure, by code.
+        user_agent: value of the header User-Agent.
+        keep: limits of connections kept for further requests; default: none are kept.
+        permits: limits of requests to a host, over all processes; None: no limits. Closed by the caller.
+        ssl_context: TLS settings with the trusted certificates; None: public authorities.
+        fixes: fixes for the owner of a URL, by code.
 
     Raises:
-        ValueError: the proxy is not one.
+        ValueError: `proxy` is not a valid proxy.
     """
 
     def __init__(
@@ -68,20 +68,20 @@ class Fetcher:
         self._means = Means(guard, self._connections, permits, user_agent)
 
     async def fetch(self, request: FetchRequest, to: Path, limits: FetchLimits | None = None) -> Fetched | NotModified:
-        """Download a file to `to`, replacing what was there, or learns that the caller has it already.
+        """Download a file to `to`, replacing it, or find that the caller already has the current version.
 
-        May be called again at will. Unless it returns `Fetched`, `to` is as before; a process that is killed may leave
-        a hidden file `.<name>.<random>.part` beside it. Waits for a permit as long as `permits` says.
+        May be repeated. Unless it returns `Fetched`, `to` is unchanged; a killed process may leave a hidden file
+        `.<name>.<random>.part` next to it. Waits for a permit as long as `permits` allows.
 
         Args:
-            request: what to download.
-            to: where the file shall be; its folder exists.
-            limits: what the download may take; those of the fetcher unless given.
+            request: file to download.
+            to: target path; its folder exists.
+            limits: limits of this download; None: the fetcher's.
 
         Raises:
-            FetchFailed: it did not come.
-            HostPaused: `permits` were given, and this host, or that of a redirect, is to get the request later.
-            Exception: whatever else `permits` raise: their table cannot be had.
+            FetchFailed: the download failed.
+            HostPaused: `permits` were given, and the host, or a redirect's, may get the request only later.
+            Exception: any error of `permits`: their table cannot be read.
         """
         download: Download | None = None
         try:
@@ -98,6 +98,6 @@ class Fetcher:
         return outcome
 
     async def close(self) -> None:
-        """End the look-ups of names and close what was kept. Downloads under way are the callers' to cancel."""
+        """Cancel look-ups and close kept connections. Callers cancel their downloads themselves."""
         self._guard.close()
         await self._connections.close()

@@ -1,4 +1,4 @@
-"""Metrics of downloads, and the bound of the hosts that are distinguished."""
+"""Metrics of downloads, with a bounded number of host labels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _PERIOD_S: Final = 600.0
 
 FETCH_DOWNLOADS: Final = METRICS.counter(
     "classifeed_fetch_downloads_total",
-    "Downloads from addresses that users name, by what came of them.",
+    "Downloads from URLs that users name, by result code.",
     unit="downloads",
     labels={"code": _CODE},
 )
 FETCH_HOST_DOWNLOADS: Final = METRICS.counter(
     "classifeed_fetch_host_downloads_total",
-    "The same by the host that a download ended at. A host that is no longer among the busiest loses its series.",
+    "Downloads by the last requested host. A host that is no longer among the busiest loses its series.",
     unit="downloads",
     labels={"busiest_host": _HOST, "code": _CODE},
 )
@@ -46,15 +46,15 @@ FETCH_CONNECTIONS: Final = METRICS.counter(
 
 
 class BusiestHosts:
-    """Says which hosts have a label of their own: at most so many at a time, and not others every minute.
+    """Chooses the hosts that have their own label: a bounded number, which changes at most once per period.
 
-    Places are given at once while there are any. Once a period they are given anew to those with the most downloads;
-    what was counted in earlier periods counts for half, a quarter, and so on.
+    A new host gets a label at once while labels are left. At the end of a period the labels go to the hosts with the
+    most downloads; each period halves the weight of earlier downloads.
 
     Args:
-        size: how many hosts have a label.
-        on_leave: called with each that has lost its label.
-        now_s: the clock.
+        size: number of hosts with a label.
+        on_leave: called with each host that has lost its label.
+        now_s: monotonic clock, in seconds.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class BusiestHosts:
 
 
 class DownloadCounts:
-    """Counts downloads by code and host; one for all fetchers of a process, as the metrics are."""
+    """Counts downloads by code and host; one instance for all fetchers of a process, like the metrics."""
 
     def __init__(self) -> None:
         self._hosts = BusiestHosts(on_leave=self._leave)
@@ -103,9 +103,9 @@ class DownloadCounts:
         """Count a download.
 
         Args:
-            host: where it ended; None where the link names none.
+            host: last requested host; None: the URL was refused before it had one.
             code: `OK` or a key of `FETCH_FAULTS`.
-            received_bytes: of its last body.
+            received_bytes: size of its last body.
         """
         FETCH_DOWNLOADS.labels(code).inc()
         if host is None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class FetchLimits:
-    """What one download may take.
+    """Limits of one download.
 
     Attributes:
-        max_bytes: Of the file as it is stored, and of the body as it travels.
-        connect_s: Longest look-up of a name, and longest way to a connection that can be used, in seconds.
-        read_s: Longest silence, longest wait for the head of a response, and window of the lowest rate, in seconds.
-        total_s: Longest download with all its redirects, in seconds; waiting for permits is not counted.
-        min_bytes_per_s: Lowest rate of the body over a window of `read_s` seconds of waiting for it.
-        redirects: How many are followed.
-        disk_reserve_bytes: What stays free on the disk.
+        max_bytes: largest size of the stored file, and of the body as transferred.
+        connect_s: timeout of a name look-up, and of a connection with TLS, in seconds.
+        read_s: timeout for the next bytes and for the head of a response, and window of the minimum rate, in seconds.
+        total_s: timeout of the download with all redirects, in seconds; waiting for permits is not counted.
+        min_bytes_per_s: minimum rate of the body over a window of `read_s` seconds of waiting for it.
+        redirects: largest number of redirects.
+        disk_reserve_bytes: disk space that must stay free.
     """
 
     max_bytes: int = 2 << 30
@@ -31,12 +31,12 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Connections that stay open after a response, for the next request to the same name at the same address.
+    """Limits of connections that stay open for the next request to the same name at the same address.
 
     Attributes:
-        idle_s: For how long, in seconds; 0: not at all. Below the 60 s after which firewalls forget connections.
-        per_host: How many to one scheme, name and port.
-        overall: How many.
+        idle_s: longest idle time in seconds; 0: none are kept. Below the 60 s after which firewalls drop connections.
+        per_host: largest number per scheme, name and port.
+        overall: largest number.
     """
 
     idle_s: float = 0
@@ -49,13 +49,12 @@ class FetchRequest:
     """A file to download.
 
     Attributes:
-        url: Absolute, http or https, without user name and password.
-        headers: The seller's, sent to the origin of `url` alone.
-        basic_auth: The seller's user name and password, sent to the origin of `url` alone.
-        etag: Of the file that the caller has; makes the request conditional.
-        last_modified: Of the file that the caller has, as the server wrote it; makes the request conditional.
-        owner: Whom the download is for: of the look-ups of names it gets a share, and of permits one a host. Empty:
-            no one in particular.
+        url: absolute URL, http or https, without user name and password.
+        headers: the seller's headers, sent to the origin of `url` only.
+        basic_auth: the seller's user name and password, sent to the origin of `url` only.
+        etag: ETag of the caller's copy; makes the request conditional.
+        last_modified: Last-Modified of the caller's copy, as the server wrote it; makes the request conditional.
+        owner: owner of the download, who has a share of the name look-ups and one permit per host; empty: nobody.
     """
 
     url: str
@@ -68,18 +67,18 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A file that was downloaded whole.
+    """A complete downloaded file.
 
     Attributes:
-        sha256: Of the file as it is stored, 64 hexadecimal digits.
-        size_bytes: Of the file as it is stored.
-        final_url: Where it came from after redirects, with its query: not to be shown to others than the seller.
-        etag: For the next request; empty when the server sent none.
-        last_modified: For the next request; empty when the server sent none.
-        http_status: Of the response.
-        content_type: As the server wrote it; empty when it sent none. Servers lie.
-        cache_control: As the server wrote it, several joined by commas; empty when it sent none.
-        robots_tag: The values of `X-Robots-Tag`, a line for each; what a line says of one robot ends with it.
+        sha256: hash of the stored file, 64 hexadecimal digits.
+        size_bytes: size of the stored file.
+        final_url: URL after redirects, with its query: do not show it to others than the seller.
+        etag: ETag for the next request; empty: the server sent none.
+        last_modified: Last-Modified for the next request; empty: the server sent none.
+        http_status: status of the response.
+        content_type: Content-Type as the server wrote it, which may be wrong; empty: the server sent none.
+        cache_control: Cache-Control as the server wrote it, several joined by commas; empty: the server sent none.
+        robots_tag: values of `X-Robots-Tag`, one per line; rules for a named robot apply up to the end of the line.
     """
 
     sha256: str
@@ -95,15 +94,15 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """The caller has the file already; nothing was written.
+    """The caller already has the current file; nothing was written.
 
     Attributes:
         http_status: 304.
-        etag: For the next request.
-        last_modified: For the next request.
-        final_url: Which address responded so after redirects.
-        cache_control: As of `Fetched`.
-        robots_tag: As of `Fetched`.
+        etag: ETag for the next request.
+        last_modified: Last-Modified for the next request.
+        final_url: URL after redirects.
+        cache_control: see `Fetched`.
+        robots_tag: see `Fetched`.
     """
 
     http_status: int

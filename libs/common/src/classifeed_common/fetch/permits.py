@@ -1,6 +1,6 @@
-"""Permits: what a request to a host needs where hosts are limited over all processes of a service.
+"""Permits: the protocols by which a Fetcher respects limits of requests per host, shared by all processes.
 
-The Fetcher knows them by these protocols alone; `classifeed_common.host_limits` keeps them in a table.
+`classifeed_common.host_limits` implements them with a table.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from typing import Final, Protocol
 
 
 class HostPaused(Exception):
-    """The host is not to get requests for longer than the caller may wait. Come again later; nothing was sent.
+    """The host may get no request for longer than the caller may wait. Nothing was sent; retry later.
 
     Attributes:
-        host: Its name.
-        wait_s: For how long, in seconds.
-        until: When that is over, by the database's clock.
-        by_retry_after: Whether a Retry-After of the host says so; otherwise it gets as many requests as it may.
+        host: name of the host.
+        wait_s: remaining pause, in seconds.
+        until: end of the pause, by the database's clock.
+        by_retry_after: whether the host's Retry-After caused the pause; if not, its request limit is used up.
     """
 
     def __init__(self, host: str, wait_s: float, until: datetime, *, by_retry_after: bool) -> None:
@@ -30,7 +30,7 @@ class HostPaused(Exception):
 
 
 class Outcome(StrEnum):
-    """What the response to a request says of the rate at which its host may get requests."""
+    """The meaning of a response for the rate of requests to its host."""
 
     OK = "ok"
     SLOW_DOWN = "slow_down"
@@ -41,7 +41,7 @@ class Outcome(StrEnum):
 _SLOW_DOWN: Final = frozenset({
     "HTTP_TOO_MANY_REQUESTS", "HTTP_UNAVAILABLE", "CONNECT_TIMEOUT", "READ_TIMEOUT", "TOO_SLOW", "TOTAL_TIMEOUT",
 })  # fmt: skip
-# Of the host as a whole, whatever the rate; what is wrong with one file alone has failed.
+# Faults of the host as a whole, independent of the rate; a fault of a single file is FAILED.
 _REFUSED: Final = frozenset({"HTTP_UNAUTHORIZED", "HTTP_FORBIDDEN", "CONNECT_REFUSED", "CONNECT_FAILED"})
 
 
@@ -56,43 +56,43 @@ class Permit(Protocol):
     """The right to have one request under way to a host."""
 
     async def ready(self) -> None:
-        """Return when the request may be sent, which is then to be done at once; called for each that is sent.
+        """Wait until the request may be sent, which must then happen at once. Call it before each request.
 
         Raises:
-            HostPaused: not within the time that the caller may wait.
+            HostPaused: the wait would be longer than the caller may wait.
         """
 
     def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
-        """Take note of the outcome, and for how long the server wants no requests."""
+        """Report the outcome, and the seconds during which the server accepts no requests."""
 
     def now(self) -> datetime:
-        """Return the time by the clock that pauses are kept by."""
+        """Return the time by the clock of the pauses."""
 
 
 class HostPermits(Protocol):
-    """Gives permits."""
+    """Gives out permits."""
 
     def permit(self, host: str, *, owner: str = "") -> AbstractAsyncContextManager[Permit]:
-        """Give a permit for a host, which is given back when the block ends.
+        """Provide a permit for a host, returned when the block ends.
 
         Args:
-            host: its name.
-            owner: for whom the request is made.
+            host: name of the host.
+            owner: owner of the request.
 
         Raises:
-            HostPaused: there will be none within the time that the caller may wait.
+            HostPaused: no permit will be free within the time that the caller may wait.
         """
 
 
 class NoPermit:
-    """Stands for a permit where hosts are not limited."""
+    """The permit for hosts without limits."""
 
     async def ready(self) -> None:
         """Return at once."""
 
     def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
-        """Take note of nothing."""
+        """Ignore the outcome."""
 
     def now(self) -> datetime:
-        """Return the time by this machine's clock."""
+        """Return the time by the system's clock."""
         return datetime.now(UTC)

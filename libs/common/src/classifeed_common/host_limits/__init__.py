@@ -1,4 +1,4 @@
-"""How users' hosts may get requests, over all processes: rate, requests at a time, pauses (ADR 0059, 0074)."""
+"""Limits of requests to users' hosts, shared by all processes: rate, concurrency, pauses (ADR 0059, 0074)."""
 
 from __future__ import annotations
 

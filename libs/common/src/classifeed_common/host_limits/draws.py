@@ -1,4 +1,4 @@
-"""One round of a process with the table `fetch_hosts`: what it requests, and the replies."""
+"""HostTable: one statement that reports to the table `fetch_hosts` and draws permits from it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _MOST_REFUSING: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """A time at which a host may be sent a request, as the database writes times.
+    """A time at which a host may be sent a request, in the database's notation.
 
     Attributes:
-        at: The time.
-        before: The last one before it.
+        at: the time.
+        before: the previous such time.
     """
 
     at: str
@@ -34,15 +34,15 @@ class Sending:
 
 @dataclass(slots=True)
 class HostReport:
-    """What a process has to report of a host.
+    """A process's report on a host.
 
     Attributes:
-        released: Permits that are given back.
-        added: Permits in place of some of them.
-        unsent: The last time at which nothing was sent: the host can have a request in its place.
-        change: Of its rate.
-        paused_until_s: Until when it wants to be left alone, by the loop's clock; 0: it does not say.
-        counts: Requests by outcome.
+        released: permits that are returned.
+        added: permits that replace some of them.
+        unsent: last time at which no request was sent, so that the host can have one instead.
+        change: change of its rate.
+        paused_until_s: end of the pause that the host demands, by the loop's clock; 0: none.
+        counts: requests by outcome.
     """
 
     released: list[int] = field(default_factory=list)
@@ -57,7 +57,7 @@ class HostReport:
         return not (self.released or self.added or self.counts)
 
     def add(self, other: HostReport) -> None:
-        """Take in what is to be reported later."""
+        """Add a later report."""
         self.released += other.released
         self.added += other.added
         self.unsent = other.unsent or self.unsent
@@ -69,11 +69,11 @@ class HostReport:
 
 @dataclass(frozen=True, slots=True)
 class DrawRequest:
-    """What a round reports of a host, and whether it draws a permit.
+    """A process's report on a host, and whether it draws a permit.
 
     Attributes:
-        report: Comes first: what is given back can be drawn.
-        wants: Whether a permit is wanted.
+        report: report; applied first, so that a returned permit can be drawn.
+        wants: whether to draw a permit.
     """
 
     report: HostReport
@@ -82,17 +82,17 @@ class DrawRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """How it stands with a host.
+    """The state of a host, and the drawn permit.
 
     Attributes:
-        permit: The one that was drawn, or None.
-        sending: When its request may be sent; None: there is none.
-        now: When that was, by the database's clock.
-        sent_s: By the loop's clock, before that.
-        received_s: By the loop's clock, after that.
-        rate: Requests per second.
-        pause_s: For how long the host is paused; 0: it is not.
-        due_s: When the rate allows the next permit, counted from `now`; 0: it did.
+        permit: drawn permit, or None.
+        sending: time at which its request may be sent; None: there is no permit.
+        now: time of the reply, by the database's clock.
+        sent_s: time before the statement, by the loop's clock.
+        received_s: time after the statement, by the loop's clock.
+        rate: requests per second.
+        pause_s: remaining pause of the host in seconds; 0: none.
+        due_s: seconds from `now` until the rate allows the next permit; 0: it allowed one now.
     """
 
     permit: int | None
@@ -105,11 +105,11 @@ class Reply:
     due_s: float
 
     def unused(self) -> HostReport:
-        """Return what gives the permit back, where nobody has used it."""
+        """Return a report that gives the unused permit back."""
         return HostReport(released=[] if self.permit is None else [self.permit], unsent=self.sending)
 
     def at(self, loop_s: float) -> datetime:
-        """Return the time by the database's clock, or up to a round trip less: no pause is cut short by it."""
+        """Return the time by the database's clock, or up to a round trip behind it, so that no pause is cut short."""
         return self.now + timedelta(seconds=loop_s - self.received_s)
 
 
@@ -117,8 +117,8 @@ class HostTable:
     """The table `fetch_hosts` of a service's schema.
 
     Args:
-        database: with the table (`ddl("fetch_hosts", …)`).
-        policy: bounds of all hosts; the same in all processes.
+        database: database with the table (`ddl("fetch_hosts", …)`).
+        policy: limits of every host; must be the same in all processes.
     """
 
     def __init__(self, database: Database, policy: HostPolicy) -> None:
@@ -133,12 +133,12 @@ class HostTable:
         }
 
     async def draw(self, requests: Mapping[str, DrawRequest]) -> dict[str, Reply]:
-        """Report on and request permits of hosts in one statement, and return the replies by host.
+        """Report on hosts and draw permits for them in one statement; return the replies by host.
 
-        A host that another process made in the same moment is missing in them: nothing was done, ask again.
+        A host that another process inserted at the same moment is missing in the replies: nothing was done, retry.
 
         Raises:
-            psycopg.Error: the effect is unknown; asking again does no harm.
+            psycopg.Error: the effect is unknown; a retry is safe.
         """
         loop = asyncio.get_running_loop()
         async with self._database.connection() as connection:
@@ -161,7 +161,7 @@ class HostTable:
         }
 
     async def list_refusing(self, for_s: float, wanted_s: float) -> list[str]:
-        """Return hosts that have refused for so long, and were wanted after that and lately; at most 1,000."""
+        """Return at most 1,000 hosts that have refused for `for_s`, and were requested since and within `wanted_s`."""
         parameters = {"for_s": for_s, "wanted_s": wanted_s, "limit": _MOST_REFUSING}
         async with self._database.connection() as connection:
             return [row.host for row in await fetch_named(connection, _LIST_REFUSING, parameters)]

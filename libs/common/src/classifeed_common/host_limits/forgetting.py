@@ -1,4 +1,4 @@
-"""Hosts that get no requests any more are forgotten."""
+"""Removal of hosts that get no requests any more."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ _IDLE: Final = timedelta(days=30)
 
 
 async def forget_hosts(tx: Tx, at: datetime, limit: int, *, idle: timedelta = _IDLE) -> int:
-    """Remove hosts that nobody has wanted for so long, `limit` at most; return their number."""
+    """Remove at most `limit` hosts without requests for `idle`; return their number."""
     return (await tx.execute(_FORGET, {"before": at - idle, "limit": limit})).rowcount

@@ -1,4 +1,4 @@
-"""HostLimits: so many requests to a host at a time and in a second, over all processes of a service (ADR 0059)."""
+"""HostLimits: limits concurrency and rate of requests to a host, over all processes of a service (ADR 0059)."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from classifeed_common.host_limits.rates import HostPolicy
 
 _HOSTS_PER_ROUND: Final = 200
 _AFTER_FAULT_S: Final = 1.0
-# After the table was away other processes renew first what they have: their permits may have expired meanwhile.
+# After a fault of the table, processes renew their permits before others draw: permits may have expired meanwhile.
 _RENEWALS_FIRST_S: Final = 2.0
 
 
 class HostLimits:
-    """Permits for requests to hosts, out of the table `fetch_hosts`; the `permits` of a Fetcher.
+    """Permits for requests to hosts, from the table `fetch_hosts`; the `permits` of a Fetcher.
 
-    Over all processes with the same policy: no more requests to a host are under way than `at_a_time`, none is sent
-    within the host's `Retry-After`, and in no second more than its rate, which grows while it responds and falls when
-    it refuses. The database's clock decides. One statement at a time requests permits for all hosts that are due. For
-    use in one event loop.
+    The limits hold over all processes with the same policy. At most `at_a_time` requests to a host are under way. No
+    request is sent within the host's `Retry-After`. Requests per second stay within the host's rate, which grows while
+    the host responds and falls when it refuses. The database's clock decides. One statement at a time draws permits for
+    all hosts that are due. For use in one event loop.
 
-    A process that stood still, or had no database, for longer than `hold_s` may have lost permits to others while its
-    requests go on; it takes them again, so that more than `at_a_time` may be under way until these end.
+    A process that was paused, or had no database, for longer than `hold_s` may have lost permits while its requests
+    continue. It takes them again, so that more than `at_a_time` requests may be under way until these end.
 
     Args:
-        database: with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
-        policy: bounds of all hosts; the same in all processes.
+        database: database with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
+        policy: limits of every host; must be the same in all processes.
     """
 
     def __init__(self, database: Database, policy: HostPolicy = HostPolicy()) -> None:  # noqa: B008  # frozen
@@ -52,18 +52,18 @@ class HostLimits:
 
     @asynccontextmanager
     async def permit(self, host: str, *, owner: str = "") -> AsyncIterator[HostPermit]:  # noqa: ARG002 - see below
-        """Give a permit for a host, which is given back when the block ends; waits `max_wait_s` at most.
+        """Provide a permit for a host, returned when the block ends; waits at most `max_wait_s`.
 
-        It is renewed as long as the block runs; of a process that died it comes free after `hold_s`. Where the host
-        wants no requests (`report`), all processes know it once the block has ended.
+        The permit is renewed while the block runs. If the process dies, the permit is free after `hold_s`. If the host
+        demands a pause (`report`), all processes know of it once the block has ended.
 
         Args:
-            host: its name.
-            owner: makes no difference here, as it does in `OwnerLimits`.
+            host: name of the host.
+            owner: ignored here; see `OwnerLimits`.
 
         Raises:
-            HostPaused: the host is paused, or so much requested that the wait would be too long.
-            psycopg.Error: the table cannot be had; a passing fault.
+            HostPaused: the host is paused, or has so many requests that the wait would be too long.
+            psycopg.Error: the table cannot be used; a passing fault.
         """
         permit = HostPermit(self._policy, partial(self._draw, host))
         await permit.draw()
@@ -75,25 +75,25 @@ class HostLimits:
             await self._give_back(host, permit.give_back())
 
     async def list_refusing(self, for_s: float, *, wanted_s: float) -> list[str]:
-        """Return hosts that have refused all requests for so long, the longest first; at most 1,000.
+        """Return hosts that have refused all requests for `for_s`, the longest first; at most 1,000.
 
-        A refusal is one that may be of all requests: 401, 403, 429, 503, no connection, a time limit.
+        A refusal is a response that may concern all requests: 401, 403, 429, 503, no connection, a timeout.
 
         Args:
-            for_s: how long, at least.
-            wanted_s: those are left out that nobody has wanted for so long.
+            for_s: minimum duration of the refusal, in seconds.
+            wanted_s: seconds within which the host must have been requested; others are left out.
         """
         return await self._table.list_refusing(for_s, wanted_s)
 
     async def close(self) -> None:
-        """Give back what was used. Callers that still wait get an error."""
+        """Report what was used. Callers that still wait get an error."""
         self._is_closing = True
         self._wakes.set()
         if self._rounds is not None:
             await self._rounds
 
     async def _draw(self, host: str, until_s: float, former: HostReport | None) -> Reply:
-        """Return a reply with a permit. Who gives one back for it goes first, before others that wait."""
+        """Return a reply with a permit. A caller who returns a permit for it goes ahead of other waiters."""
         waiter = Waiter(until_s, asyncio.get_running_loop().create_future())
         queue = self._queue(host)
         if former is None:
@@ -115,7 +115,7 @@ class HostLimits:
 
     async def _give_back(self, host: str, report: HostReport) -> None:
         if report.is_empty() or (self._is_closing and (self._rounds is None or self._rounds.done())):
-            return  # too late to report: it expires
+            return  # too late to report: the permit expires
         loop = asyncio.get_running_loop()
         queue = self._queue(host)
         queue.give_back(report, loop.time())
@@ -189,7 +189,7 @@ class HostLimits:
             for queue in self._queues.values():
                 queue.fail(error)
             if self._is_closing:
-                self._queues.clear()  # what was not given back expires
+                self._queues.clear()  # permits that were not returned expire
             self._not_before_s, self._is_after_fault = loop.time() + _AFTER_FAULT_S, True
             return
         finally:
@@ -204,12 +204,12 @@ class HostLimits:
                 queue.settle(request, replies[host], loop.time())
             else:
                 queue.take_back(request.report)
-        # Those at the end of the list come first next time.
+        # Hosts that were served go to the end of the order.
         for host in requests:
             self._queues[host] = self._queues.pop(host)
 
     def _next_s(self, now_s: float) -> float:
-        """Return when there is something to do unless somebody comes before; permits that are drawn later count too."""
+        """Return the time of the next round without new calls; later draws count too."""
         moments = [max(queue.due_s, self._draws_from_s) for queue in self._queues.values() if queue.waiters]
         moments += [0.0 for queue in self._queues.values() if not queue.report.is_empty()]
         moments += [permit.renewal_s for permit in self._in_use if permit.renewal_s is not None]

@@ -1,4 +1,4 @@
-"""OwnerLimits: of each owner one request a host under way at a time, over all processes of a service (ADR 0074)."""
+"""OwnerLimits: one request at a time per owner and host, over all processes of a service (ADR 0074)."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from classifeed_common.host_limits.permit import HostPermit
 from classifeed_common.host_limits.rates import HostPolicy
 
 _UNLIMITED: Final = 1e5
-# What a host demands of one owner may be of that one alone, such as a quota of its account.
+# A host's demand may concern a single owner, such as a quota of its account.
 _LONGEST_PAUSE_OF_ALL_S: Final = 600.0
 
 
 class OwnerLimits:
-    """Permits of which an owner has one at each host, so that its slow host or file holds up nobody else's.
+    """Permits of which an owner has one per host, so that a slow host or file of one owner delays no other owner.
 
-    The `permits` of a Fetcher, in place of `HostLimits`. An owner at a host has a row of its own in `fetch_hosts`. A
-    `Retry-After` holds for the owner whose request it was, and for ten minutes at most for all others.
+    The `permits` of a Fetcher, instead of `HostLimits`. Each owner has a separate row per host in `fetch_hosts`. A
+    `Retry-After` applies to the owner of the request in full, and to all others for at most ten minutes.
 
     Args:
-        database: with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
-        policy: bounds of all hosts; the same in all processes. With `at_a_time` = 1 a host has no permit left for
-            others while an owner is slow.
+        database: database with the table (`ddl("fetch_hosts", …)`); open while permits are in use.
+        policy: limits of every host; must be the same in all processes. With `at_a_time` = 1, a host has no permit for
+            other owners while one is slow.
     """
 
     def __init__(self, database: Database, policy: HostPolicy) -> None:
@@ -46,11 +46,11 @@ class OwnerLimits:
 
     @asynccontextmanager
     async def permit(self, host: str, *, owner: str = "") -> AsyncIterator[Permit]:
-        """Give a permit for a host, for an owner; "": for nobody in particular. See `HostLimits.permit`.
+        """Provide a permit for a host and an owner; "": nobody in particular. See `HostLimits.permit`.
 
         Raises:
             HostPaused: the host is paused, or the permit of this owner or host would come too late.
-            psycopg.Error: the table cannot be had; a passing fault.
+            psycopg.Error: the table cannot be used; a passing fault.
         """
         if not owner:
             async with self._hosts.permit(host) as permit:
@@ -64,14 +64,14 @@ class OwnerLimits:
             yield _OwnerPermit(await stack.enter_async_context(self._hosts.permit(host)), of_owner)
 
     async def close(self) -> None:
-        """Give back what was used. Callers that still wait get an error."""
+        """Report what was used. Callers that still wait get an error."""
         await self._hosts.close()
         await self._owners.close()
 
 
 @dataclass(frozen=True, slots=True)
 class _OwnerPermit:
-    """The permit of a host, together with that of an owner there."""
+    """The permit of a host, with the owner's permit there."""
 
     of_host: HostPermit
     of_owner: HostPermit

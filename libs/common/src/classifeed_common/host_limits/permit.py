@@ -1,4 +1,4 @@
-"""HostPermit: the right to have one request under way to a host, and to send it now."""
+"""HostPermit: the right to have one request to a host under way, and to send it now."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class HostPermit:
     """A permit of `HostLimits`.
 
     Args:
-        policy: bounds of the host.
-        draw: draws one, by the time until when to wait, and what is given back for it.
+        policy: limits of the host.
+        draw: function that draws a permit, given the latest time to wait until and a report of the returned permit.
     """
 
     def __init__(self, policy: HostPolicy, draw: Draw) -> None:
@@ -35,23 +35,24 @@ class HostPermit:
 
     @property
     def renewal_s(self) -> float | None:
-        """When it is to be renewed, by the loop's clock; None: not before something else happens."""
+        """Time of the next renewal, by the loop's clock; None: none is due."""
         if self._renewal_began_s is not None or not self._names:
             return None
         return self._lasts_since_s + self._policy.renew_s
 
     async def draw(self) -> None:
-        """Draw it, or another one in its place; see `HostLimits.permit`."""
+        """Draw a permit, or a replacement; see `HostLimits.permit`."""
         await self._draw(asyncio.get_running_loop().time() + self._policy.max_wait_s)
 
     async def ready(self) -> None:
-        """Return when a request may be sent, at once; called for each. A permit that has become too old is drawn anew.
+        """Wait until a request may be sent, which must then happen at once. Replaces an expired permit.
 
-        Whoever has come so far, with a connection to the host, waits until one more request of others may have gone.
+        Call it before each request. A caller who already has a connection to the host may wait for the time of one more
+        request of others.
 
         Raises:
-            HostPaused: not within that time and `max_wait_s`.
-            psycopg.Error: the table cannot be had.
+            HostPaused: no permit within that time and `max_wait_s`.
+            psycopg.Error: the table cannot be used.
         """
         assert self._reply is not None
         loop = asyncio.get_running_loop()
@@ -61,7 +62,7 @@ class HostPermit:
         self._is_used = True
 
     def report(self, outcome: Outcome, retry_after_s: float | None = None) -> None:
-        """Take note of the outcome, and for how long the server wants no requests."""
+        """Record the outcome, and the seconds during which the server accepts no requests."""
         assert self._reply is not None
         loop_s = asyncio.get_running_loop().time()
         change = rate_change(self._reply.rate, outcome, self._policy)
@@ -74,9 +75,9 @@ class HostPermit:
         return self._reply.at(asyncio.get_running_loop().time())
 
     def renew(self, now_s: float) -> HostReport:
-        """Return what makes it last as long as a new one: another name in place of those that it may have.
+        """Return a report that extends the permit: it replaces the permit's possible names by a new one.
 
-        Chosen here, so that a renewal whose reply was lost may be sent again. `end_renewal` follows.
+        The name is chosen here, so that a renewal whose reply was lost may be repeated. Call `end_renewal` after it.
         """
         assert self._reply is not None
         now_us = int(self._reply.at(now_s).timestamp() * 1_000_000)
@@ -87,13 +88,13 @@ class HostPermit:
         return HostReport(released=former, added=[name])
 
     def end_renewal(self, *, is_known: bool) -> None:
-        """Take note of whether a renewal has come to the table; it may have, where that is not known."""
+        """Record the end of a renewal, and whether it has reached the table for certain."""
         began_s, self._renewal_began_s = self._renewal_began_s, None
         if is_known and self._names and began_s is not None:
             self._names, self._lasts_since_s = self._names[-1:], max(self._lasts_since_s, began_s)
 
     def give_back(self) -> HostReport:
-        """Return what is to be reported of it."""
+        """Return the report on the permit."""
         self._report.released += self._names
         self._names = []
         return self._report

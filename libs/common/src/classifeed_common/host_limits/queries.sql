@@ -1,10 +1,10 @@
 -- Permits for requests to hosts (ADR 0059).
 
 -- name: draw
--- One round of a process: for each host its permits given back and renewed, what was reported, and a permit where one is
--- wanted. The time of a permit that was not used is the host's again, unless somebody has drawn one since.
--- Rows are locked in the order of their names, and the clock is read once the row is locked. Rows that are not there
--- yet are made; where another process made one in the same moment, nothing is done to it and it is not returned.
+-- One round of a process. For each host it returns and renews permits, applies the report, and draws a permit if
+-- wanted. If a permit was not used and nobody has drawn one since, its time is available again. Rows are locked in the
+-- order of their names, and the clock is read after the lock. Missing rows are inserted. If another process inserted
+-- one at the same moment, that row is left alone and not returned.
   WITH wanted AS MATERIALIZED (
        SELECT *
          FROM jsonb_to_recordset(%(wanted)s::jsonb)
@@ -70,7 +70,7 @@ SELECT host, permit, now, now::text AS sent_at, sent_at::text AS sent_before, ra
   FROM judged JOIN stored USING (host)
 
 -- name: forget
--- Hosts that nobody has wanted for long.
+-- Hosts without requests for a long time.
 DELETE FROM fetch_hosts
  WHERE host IN (SELECT host
                   FROM fetch_hosts
@@ -80,8 +80,8 @@ DELETE FROM fetch_hosts
                    FOR UPDATE SKIP LOCKED)
 
 -- name: list_refusing
--- Hosts without a success for so long, the longest first. Those that nobody has wanted since, or wants any more, are not
--- among them.
+-- Hosts without a success for the given time, the longest first. Left out are hosts that had no request since then, or
+-- none lately.
 SELECT host
   FROM fetch_hosts
  WHERE refused_since < clock_timestamp() - make_interval(secs => %(for_s)s)

@@ -1,4 +1,4 @@
-"""HostQueue: who waits in this process for permits of one host, and what is to be reported of it."""
+"""HostQueue: the callers of this process that wait for permits of one host, and the next report on it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Waiter:
     """A caller that waits for a permit.
 
     Attributes:
-        until_s: How long it may wait, by the loop's clock.
-        drawn: Its permit.
+        until_s: latest time to wait until, by the loop's clock.
+        drawn: future of the reply with its permit.
     """
 
     until_s: float
@@ -31,18 +31,18 @@ class Waiter:
 
 @dataclass(eq=False, slots=True)
 class HostQueue:
-    """The callers of one host, first come, first served.
+    """The waiting callers of one host, first come, first served.
 
     Attributes:
-        host: Its name.
-        policy: Its bounds.
-        waiters: The callers.
-        report: What the next round reports.
-        renewing: Permits that it renews.
-        reported: Done with the round that reports it.
-        due_s: When it is worth while to ask again, by the loop's clock.
-        is_busy: Whether that is a guess: all permits are given, and whoever gives one back does not say when.
-        reply: The last one.
+        host: name of the host.
+        policy: limits of the host.
+        waiters: waiting callers.
+        report: report of the next round.
+        renewing: permits that the next round renews.
+        reported: futures that are done with the round of this report.
+        due_s: time of the next useful draw, by the loop's clock.
+        is_busy: whether `due_s` is a guess, because all permits are in use and the time of a return is unknown.
+        reply: last reply.
     """
 
     host: str
@@ -56,11 +56,11 @@ class HostQueue:
     reply: Reply | None = None
 
     def is_idle(self) -> bool:
-        """Return whether there is nothing to request or to report."""
+        """Return whether there is nothing to draw or to report."""
         return not self.waiters and self.report.is_empty()
 
     def request(self, now_s: float, *, may_draw: bool) -> DrawRequest | None:
-        """Return what to request now, or None. What it reports is taken out of `report`."""
+        """Return the request of the next round, or None. Moves `report` into it."""
         wants = may_draw and bool(self.waiters) and self.due_s <= now_s
         if not wants and self.report.is_empty():
             return None
@@ -69,30 +69,30 @@ class HostQueue:
         return request
 
     def take_back(self, report: HostReport) -> None:
-        """Report later what could not be reported now."""
+        """Put a report that could not be sent in front of the next one."""
         report.add(self.report)
         self.report = report
 
     def give_back(self, report: HostReport, now_s: float) -> None:
-        """Report what became of a permit; if all were given, or it had the last time and was not used, draw at once."""
+        """Report a returned permit. Draw at once if all were in use, or if this was the last drawn and is unused."""
         self.report.add(report)
         had_the_last = report.unsent is not None and self.reply is not None and report.unsent == self.reply.sending
         if self.is_busy or had_the_last:
             self.due_s = now_s
 
     def renew(self, permit: HostPermit, now_s: float) -> None:
-        """Renew a permit with the next round."""
+        """Renew a permit in the next round."""
         self.report.add(permit.renew(now_s))
         self.renewing.append(permit)
 
     def end_renewals(self, *, are_known: bool) -> None:
-        """Take note of whether the round has come to the table."""
+        """Record whether the round has reached the table."""
         for permit in self.renewing:
             permit.end_renewal(is_known=are_known)
         self.renewing.clear()
 
     def settle(self, request: DrawRequest, reply: Reply, now_s: float) -> None:
-        """Give the permit to the first that waits, and note when it is worth while to ask again."""
+        """Give the permit to the first waiter, and set the time of the next useful draw."""
         self.reply, self.is_busy = reply, False
         if reply.permit is not None:
             self._hand_on(reply)
@@ -105,7 +105,7 @@ class HostQueue:
             self.due_s = now_s
 
     def refuse(self, now_s: float) -> None:
-        """Notify those whose time will not suffice, as far as is known, when their permit would have come."""
+        """Refuse waiters whose permit, as far as is known, would come too late."""
         if self.reply is None:
             return
         at_s = max(self.due_s, now_s)
@@ -119,7 +119,7 @@ class HostQueue:
             at_s += spacing_s(self.reply.rate, self.policy)
 
     def fail(self, error: BaseException) -> None:
-        """Notify all who wait that there are no permits."""
+        """Fail all waiters."""
         while self.waiters:
             drawn = self.waiters.popleft().drawn
             if not drawn.done():
@@ -131,4 +131,4 @@ class HostQueue:
             if not drawn.done():
                 drawn.set_result(reply)
                 return
-        self.report.add(reply.unused())  # whoever wanted it has given up
+        self.report.add(reply.unused())  # its waiter has given up

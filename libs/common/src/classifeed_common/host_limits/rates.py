@@ -1,4 +1,4 @@
-"""How fast a host gets requests, by its responses: additive increase, multiplicative decrease."""
+"""The request rate of a host, adapted to its responses: additive increase, multiplicative decrease."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Final
 
 from classifeed_common.fetch.permits import Outcome
 
-_FLOOR_S: Final = 0.001  # for what the clocks round off
+_FLOOR_S: Final = 0.001  # covers the rounding of clocks
 
 
 @dataclass(frozen=True, slots=True)
 class HostPolicy:
-    """Bounds of requests to one host, over all processes. Rates are requests per second.
+    """Limits of requests to one host, over all processes. Rates are requests per second.
 
     Attributes:
-        first_rate: Of a host that is not known yet.
-        lowest_rate: Below which a host that refuses is not slowed.
-        highest_rate: Above which a host that responds gets no requests.
-        step: How much the rate grows in a second in which it was used up; a half more is the most at a time.
-        backoff: Factor of the rate at which a refused request was sent.
-        at_a_time: How many requests are under way.
-        send_within_s: A permit that is not used for so long is void: sending is that much later than the table says.
-            The rate is kept in windows of a second all the same, so requests come that share more slowly.
-        max_wait_s: How long a caller may wait for a permit.
-        hold_s: How long a permit lasts that its process does not renew; it does so after each third of it. So a process
-            that dies holds up a host for no longer.
+        first_rate: rate of a new host.
+        lowest_rate: lower bound of the rate of a host that refuses.
+        highest_rate: upper bound of the rate of a host that responds.
+        step: growth of the rate per second in which it was used up; at most half of the rate at a time.
+        backoff: factor applied to the rate at which a refused request was sent.
+        at_a_time: largest number of requests under way.
+        send_within_s: seconds after which an unused permit is void. A request may be sent that much later than the
+            table says. The rate is still kept in every window of a second, so permits are given that share more slowly.
+        max_wait_s: longest wait of a caller for a permit, in seconds.
+        hold_s: lifetime of a permit without renewal, in seconds; renewed after each third of it. A dead process holds
+            up a host for no longer than this.
     """
 
     first_rate: float = 2
@@ -48,43 +48,43 @@ class HostPolicy:
 
     @property
     def renew_s(self) -> float:
-        """After which a permit that is still needed is renewed: two attempts may fail."""
+        """Age in seconds at which a permit in use is renewed: two attempts may fail."""
         return self.hold_s / 3
 
     @property
     def window_s(self) -> float:
-        """In which as many permits are given as requests may be sent in a second."""
+        """Window in seconds for as many permits as requests may be sent per second."""
         return 1 + self.send_within_s + _FLOOR_S
 
 
 @dataclass(frozen=True, slots=True)
 class RateChange:
-    """What an outcome does to a rate that others may have changed meanwhile.
+    """A change of a rate, applied even if others have changed the rate meanwhile.
 
     Attributes:
-        step: Is added.
-        ceiling: Is not exceeded; None: no further bound.
+        step: increase.
+        ceiling: upper bound of the result; None: none.
     """
 
     step: float = 0.0
     ceiling: float | None = None
 
     def and_then(self, later: RateChange) -> RateChange:
-        """Return what both do together; of a step after a ceiling no more is left than the ceiling."""
+        """Return both changes as one; a ceiling also bounds a later step."""
         ceilings = [each for each in (self.ceiling, later.ceiling) if each is not None]
         return RateChange(self.step + later.step, min(ceilings, default=None))
 
     def applied_to(self, rate: float, policy: HostPolicy) -> float:
-        """Return the rate after the change; the statement `draw` does the same."""
+        """Return the rate after the change; the statement `draw` computes the same."""
         ceiling = policy.highest_rate if self.ceiling is None else self.ceiling
         return max(policy.lowest_rate, min(policy.highest_rate, rate + self.step, ceiling))
 
 
 def rate_change(rate: float, outcome: Outcome, policy: HostPolicy) -> RateChange:
-    """Return what the outcome of a request says of the rate at which it was sent.
+    """Return the change of a host's rate for the outcome of a request.
 
-    Requests that were under way together and are refused slow their host once, not once each: the ceiling of all is
-    that of the rate which they were sent at.
+    Requests that were under way together and are refused slow their host only once: each sets the same ceiling, from
+    the rate at which they were sent.
     """
     if outcome is Outcome.OK:
         return RateChange(step=min(policy.step / rate, rate / 2))

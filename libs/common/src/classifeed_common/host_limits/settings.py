@@ -1,4 +1,4 @@
-"""Settings of services that ask users' hosts for files."""
+"""Settings of services that download from users' hosts."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ _LOWEST: Final = HostPolicy().lowest_rate
 
 
 class HostRateSettings(BaseSettings):
-    """How many requests a host gets."""
+    """Limits of requests per host."""
 
     host_first_rate: float = Field(
-        default=2, ge=_LOWEST, description="Requests a second to a host that is not known yet, over all processes."
+        default=2, ge=_LOWEST, description="Requests per second to a new host, over all processes."
     )
     host_highest_rate: float = Field(
         default=20,
         ge=_LOWEST,
-        description="Requests a second to a host that responds well, over all processes, at most; the first rate or "
-        "more.",
+        description="Largest number of requests per second to a host, over all processes; at least the first rate.",
     )
 
     @model_validator(mode="after")

@@ -1,1 +1,1 @@
-"""The HTTP side of every service: health, metrics, backlog, and problem documents for errors."""
+"""The HTTP server of every service: health, metrics, backlog, and problem documents for errors."""

@@ -1,4 +1,4 @@
-"""The HTTP application of every service: health, metrics, backlog, and the service's own routes."""
+"""The HTTP application of every service: health, metrics, backlog, and the service's routes."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ _log = structlog.get_logger("http")
 
 
 class State(Protocol):
-    """What the runner says about itself."""
+    """The state of the runner, for health endpoints."""
 
     def describe(self) -> dict[str, object]:
-        """Return name, version, roles, the state of each dependency, and what roles cannot go on with."""
+        """Return name, version, roles, the state of each dependency, and the blocked items of roles."""
 
     @property
     def blocked(self) -> Mapping[str, Mapping[str, str]]:
-        """What roles cannot go on with, and why, by role."""
+        """Blocked items and the reasons, by role."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether traffic may come."""
+        """Whether the service accepts traffic."""
 
     @property
     def refusal(self) -> DomainError | None:
-        """Why requests of the service's own routes cannot be taken now: it starts, or drains."""
+        """Reason why the service's routes are closed now: it is starting or draining. None: they are open."""
 
 
 def build_app(
     state: State, backlogs: Mapping[str, BacklogSource], routes: Sequence[BaseRoute] = (), *, hosts: AllowedHosts
 ) -> Starlette:
-    """Return the application, all its routes behind the guard against web pages.
+    """Return the application, with the guard against web pages around all routes.
 
     Args:
-        state: read at each request.
-        backlogs: by role, what counts the work that waits.
-        routes: what the service has besides; they win over the standard ones. One that needs what the service works
-            with begins with `require_open`.
-        hosts: which hosts requests may be for.
+        state: state of the runner, read at each request.
+        backlogs: counters of waiting work, by role.
+        routes: routes of the service; they take precedence over the standard ones. A route that needs the service's
+            dependencies begins with `require_open`.
+        hosts: hosts that requests may name.
     """
 
     counted = Backlog(backlogs)
@@ -81,7 +81,7 @@ def build_app(
             ROLE_BLOCKED.remove(role)
         shown.clear()
         shown.update(blocked)
-        # Thousands of series take longer than a probe may wait.
+        # Thousands of series take longer than the timeout of a probe.
         content = await asyncio.to_thread(generate_latest)
         return Response(content, media_type=CONTENT_TYPE_LATEST)
 
@@ -100,8 +100,8 @@ def build_app(
     app = Starlette(
         routes=served,
         exception_handlers={HTTPException: handle_http_error, DomainError: handle_error},
-        # Not as a handler of Exception: Starlette would send the problem and raise the error all the same, and each
-        # request of a service without its database would leave a traceback in the log.
+        # Not as a handler of Exception: Starlette would still raise the error after the response, and each request of a
+        # service without its database would leave a traceback in the log.
         middleware=[
             Middleware(PathGuard, served),
             Middleware(BrowserGuard, hosts, served),
@@ -115,7 +115,7 @@ def build_app(
 
 
 def require_open(request: Request) -> None:
-    """Pass while the service takes requests.
+    """Return if the service accepts requests.
 
     Raises:
         Unavailable: STARTING or DRAINING.

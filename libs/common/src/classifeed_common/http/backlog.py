@@ -1,4 +1,4 @@
-"""The backlog of a service: what waits for its roles, counted when somebody wants to know."""
+"""Backlog: counts the work that waits for the roles of a service, on request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.metrics import BACKLOG
 
 BACKLOG_TIMEOUT_S = 5.0
-# Counting takes a hundredth of the time at most, as far as counts are kept that long.
+# Counting takes at most a hundredth of the time, within the limit for cached counts.
 _KEPT_TIMES: Final = 100.0
 _KEPT_S: Final = 5.0
 _QUICK_S: Final = 0.01
@@ -26,14 +26,14 @@ BacklogSource = Callable[[], Awaitable[Mapping[str, int]]]
 
 
 class Backlog:
-    """Counts what waits for the roles of a service.
+    """Counts the work that waits for the roles of a service.
 
-    A count reads as many rows as wait, so one that found thousands and took long stands for a while, up to five
-    seconds. One that found few never does: who waits for the end of the work would be late, and one that found nothing
-    would hide what came since.
+    A count reads as many rows as wait. A count that found thousands and was slow is cached, for up to five seconds. A
+    small count is never cached: it could delay a caller that waits for the end of the work, or hide work that came
+    since.
 
     Args:
-        sources: by role, what counts the work that waits.
+        sources: functions that count waiting work, by role.
     """
 
     def __init__(self, sources: Mapping[str, BacklogSource]) -> None:
@@ -41,13 +41,12 @@ class Backlog:
         self._kept: dict[str, tuple[float, Mapping[str, int]]] = {}
 
     async def count(self) -> dict[str, int]:
-        """Return what waits, by `<role>.<item>`, and move the gauge.
+        """Return the waiting work by `<role>.<item>`, and update the gauge.
 
-        A source that fails makes the whole count fail: an unknown backlog must never be read as none.
+        If one source fails, the whole count fails: an unknown backlog must never look like an empty one.
 
         Raises:
-            Unavailable: BACKLOG_UNKNOWN, naming the roles whose backlog cannot be counted, and why, also in the
-                metadata.
+            Unavailable: BACKLOG_UNKNOWN, with the failed roles and the reasons, also in the metadata.
         """
         faults: dict[str, str] = {}
         counted = await asyncio.gather(*(self._count(*each, faults) for each in self._sources.items()))
@@ -70,7 +69,7 @@ class Backlog:
         return items
 
     async def _count(self, role: str, source: BacklogSource, faults: dict[str, str]) -> Mapping[str, int]:
-        """Return what one source counts, or counted just now; note why it cannot and return nothing."""
+        """Return the count of one source, cached or new; after a fault, record it and return an empty one."""
         began_s = time.monotonic()
         until_s, kept = self._kept.get(role, (0.0, {}))
         if began_s < until_s:
@@ -79,7 +78,7 @@ class Backlog:
             [found] = await gather_within(BACKLOG_TIMEOUT_S, source())
         except TimeoutError:
             faults[role] = f"no response within {BACKLOG_TIMEOUT_S:g} s"
-        except Exception as error:  # noqa: BLE001 - whatever it is, the count is unknown
+        except Exception as error:  # noqa: BLE001 - after any error the count is unknown
             faults[role] = name_fault(error)
             log_fault(_log, "http.backlog.uncounted", error, role=role)
         else:

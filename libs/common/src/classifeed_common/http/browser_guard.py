@@ -1,9 +1,9 @@
-"""Refusal of what web pages send: requests for a foreign host, from a foreign origin, or without a JSON body.
+"""Refusal of requests from web pages: for a foreign host, from a foreign origin, or without a JSON body.
 
-A browser on the same machine, or in the same network, reaches every port that its user reaches, whatever page it shows.
-It is truthful about the page, though: `Origin` and `Sec-Fetch-Site` cannot be set by scripts, a page whose name was
-pointed at our address (DNS rebinding) still sends that name as `Host`, and a cross-origin request with a JSON body
-requests for permission first, which no route gives (ADR 0045).
+Any page in a browser on the same machine or network can reach the user's ports. The browser's headers are reliable,
+though. Scripts cannot set `Origin` and `Sec-Fetch-Site`. A page whose name was pointed at our address (DNS rebinding)
+still sends that name as `Host`. A cross-origin request with a JSON body first asks for permission, which no route
+grants (ADR 0045).
 """
 
 from __future__ import annotations
@@ -36,11 +36,10 @@ _log = structlog.get_logger("http")
 
 @dataclass(frozen=True, slots=True)
 class AllowedHosts:
-    """What may stand in the header `Host`.
+    """Allowed values of the header `Host`.
 
-    On the loopback: loopback addresses, `localhost` and the names. Elsewhere any IP address besides: probes and
-    scrapers of a cluster name the address of the pod, which nobody knows beforehand, and a rebound page always has a
-    name.
+    On the loopback: loopback addresses, `localhost` and the names. Elsewhere also any IP address: probes and scrapers
+    of a cluster use the pod's address, which is not known in advance, and a rebound page always has a name.
 
     Attributes:
         is_loopback: whether the server can be reached from this machine only.
@@ -54,11 +53,11 @@ class AllowedHosts:
 
     @classmethod
     def of(cls, names: Iterable[str], *, is_loopback: bool, setting: str) -> AllowedHosts:
-        """Return what is allowed, the names in any case and with blanks around them."""
+        """Return the allowed hosts; names may have any case and blanks around them."""
         return cls(is_loopback, frozenset(name.strip().lower() for name in names if name.strip()), setting)
 
     def allow(self, host: str) -> bool:
-        """Whether requests may be for this host; an IPv6 address stands in brackets."""
+        """Return whether requests may name this host; IPv6 addresses are in brackets."""
         if host.removesuffix(".") in self.names | {"localhost"}:
             return True
         try:
@@ -69,13 +68,13 @@ class AllowedHosts:
 
 
 class BrowserGuard:
-    """ASGI middleware around every route of an application; what it refuses reaches none.
+    """ASGI middleware around all routes; a refused request reaches none of them.
 
     Args:
-        app: what is guarded.
-        hosts: which hosts requests may be for.
-        routes: all that the application serves. Bodies of an `UploadRoute` need not be JSON, and pages of other origins
-            may show a `PublicRoute`.
+        app: guarded application.
+        hosts: hosts that requests may name.
+        routes: all routes of the application. An `UploadRoute` accepts bodies other than JSON, and pages of other
+            origins may show a `PublicRoute`.
     """
 
     def __init__(
@@ -110,12 +109,12 @@ class BrowserGuard:
         if any(not self._is_own(origin, authority) for origin in headers.getlist("origin")):
             raise _foreign_origin(headers["origin"])
         site = headers.get("sec-fetch-site", "none")
-        # A link on another page may be followed; the page that holds it does not see where it leads.
+        # A link on another page may be followed: that page cannot read the response.
         is_navigation = is_safe and headers.get("sec-fetch-mode") == "navigate"
         if site not in _OWN_SITES and not is_navigation:
             raise _foreign_origin(site)
         if is_safe or all(route.matches(scope)[0] is Match.NONE for route in self._routes):
-            return  # an unknown path is 404, whatever is sent there
+            return  # an unknown path gets 404 for any request
         if not _is_one_of(self._uploads, scope):
             _check_json(headers)
         elif not _has_file(headers):
@@ -150,15 +149,15 @@ def _is_one_of(routes: Sequence[BaseRoute], scope: Scope) -> bool:
 
 
 def _has_file(headers: Headers) -> bool:
-    """Whether the body can be a file, or a form with one; other forms are what a page sends without asking first."""
+    """Return whether the body can be a file or a form with one; pages can send other forms without permission."""
     return headers.get("content-type", "").partition(";")[0].strip().lower() not in _OTHER_FORMS
 
 
 def _check_json(headers: Headers) -> None:
-    """Pass for a JSON body, and for no body at all.
+    """Return for a JSON body, and for no body at all.
 
-    Requests without a body need no type, for the refusals above catch what a page can send of them; a form, which old
-    browsers send without `Origin`, always names its type.
+    A request without a body needs no type: the checks above refuse those of pages. A form always has a type, also from
+    old browsers, which send it without `Origin`.
     """
     has_body = headers.get("content-length", "0") != "0" or "transfer-encoding" in headers
     given = headers.get("content-type")

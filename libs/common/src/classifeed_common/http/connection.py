@@ -1,4 +1,4 @@
-"""HTTP connections within limits: their number, and how long a client may take nothing or send nothing (ADR 0083)."""
+"""LimitedProtocol: HTTP connections with limits of number, and timeouts for slow clients (ADR 0083)."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ class ConnectionLimits:
     """Limits of the connections of one process.
 
     Attributes:
-        served: Connections whose requests are handled. Requests of further ones get 503, except for `/health`.
-        spare: Connections beyond `served` that are accepted, for these responses. Further ones are closed at once.
-        write_s: Seconds in which a client must take what is ready to be sent.
-        head_s: Seconds in which the head of a request must be complete.
-        discard_s: Seconds in which the rest of a body that nobody reads must be complete.
-        discard_bytes: Bytes of such a rest that are read and thrown away.
+        served: largest number of connections whose requests are handled. Requests of others get 503, except `/health`.
+        spare: number of connections beyond `served` that are accepted for such responses. Further ones are closed at
+            once.
+        write_s: seconds in which a client must read data that is ready to be sent.
+        head_s: seconds in which the head of a request must be complete.
+        discard_s: seconds in which the rest of an unread body must be complete.
+        discard_bytes: largest rest of an unread body that is discarded, in bytes.
     """
 
     served: int = 512
@@ -43,20 +44,20 @@ class ConnectionLimits:
 
 
 class ClientGone(Exception):
-    """The client of a response is not connected any more; its handler stops."""
+    """The client of a response has disconnected; its handler stops."""
 
 
 class LimitedProtocol(H11Protocol):
-    """A connection of uvicorn within limits; `check` is called every second or so.
+    """A uvicorn connection with limits; call `check` about once a second.
 
-    The transport pauses the writer as soon as it holds unsent bytes, so a response that is sent in pieces holds one in
-    the transport and one that waits.
+    The transport pauses the writer as soon as it has unsent bytes. So a response that is sent in pieces has one piece
+    in the transport and one that waits.
 
     Args:
-        config: of the server.
-        server_state: of the server, with all its connections.
-        app_state: of the server.
-        limits: of all connections.
+        config: configuration of the server.
+        server_state: state of the server, with all its connections.
+        app_state: state of the application.
+        limits: limits of all connections.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class LimitedProtocol(H11Protocol):
         self._discards_since: float | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin with a connection, or close it where there are too many."""
+        """Accept a connection, or close it if there are too many."""
         transport.set_write_buffer_limits(high=0)
         super().connection_made(cast(asyncio.Transport, _GentleTransport(transport, self)))
         if len(self.connections) > self._limits.served + self._limits.spare:
@@ -88,12 +89,12 @@ class LimitedProtocol(H11Protocol):
         self._is_spare = len(self.connections) > self._limits.served
 
     def resume_writing(self) -> None:
-        """Note that the client has taken all that was ready."""
+        """Record that the client has read all pending data."""
         self._unsent_since = None
         super().resume_writing()
 
     def data_received(self, data: bytes) -> None:
-        """Take a part of a request; throw it away if it belongs to a body that nobody reads."""
+        """Receive a part of a request; discard it if it belongs to an unread body."""
         if self._is_closing or self._is_unread:
             self._discarded += len(data)
             if self._discarded > self._limits.discard_bytes:
@@ -105,9 +106,9 @@ class LimitedProtocol(H11Protocol):
             super().data_received(data)
 
     def close_gently(self, transport: asyncio.Transport) -> None:
-        """Close a connection so that its client gets the response, even if it is still sending.
+        """Close a connection so that its client receives the response, even if it is still sending.
 
-        To close a socket with unread bytes resets the connection, and a client that is sending loses the response.
+        Closing a socket with unread bytes resets the connection, and a client that is sending would lose the response.
         """
         if self._is_closing or self.conn.their_state not in (h11.SEND_BODY, h11.ERROR) or not transport.can_write_eof():
             transport.close()
@@ -118,14 +119,14 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def is_closing(self) -> bool:
-        """Whether the rest of a request is only read for the client's sake."""
+        """Whether the rest of a request is read and discarded, so that the client can read the response."""
         return self._is_closing
 
     def check(self, now: float) -> None:
-        """Close the connection if its client has taken nothing, or sent nothing, for too long.
+        """Close the connection if its client has read nothing, or sent nothing, for too long.
 
         Args:
-            now: by the clock of the event loop.
+            now: time by the event loop's clock, in seconds.
         """
         limits = self._limits
         if not self.transport.get_write_buffer_size():
@@ -145,7 +146,7 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def _is_unread(self) -> bool:
-        """Whether the client still sends a body whose response is complete."""
+        """Whether the response is complete while the client still sends the body."""
         return self.conn.their_state is h11.SEND_BODY and self.cycle is not None and self.cycle.response_complete
 
     def _abort(self, reason: str) -> None:
@@ -182,7 +183,7 @@ async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 class _GentleTransport:
-    """The transport of a connection, whose `close` lets the client read the response first."""
+    """A transport whose `close` lets the client read the response first."""
 
     def __init__(self, transport: asyncio.Transport, protocol: LimitedProtocol) -> None:
         self._transport = transport
@@ -196,5 +197,5 @@ class _GentleTransport:
         self._protocol.close_gently(self._transport)
 
     def is_closing(self) -> bool:
-        """Whether nothing more may be sent."""
+        """Whether sending has ended."""
         return self._protocol.is_closing or self._transport.is_closing()

@@ -1,4 +1,4 @@
-"""Paths of requests: which characters and how many, and the types of their parameters, for every route."""
+"""Checks of request paths: allowed characters, length, and types of parameters, for every route."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from classifeed_common.http.problems import problem_of
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 PATH_LIMIT_CHARS: Final = 2048
-"""Characters of a path, once its escapes are decoded."""
+"""Largest number of characters of a path after decoding."""
 CONVERTORS: Final = frozenset({"number", "name", "anything"})
-"""Types of parameters that a route may have; those of Starlette have no limits."""
+"""Allowed types of route parameters; Starlette's own types have no limits."""
 _CONTROLS: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 _API: Final = "paths"
 
 
 class PathGuard:
-    """ASGI middleware that refuses paths which no route can mean: 400, with a problem document.
+    """ASGI middleware that refuses paths which no route can match: 400, with a problem document.
 
     Args:
-        app: Whose paths these are.
-        routes: Of the application; a refusal names their parameters.
+        app: guarded application.
+        routes: routes of the application; a refusal names their parameters.
     """
 
     def __init__(self, app: ASGIApp, routes: Sequence[BaseRoute] = ()) -> None:
@@ -65,7 +65,7 @@ def _refused(field: str, words: str, message: str) -> InvalidArgument:
 
 
 class _Number(Convertor[int]):
-    """A number from 0, of 18 digits at most, so that it fits into every column."""
+    """A number from 0 with at most 18 digits, so that it fits into every column."""
 
     regex = "[0-9]{1,18}"
 
@@ -79,7 +79,7 @@ class _Number(Convertor[int]):
 
 
 class _Name(Convertor[str]):
-    """A part of a path, of 200 characters at most."""
+    """One segment of a path, at most 200 characters."""
 
     regex = "[^/]{1,200}"
 
@@ -93,7 +93,7 @@ class _Name(Convertor[str]):
 
 
 class _Anything(Convertor[str]):
-    """All that follows in a path, slashes too: the operation says what is wrong with it."""
+    """The whole rest of a path, including slashes; the operation validates it."""
 
     regex = r"[\s\S]*"
 

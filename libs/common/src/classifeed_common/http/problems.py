@@ -15,7 +15,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from classifeed_common.errors import DomainError, kind_of
 from classifeed_common.rpc.faults import explain
 
-# By reason, where HTTP has one that is more exact than that of the error's kind.
+# More exact statuses than the error's class gives, by reason.
 _EXACT_STATUSES: Final[Mapping[str, HTTPStatus]] = {
     "BODY_TOO_LARGE": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "CONTENT_TYPE_NOT_JSON": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
@@ -25,12 +25,12 @@ _EXACT_STATUSES: Final[Mapping[str, HTTPStatus]] = {
 
 
 def problem_of(error: DomainError, *, instance: str, status: int | None = None) -> JSONResponse:
-    """Return the response for an error; `type` is a URN of the reason, stable and without an address to resolve.
+    """Return the response for an error; `type` is a stable URN of the reason.
 
     Args:
-        error: what happened.
+        error: the error.
         instance: path of the request.
-        status: where a route has one that is more exact than that of the error; None: it has none.
+        status: more exact status of the route; None: the error's.
     """
     code = status if status is not None else _EXACT_STATUSES.get(error.reason, kind_of(error)[1])
     body: dict[str, Any] = {
@@ -52,12 +52,12 @@ def problem_of(error: DomainError, *, instance: str, status: int | None = None) 
 
 
 async def handle_error(request: Request, error: Exception) -> Response:
-    """Return the problem of what a route raised; for starlette's `exception_handlers`."""
+    """Return the problem for an exception of a route; for Starlette's `exception_handlers`."""
     return problem_of(explain(error, f"{request.method} {request.url.path}"), instance=request.url.path)
 
 
 async def handle_http_error(request: Request, error: Exception) -> Response:
-    """Return the problem of what the router itself refuses: an unknown path, a method that the path does not have."""
+    """Return the problem for a refusal of the router: an unknown path, or a method that the path does not have."""
     assert isinstance(error, HTTPException)
     status = HTTPStatus(error.status_code)
     body = {
@@ -73,13 +73,13 @@ async def handle_http_error(request: Request, error: Exception) -> Response:
 
 
 class Problems:
-    """Middleware that responds to whatever a route raises with a problem, and logs a fault of ours once."""
+    """Middleware that turns any exception of a route into a problem, and logs a fault of ours once."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on; a response that has begun cannot be taken back, so its error is raised."""
+        """Pass a request on; once a response has begun, exceptions are raised."""
         has_begun = False
 
         async def observe(message: Message) -> None:

@@ -1,4 +1,4 @@
-"""Routes whose responses stand in pages of other sites, such as pictures."""
+"""Routes whose responses other sites may embed, such as pictures."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from starlette.routing import Route
 
 
 class PublicRoute(Route):
-    """A route that anybody may read, from any page, by GET and HEAD alone.
+    """A route that anybody may read by GET and HEAD, from any page.
 
-    The guard against web pages lets such requests of other origins through (ADR 0045). Scripts of these pages do not
-    read the response: it has no header of CORS.
+    The guard against web pages allows such requests of other origins (ADR 0045). Scripts of these pages cannot read the
+    response: it has no CORS header.
     """

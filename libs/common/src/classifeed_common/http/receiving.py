@@ -1,4 +1,4 @@
-"""Bodies of requests in memory: those of all requests of a process have a budget of bytes."""
+"""A memory budget for the request bodies of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_common.errors import Unavailable
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 BUDGET_BYTES: Final = 64 << 20
-"""Bytes of large bodies that are in memory until their requests have ended, in one process."""
+"""Largest number of bytes of large bodies in memory, until their requests have ended, in one process."""
 FREE_BYTES: Final = 64 << 10
 """Bytes of each body that are not counted."""
 _API: Final = "requests"
@@ -21,8 +21,8 @@ class BodiesWithinBudget:
     """ASGI middleware that counts the bytes of bodies as they arrive, until their requests have ended.
 
     Args:
-        app: Reads the bodies; gets REQUESTS_BUSY from `receive` where the budget is used up.
-        max_bytes: The budget. A body that is alone always fits.
+        app: application that reads the bodies; `receive` raises REQUESTS_BUSY while the budget is used up.
+        max_bytes: budget in bytes. The body of a lone request always fits.
     """
 
     def __init__(self, app: ASGIApp, max_bytes: int = BUDGET_BYTES) -> None:

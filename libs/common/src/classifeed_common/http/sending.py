@@ -1,4 +1,4 @@
-"""Bodies of responses in pieces: files are never read whole, other large bodies have a budget of bytes (ADR 0083)."""
+"""Responses in pieces: files are never read as a whole, and other large bodies have a memory budget (ADR 0083)."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from classifeed_common.http.problems import problem_of
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 PIECE_BYTES: Final = 64 << 10
-"""Bytes that are handed to a connection at once."""
+"""Bytes passed to a connection at once."""
 BUDGET_BYTES: Final = 32 << 20
-"""Bytes of large bodies that are in memory until their clients have taken them, in one process."""
+"""Largest number of bytes of large bodies in memory, until their clients have read them, in one process."""
 _API: Final = "responses"
 _BUSY_S: Final = 5.0
 
 
 class ResponseBudget:
-    """Counts the bytes of bodies that are being sent; a body that several clients get counts once."""
+    """Counts the bytes of bodies that are being sent; a body for several clients counts once."""
 
     def __init__(self, max_bytes: int = BUDGET_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -32,7 +32,7 @@ class ResponseBudget:
         self._clients: dict[int, int] = {}
 
     def take(self, body: bytes) -> None:
-        """Count a body until `give_back`. One that is alone always fits.
+        """Count a body until `give_back`. A lone body always fits.
 
         Raises:
             Unavailable: RESPONSES_BUSY.
@@ -49,7 +49,7 @@ class ResponseBudget:
         self._clients[id(body)] = clients + 1
 
     def give_back(self, body: bytes) -> None:
-        """Count a body no longer for one client."""
+        """Stop counting a body for one client."""
         self._clients[id(body)] -= 1
         if not self._clients[id(body)]:
             del self._clients[id(body)]
@@ -57,13 +57,13 @@ class ResponseBudget:
 
 
 class SentInPieces:
-    """ASGI middleware that sends large bodies in pieces, each once the client has taken the one before.
+    """ASGI middleware that sends large bodies in pieces, each once the client has read the one before.
 
-    A body that does not fit into the budget is replaced by a problem document.
+    A problem document replaces a body that does not fit into the budget.
 
     Args:
-        app: Whose responses are sent.
-        budget: Of the process.
+        app: application that sends the responses.
+        budget: budget of the process.
     """
 
     def __init__(self, app: ASGIApp, budget: ResponseBudget) -> None:
@@ -114,14 +114,14 @@ class SentInPieces:
 
 
 class FileResponse(Response):
-    """A response whose body is an open file, read piece by piece as the client takes it.
+    """A response whose body is an open file, read in pieces as the client reads it.
 
     Args:
-        file: Is read from its begin, without its position being used, so that several responses can share it.
-        size_bytes: Of the file.
-        holding: Is closed once the response has ended, in whatever way.
-        media_type: Of the body.
-        headers: Further headers.
+        file: file, read from its start without its position, so that several responses can share it.
+        size_bytes: size of the file.
+        holding: stack that is closed when the response ends, also after an error.
+        media_type: type of the body.
+        headers: further headers.
     """
 
     def __init__(

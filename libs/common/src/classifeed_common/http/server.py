@@ -1,4 +1,4 @@
-"""Uvicorn inside a process that somebody else directs: own socket, no signal handlers, stopped by a call."""
+"""HttpServer: uvicorn inside a process that another component controls, without signal handlers."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from starlette.applications import Starlette
 from classifeed_common.http.connection import ConnectionLimits, LimitedProtocol
 from classifeed_common.pacing.waiting import wait_for_event
 
-# A client with hundreds of connections makes them all at once.
+# A client with hundreds of connections opens them all at once.
 _BACKLOG: Final = 1024
 _TICK_S: Final = 1.0
 _LIMITS: Final = ConnectionLimits()
-# The kernel's own limit grows to megabytes for a client that does not read, and a container's memory includes it.
+# The kernel's default grows to megabytes for a client that does not read, and counts as a container's memory.
 _SEND_BUFFER_BYTES: Final = 256 << 10
 
 
 class HttpServer:
-    """Serves an application on a socket that is bound before anything else starts, so that its port is known.
+    """Serves an application on a socket that is bound in advance, so that its port is known.
 
     Args:
-        app: The application.
-        listening: The socket.
-        limits: Of its connections.
+        app: the application.
+        listening: listening socket.
+        limits: limits of its connections.
     """
 
     def __init__(self, app: Starlette, listening: socket.socket, *, limits: ConnectionLimits = _LIMITS) -> None:
@@ -48,11 +48,11 @@ class HttpServer:
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Begins to serve; returns at once."""
+        """Start to serve; returns at once."""
         self._task = asyncio.create_task(self._server.serve(sockets=[self._socket]), name="http")
 
     async def stop(self) -> None:
-        """Stop accepting, let requests end for up to 5 s, and return."""
+        """Stop accepting, wait up to 5 s for requests to end, and return."""
         self._server.should_exit = True
         self._server.stopping.set()
         if self._task is not None:
@@ -68,7 +68,7 @@ class _QuietServer(uvicorn.Server):
     async def main_loop(self) -> None:
         """Check the connections once a second, and renew the date of responses.
 
-        Uvicorn's own loop wakes ten times a second, and stops 0.1 s later.
+        Uvicorn's own loop wakes ten times a second, and stops 0.1 s late.
         """
         loop = asyncio.get_running_loop()
         while not await self.on_tick(0):
@@ -79,7 +79,7 @@ class _QuietServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Leaves signals to the runner, which drains gRPC, roles and HTTP in this order."""
+        """Leave signals to the runner, which drains gRPC, roles and HTTP in this order."""
         yield
 
 
@@ -87,13 +87,13 @@ def bind(address: str) -> socket.socket:
     """Return a listening socket for host:port.
 
     Raises:
-        OSError: the address is in use or not ours.
+        OSError: the address is in use or not local.
     """
     host, _, port = address.rpartition(":")
     host = host.strip("[]")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # Named as TCP, for asyncio switches Nagle's algorithm off on such sockets only: head and body of a response are two
-    # writes, and the second one would wait 40 ms for the client's delayed acknowledgement of the first.
+    # Created as TCP: asyncio turns Nagle's algorithm off on such sockets only. Head and body of a response are two
+    # writes, and the second would wait 40 ms for the client's delayed acknowledgement.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

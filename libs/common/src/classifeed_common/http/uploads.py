@@ -1,4 +1,4 @@
-"""Routes that take files: bodies of any type, where all others take JSON alone."""
+"""Routes that accept files: bodies of any type, while other routes accept only JSON."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from starlette.routing import Route
 class UploadRoute(Route):
     """A route whose body is a file, or a form with one.
 
-    The guard against web pages lets such bodies through; it refuses foreign origins all the same (ADR 0045).
+    The guard against web pages allows such bodies, but still refuses foreign origins (ADR 0045).
     """

@@ -1,4 +1,4 @@
-"""Kafka for every service: messages, producer, topics, and the consumer whose effects hold exactly once."""
+"""Kafka for every service: messages, producer, topics, and a consumer with exactly-once effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dead letters: a record with a lasting fault goes to `<topic>.dlq` with the reason, and its partition moves on."""
+"""Dead letters: a record with a permanent fault goes to `<topic>.dlq` with the reason, and its partition moves on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOPIC_HEADER: Final = "dlq-topic"
 PARTITION_HEADER: Final = "dlq-partition"
 OFFSET_HEADER: Final = "dlq-offset"
 CUT_HEADER: Final = "dlq-cut"
-"""Names the parts that did not fit, each with its whole size in bytes; the record is still whole where it came from."""
+"""Header that names the parts that were cut, each with its full size in bytes; the source topic has the full record."""
 
 _REASON_LIMIT_CHARS: Final = 2000
 _SHOWN_CHARS: Final = 200
@@ -29,15 +29,14 @@ _HEADERS_LIMIT_BYTES: Final = 16 * 1024
 
 
 class Poison(Exception):
-    """Raised by a handler for a deterministic fault of one record: trying again would end the same way.
+    """Raised by a handler for a permanent fault of one record: a retry would fail in the same way.
 
-    Passing faults (a database away, a lock not had) are any other exception: those are retried for ever.
+    Raise any other exception for a passing fault (a database away, a lock not available): it is retried without an end.
 
     Attributes:
-        record: The record.
-        reason: What is wrong with it, in words.
-        others: Further records of the same call with such a fault, each with its reason: found at once, they cost one
-            attempt instead of one each.
+        record: the record.
+        reason: description of the fault.
+        others: further faulty records of the same call, each with its reason; reporting them together saves attempts.
     """
 
     def __init__(self, record: Record, reason: str, others: Sequence[tuple[Record, str]] = ()) -> None:
@@ -48,10 +47,10 @@ class Poison(Exception):
 
 
 def decode_all(records: Sequence[Record], decode: Callable[[Record], R]) -> list[R]:
-    """Return what `decode` makes of each record, in their order.
+    """Return the results of `decode` for all records, in order.
 
     Raises:
-        Poison: `decode` raised it for some of them; it names all of those at once.
+        Poison: `decode` raised it for some records; it names all of them.
     """
     decoded: list[R] = []
     faults: list[Poison] = []
@@ -67,24 +66,24 @@ def decode_all(records: Sequence[Record], decode: Callable[[Record], R]) -> list
 
 
 class DeadLetterNotTaken(Exception):
-    """The dead letter topic does not take a record now; its partition waits, as the record must not be passed over."""
+    """The dead letter topic does not accept a record now. Its partition waits: the record must not be lost."""
 
 
 class DeadLetters:
-    """Sends poison records to the dead letter topic of their topic, key and headers as they came.
+    """Sends poison records to the dead letter topic of their topic, with the original key and headers.
 
-    Whatever a broker has accepted can be sent here: what is too large is cut and named in a header. A record may be
-    larger than a message of ours (another client, another limit), and compressed ones unfold to many times their size.
+    Any record that a broker accepted can be sent: parts that are too large are cut and named in a header. A record may
+    be larger than our messages (another client, another limit), and compressed records expand to many times their size.
     """
 
     def __init__(self, producer: KafkaProducer) -> None:
         self._producer = producer
 
     async def put(self, group: str, record: Record, reason: str) -> None:
-        """Return once the record and its reason are acknowledged. At least once: the same offset may be put again.
+        """Return once the record and its reason are acknowledged. At least once: the same offset may be sent again.
 
         Raises:
-            DeadLetterNotTaken: not within 15 s, or the topic does not exist; try again.
+            DeadLetterNotTaken: not acknowledged within 15 s, or the topic does not exist; retry.
         """
         letter = _letter(group, record, reason)
         try:
@@ -97,7 +96,7 @@ class DeadLetters:
 
 
 def _letter(group: str, record: Record, reason: str) -> Message:
-    """Return the dead letter of a record, no larger than a message may be."""
+    """Return the dead letter of a record, within the size limit of a message."""
     cut: list[str] = []
     key, headers = record.key, dict(record.headers)
     if key is not None and len(key) > _KEY_LIMIT_BYTES:

@@ -1,4 +1,4 @@
-"""Which partition a key belongs to, as `KafkaProducer` and Kafka's Java clients choose it (murmur2)."""
+"""The partition of a key, as `KafkaProducer` and Kafka's Java clients choose it (murmur2)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _BITS: Final = 0xFFFFFFFF
 
 
 def partition_of(key: bytes, partitions: int) -> int:
-    """Return the partition of a key in a topic with so many of them."""
+    """Return the partition of a key in a topic with `partitions` partitions."""
     return (_murmur2(key) & 0x7FFFFFFF) % partitions
 
 
 def misplaced(records: Iterable[Record], partitions: Mapping[str, int]) -> list[Poison]:
-    """Return those records whose key belongs to another partition, by the number that their topic has now.
+    """Return the records whose key belongs to another partition, by the present number of their topic's partitions.
 
-    Their sender counts another number of partitions than the topic has, or does not choose by the key.
+    Their sender uses another number of partitions, or does not choose by the key.
     """
     found = []
     for record in records:

@@ -1,7 +1,7 @@
-"""Where a group stands: the positions that an effect moves in the same step as it takes hold.
+"""Positions: the next offsets of a group, moved atomically with the effects of its records.
 
-Kafka's own commits are for lag displays only. The truth lies beside the effects: in the table `consumer_offsets` of the
-service's schema (`TablePositions`), or in a file beside an index that can be swapped in one step.
+Kafka's own commits are only for lag displays. The authoritative positions are stored with the effects: in the table
+`consumer_offsets` of the service's schema (`TablePositions`), or in a file of an index that is replaced atomically.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class GroupPartition(NamedTuple):
-    """One partition of a topic as one group sees it: what a position belongs to."""
+    """One partition of a topic, read by one group: the key of a position."""
 
     group: str
     topic: str
@@ -23,24 +23,24 @@ class GroupPartition(NamedTuple):
 
 
 class Position(NamedTuple):
-    """The next offset to handle, and the id of the topic that the offset was counted in."""
+    """The next offset to handle, and the id of the topic that the offset belongs to."""
 
     topic_id: str
     next: int
 
 
 class ZombieConsumer(Exception):
-    """The positions moved behind our back: another consumer has the partitions. Roll back, load them again, go on."""
+    """Another consumer has moved the positions, so it has the partitions. Roll back and load the positions again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """Where a lost log leaves a partition.
+    """The move of a partition's position after its log was lost.
 
     Attributes:
-        stored: Where the group stands by its stored position.
-        readable: The nearest position from which the log can be read.
-        skipped: Records that were removed unread, as far as the offsets show: 0 where the log was made again.
+        stored: stored position of the group.
+        readable: nearest position from which the log can be read.
+        skipped: number of records removed unread, as far as the offsets show it; 0: the topic was created again.
     """
 
     stored: Position
@@ -49,10 +49,10 @@ class Move:
 
 
 class LogLost(Exception):
-    """The log no longer has what this group has to read next. The message says what to do; no retry heals it.
+    """The log no longer has the group's next record. The message says what to do; a retry does not help.
 
     Attributes:
-        moves: Each partition that it is about; empty where only the broker's word is known.
+        moves: affected partitions; empty if only the broker's error is known.
     """
 
     def __init__(self, message: str, moves: Mapping[GroupPartition, Move] | None = None) -> None:
@@ -61,45 +61,45 @@ class LogLost(Exception):
 
 
 class TopicRecreated(LogLost):
-    """The topic was deleted and created again: the group's positions count in a log that is gone."""
+    """The topic was deleted and created again: the group's positions belong to a deleted log."""
 
 
 class OffsetOutsideLog(LogLost):
-    """The next offset lies before the start of the log (retention) or after its end (the log lost its tail)."""
+    """The next offset is before the start of the log (retention), or after its end (the log lost its tail)."""
 
 
 class TopicGrown(LogLost):
-    """The topic got further partitions while this group had records to read: the order of keys that moved is lost."""
+    """Partitions were added while this group had records to read: the order of moved keys is lost."""
 
 
 class Positions(Protocol[T_co]):
-    """Keeps the positions of a group together with the effects of its records.
+    """Stores the positions of a group together with the effects of its records.
 
-    `T_co` is what the handler works with: an open transaction where positions lie in a table, a writer where they lie
-    in a file beside an index.
+    `T_co` is the handler's handle on the effect: an open transaction if positions are in a table, a writer if they are
+    in the file of an index.
     """
 
     @property
     def place(self) -> str:
-        """Where an operator finds the positions, in words ("table offers.consumer_offsets")."""
+        """Name of the place where an operator finds the positions ("table offers.consumer_offsets")."""
         ...
 
     async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
-        """Return the positions known for `parts`; those never begun are left out. No effect."""
+        """Return the known positions of `parts`; others are left out. Read-only."""
         ...
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
-        """Write the first positions of partitions that have none, durably. One that is there stays: idempotent."""
+        """Store the first positions of partitions without one, durably. Existing ones stay: idempotent."""
         ...
 
     def effect(
         self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
     ) -> AbstractAsyncContextManager[T_co]:
-        """Open one effect: what happens inside and the move from `expected` to `new` hold together or not at all.
+        """Open an effect: the changes inside and the move from `expected` to `new` commit together or not at all.
 
-        Leaving with an exception undoes both. Both mappings have the same keys.
+        An exception undoes both. Both mappings have the same keys.
 
         Raises:
-            ZombieConsumer: a stored position differs from the expected one (on entering or on leaving).
+            ZombieConsumer: a stored position differs from the expected one (at the start or at the end).
         """
         ...

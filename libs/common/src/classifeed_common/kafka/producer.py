@@ -1,11 +1,11 @@
 """KafkaProducer: asyncio over librdkafka's synchronous producer, pipelined and idempotent.
 
-`send` hands all messages to librdkafka at once and waits once. librdkafka keeps messages until they are acknowledged,
-without a time limit of its own: giving up on a single one would leave a hole in the order of its key, with later
-messages already through. The time limit is the caller's wait; what was handed over may still arrive after it.
+`send` passes all messages to librdkafka at once and waits once. librdkafka keeps messages until they are acknowledged,
+without a timeout: dropping a single message would break the order of its key, because later messages have already been
+sent. Only the caller's wait has a timeout; messages may still arrive after it.
 
-A client that delivers nothing while another one reaches the brokers is replaced, and everything that it had is given
-back to its senders as not acknowledged.
+A client that delivers nothing while another one can reach the brokers is replaced. The senders of its messages get an
+error, as for messages without an acknowledgement.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PROBE_EVERY_S: Final = 15.0
 
 
 class _Batch:
-    """Counts down the delivery reports of one `send` and resolves its future once."""
+    """Counts the delivery reports of one `send`, and resolves its future once."""
 
     __slots__ = ("_left", "_loop", "error", "producer", "settled", "topic")
 
@@ -48,12 +48,12 @@ class _Batch:
         self.settled: asyncio.Future[None] = loop.create_future()
 
     def report(self, error: KafkaError | None, message: Any) -> None:
-        """One delivery report. Only the poll thread comes here, so that the count needs no lock."""
+        """Count a delivery report. Called only in the poll thread, so the count needs no lock."""
         self._left -= 1
         if error is not None and self.error is None:
             self.error, self.topic = error, message.topic()
         if self._left == 0:
-            with suppress(RuntimeError):  # the sender's loop is closed: nobody waits any more
+            with suppress(RuntimeError):  # the sender's loop is closed: no sender waits any more
                 self._loop.call_soon_threadsafe(self._settle)
 
     def _settle(self) -> None:
@@ -62,15 +62,15 @@ class _Batch:
 
 
 class KafkaProducer:
-    """Sends messages; acknowledged means written by all in-sync replicas. One per process is enough."""
+    """Sends messages; an acknowledged message is written by all in-sync replicas. One per process is enough."""
 
     def __init__(self, bootstrap: str, *, client_id: str, linger_ms: int = 2) -> None:
         """Prepare a producer; nothing is connected before `start`.
 
         Args:
             bootstrap: addresses of brokers, comma separated.
-            client_id: the name under which the broker's logs know us.
-            linger_ms: how long librdkafka gathers messages for a request.
+            client_id: name of this client in the brokers' logs.
+            linger_ms: milliseconds that librdkafka collects messages for a request.
         """
         self._bootstrap = bootstrap
         self._config: dict[str, Any] = {
@@ -78,10 +78,10 @@ class KafkaProducer:
             "client.id": client_id,
             "enable.idempotence": True,
             "acks": "all",
-            "message.timeout.ms": 0,  # none: see the module's text
+            "message.timeout.ms": 0,  # no timeout: see the module's docstring
             "linger.ms": linger_ms,
             "compression.type": "lz4",
-            "partitioner": "murmur2_random",  # as Java clients choose, so that other tools agree on partitions
+            "partitioner": "murmur2_random",  # as Java clients do, so that other tools agree on partitions
             "message.max.bytes": MAX_MESSAGE_BYTES,
             "queue.buffering.max.kbytes": 64 * 1024,
             "topic.metadata.propagation.max.ms": 10_000,
@@ -92,28 +92,28 @@ class KafkaProducer:
         self._retired: list[Producer] = []
         self._thread: threading.Thread | None = None
         self._closing = threading.Event()
-        self._progress_s = time.monotonic()  # of deliveries; the poll thread's alone, but for the start
+        self._progress_s = time.monotonic()  # time of the last delivery; set by the poll thread only, after the start
         self._probed_s = 0.0
 
     async def start(self) -> None:
-        """Start the delivery thread. Does not wait for a broker: an absent one shows at the first `send`."""
+        """Start the delivery thread. Does not wait for a broker: the first `send` reports a missing one."""
         self._producer = Producer(self._config)
         self._thread = threading.Thread(target=self._serve_reports, name="kafka-delivery", daemon=True)
         self._thread.start()
 
     async def send(self, messages: Sequence[Message], *, limit_s: float | None = DEFAULT_LIMIT_S) -> None:
-        """Return when every one of `messages` is acknowledged; those of one partition arrive in the order given.
+        """Return when all `messages` are acknowledged; messages of one partition arrive in the given order.
 
-        At least once: after `Unavailable` some or all may have arrived, or may yet.
+        At least once: after `Unavailable`, messages may have arrived, or may arrive later.
 
         Args:
-            messages: any number, of any topics.
-            limit_s: how long to wait for the acknowledgements; None waits for as long as it takes.
+            messages: any number of messages, of any topics.
+            limit_s: timeout for the acknowledgements in seconds; None: no timeout.
 
         Raises:
-            Unavailable: not acknowledged in time, refused by the broker (a topic that does not exist), or the client
-                was replaced; try again.
-            InvalidArgument: a message is larger than Kafka takes; nothing was sent.
+            Unavailable: not acknowledged in time, refused by the broker (a missing topic), or the client was replaced;
+                retry.
+            InvalidArgument: a message is larger than Kafka accepts; nothing was sent.
         """
         if not messages:
             return
@@ -140,7 +140,7 @@ class KafkaProducer:
             )
 
     async def close(self) -> None:
-        """Stop; what was not acknowledged is dropped (its `send` still waits or has failed). Idempotent."""
+        """Stop; unacknowledged messages are dropped (their `send` still waits, or has failed). Idempotent."""
         if self._thread is None:
             return
         self._closing.set()
@@ -181,7 +181,7 @@ class KafkaProducer:
         return True
 
     def _retire_if_fatal(self, producer: Producer, error: KafkaError) -> None:
-        # A fatal error (the broker lost our sequence) ends this librdkafka instance; the next send gets a new one.
+        # A fatal error (the broker lost our sequence) ends this librdkafka instance; the next send uses a new one.
         if error.fatal() and producer is self._producer:
             self._renew(producer, error.str())
 
@@ -190,7 +190,7 @@ class KafkaProducer:
         metrics.PRODUCERS_REPLACED.labels(self._config["client.id"]).inc()
         self._producer = Producer(self._config)
         self._retired.append(producer)
-        producer.purge()  # its senders hear of it through their delivery reports
+        producer.purge()  # its senders are notified through their delivery reports
 
     def _is_stalled(self) -> bool:
         now_s = time.monotonic()
@@ -209,17 +209,17 @@ class KafkaProducer:
                     self._renew(producer, f"nothing delivered for {_STALLED_S:g} s, although the brokers respond")
                     self._progress_s = time.monotonic()
             for retired in list(self._retired):
-                retired.purge()  # what was being handed over when it was replaced
+                retired.purge()  # messages that were passed to it during its replacement
                 retired.poll(0)
                 if len(retired) == 0:
                     self._retired.remove(retired)
 
 
 def check_size(message: Message) -> None:
-    """Refuse a message that Kafka never takes.
+    """Refuse a message that is larger than Kafka accepts.
 
     Raises:
-        InvalidArgument: it is too large; the text names topic, size and limit.
+        InvalidArgument: it is too large; the message names topic, size and limit.
     """
     if message.size_bytes > MAX_MESSAGE_BYTES:
         raise InvalidArgument(

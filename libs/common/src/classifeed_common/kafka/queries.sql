@@ -18,8 +18,8 @@ ON CONFLICT DO NOTHING
 SELECT set_config('transaction_timeout', %(limit_ms)s, true)
 
 -- name: move_positions
--- First statement of every effect transaction: its row locks keep a zombie's effect waiting, and once we commit the
--- comparison turns it away.
+-- First statement of every effect transaction. Its row locks make a zombie's effect wait; after our commit the
+-- comparison rejects it.
 UPDATE consumer_offsets o
 SET next = p.new_next, updated_at = clock_timestamp()
 FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(expected_ids)s::text[],
@@ -29,7 +29,7 @@ WHERE o."group" = p."group" AND o.topic = p.topic AND o.partition = p.partition
   AND o.topic_id = p.expected_id AND o.next = p.expected
 
 -- name: replace_positions
--- For positions whose log is lost. Compared as in every move: whoever was faster has done the same.
+-- For positions whose log is lost. Compared as in every move: a process that came first has done the same.
 UPDATE consumer_offsets o
 SET topic_id = p.new_id, next = p.new_next, updated_at = clock_timestamp()
 FROM unnest(%(groups)s::text[], %(topics)s::text[], %(partitions)s::integer[], %(expected_ids)s::text[],

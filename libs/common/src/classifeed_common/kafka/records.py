@@ -1,7 +1,7 @@
-"""What goes to Kafka (Message) and what comes from it (Record), with the two headers that every message carries.
+"""Messages to Kafka (Message) and records from it (Record), with the two headers that every message has.
 
-`type` names the protobuf message of the value, so that one topic may carry several. `traceparent` (and `tracestate`)
-carry the trace across the topic, as W3C Trace Context defines them.
+`type` names the protobuf message of the value, so that a topic may have several types. `traceparent` (and `tracestate`)
+propagate the trace, as W3C Trace Context defines them.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ TRACESTATE_HEADER: Final = "tracestate"
 
 CLIENT_CONFIG: Final[Mapping[str, str | int | float | bool]] = {
     "reconnect.backoff.max.ms": 1000,
-    # A broker that stood still lists no brokers at first, and librdkafka then drops those that it knew. From the
-    # bootstrap servers it begins anew after five minutes, unless configured otherwise.
+    # A broker that was paused lists no brokers at first, and librdkafka then drops those that it knew. By default it
+    # returns to the bootstrap servers only after five minutes.
     "metadata.recovery.rebootstrap.trigger.ms": 10_000,
     "log_level": 3,
 }
-"""What every client of ours sets."""
+"""Configuration of every Kafka client."""
 
 KAFKA_UNAVAILABLE: Final = "KAFKA_UNAVAILABLE"  # the reason of every Unavailable that Kafka causes
 
-# librdkafka refuses a message above this locally; a message that can never leave is refused where it is made.
+# librdkafka refuses larger messages locally; a message that can never be sent is refused where it is made.
 MAX_MESSAGE_BYTES: Final = 1_000_000
 _OVERHEAD_BYTES: Final = 512
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record read from a partition; the value is not decoded yet."""
+    """One record read from a partition; its value is not decoded."""
 
     topic: str
     partition: int
@@ -50,7 +50,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message to send. Without a partition the key's hash chooses it, as Kafka's Java clients do."""
+    """One message to send. Without a partition, the key's hash chooses it, as in Kafka's Java clients."""
 
     topic: str
     key: bytes | None
@@ -60,7 +60,7 @@ class Message:
 
     @property
     def size_bytes(self) -> int:
-        """The size that counts against `MAX_MESSAGE_BYTES`, a little overestimated."""
+        """Size that counts against `MAX_MESSAGE_BYTES` in bytes, slightly overestimated."""
         headers = sum(len(name) + len(value) for name, value in self.headers.items())
         return len(self.key or b"") + len(self.value) + headers + _OVERHEAD_BYTES
 
@@ -73,24 +73,24 @@ def message_of(
     partition: int | None = None,
     trace: Context | None = None,
 ) -> Message:
-    """Return `proto` as a message, with its type and a trace (the current one unless given) in the headers."""
+    """Return `proto` as a message, with its type and a trace (default: the current one) in the headers."""
     headers = {TYPE_HEADER: proto.DESCRIPTOR.full_name.encode()}
     headers.update(trace_headers(trace))
     return Message(topic, key, proto.SerializeToString(), headers, partition)
 
 
 def type_of(record: Record) -> str:
-    """Return the full name of the record's protobuf message, or "" where its sender named none."""
+    """Return the full name of the record's protobuf message, or "" if its sender named none."""
     return record.headers.get(TYPE_HEADER, b"").decode("utf-8", "replace")
 
 
 def trace_headers(context: Context | None = None) -> dict[str, bytes]:
-    """Return the headers that carry `context` (the current one unless given); empty outside any trace."""
+    """Return the headers for `context` (default: the current one); empty outside any trace."""
     return {name: value.encode() for name, value in kept_trace(context).items()}
 
 
 def trace_context(record: Record) -> Context:
-    """Return the trace context that the record's sender was in; an empty one where there was none."""
+    """Return the trace context of the record's sender; an empty one if there was none."""
     carrier = {
         name: value.decode("ascii", "replace")
         for name, value in record.headers.items()
@@ -100,7 +100,7 @@ def trace_context(record: Record) -> Context:
 
 
 def headers_of(pairs: Sequence[tuple[str, bytes | None]] | None) -> Mapping[str, bytes]:
-    """Return librdkafka's list of headers as a mapping; of a repeated name the last value holds."""
+    """Return librdkafka's list of headers as a mapping; the last value of a repeated name wins."""
     if not pairs:
         return _NO_HEADERS
     return {name: value or b"" for name, value in pairs}

@@ -1,4 +1,4 @@
-"""Positions in the table `consumer_offsets` of the service's own schema, moved in the transaction of the effects."""
+"""Positions in the table `consumer_offsets` of the service's schema, moved in the transaction of the effects."""
 
 from __future__ import annotations
 
@@ -25,34 +25,34 @@ _log = structlog.get_logger(__name__)
 
 
 class TablePositions:
-    """`Positions` whose effect is one database transaction; handlers get the open connection."""
+    """`Positions` whose effect is one database transaction; handlers receive the open connection."""
 
     def __init__(self, database: Database, *, effect_limit_s: float = 60.0) -> None:
-        """Keep positions in `database`, whose schema has the table (`ddl("consumer_offsets", 1)`).
+        """Prepare positions in `database`, whose schema has the table (`ddl("consumer_offsets", 1)`).
 
         Args:
             database: the service's database.
-            effect_limit_s: after this time the server ends an effect, so that the next owner of the partitions does not
-                wait behind the locks of a process that stands still (PostgreSQL 17 and later; before, only the idle
-                limit of the session helps, which does not run after a pipelined statement such as executemany).
+            effect_limit_s: seconds after which the server ends an effect, so that the partitions' next owner does not
+                wait for the locks of a paused process. Needs PostgreSQL 17; before, only the session's idle limit
+                applies, which does not run after a pipelined statement such as executemany.
         """
         self._database = database
         self._limit_ms = str(int(effect_limit_s * 1000))
 
     @property
     def place(self) -> str:
-        """Where an operator finds the positions."""
+        """Name of the table, for an operator."""
         return f"table {self._database.schema}.consumer_offsets"
 
     async def load(self, parts: Collection[GroupPartition]) -> dict[GroupPartition, Position]:
-        """Return the stored positions of `parts`; those never begun are left out."""
+        """Return the stored positions of `parts`; parts without one are left out."""
         async with self._database.connection() as connection:
             cursor = await connection.execute(_LOAD, _columns(parts))
             rows = await cursor.fetchall()
         return {GroupPartition(*row[:3]): Position(*row[3:]) for row in rows}
 
     async def groups_of(self, topic: str) -> dict[str, dict[int, Position]]:
-        """Return the positions of every group that reads a topic, by partition. No effect."""
+        """Return the positions of every group that reads a topic, by partition. Read-only."""
         async with self._database.connection() as connection:
             rows = await (await connection.execute(_GROUPS, {"topic": topic})).fetchall()
         found: dict[str, dict[int, Position]] = {}
@@ -61,7 +61,7 @@ class TablePositions:
         return found
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
-        """Write first positions; rows that are there stay as they are. Idempotent."""
+        """Store first positions; existing rows stay. Idempotent."""
         parameters = _columns(starts) | {
             "topic_ids": [position.topic_id for position in starts.values()],
             "nexts": [position.next for position in starts.values()],
@@ -70,13 +70,13 @@ class TablePositions:
             await tx.execute(_BEGIN, parameters)
 
     async def skip_lost(self, lost: LogLost, *, with_effect: Callable[[Tx], Awaitable[None]] | None = None) -> None:
-        """Go on where the log can be read: `on_log_lost` of a consumer whose senders ask again for what got no reply.
+        """Continue where the log can be read: `on_log_lost` of a consumer whose senders repeat their requests.
 
-        Idempotent. Counted and logged, as what was skipped is gone for good.
+        Idempotent. Counted and logged, because skipped records are lost.
 
         Args:
-            lost: what the log has no more.
-            with_effect: does what else follows, in the transaction that moves the positions.
+            lost: the fault, with the lost positions.
+            with_effect: further changes in the transaction that moves the positions.
         """
         parameters = _columns(lost.moves) | {
             "expected_ids": [move.stored.topic_id for move in lost.moves.values()],
@@ -104,10 +104,10 @@ class TablePositions:
     async def effect(
         self, expected: Mapping[GroupPartition, Position], new: Mapping[GroupPartition, Position]
     ) -> AsyncIterator[Tx]:
-        """Open a transaction that has moved the positions; committing it makes the effects and the move hold together.
+        """Open a transaction that has moved the positions; the effects and the move commit together.
 
         Raises:
-            ZombieConsumer: another consumer moved one of the positions; the transaction is rolled back.
+            ZombieConsumer: another consumer has moved one of the positions; the transaction is rolled back.
         """
         parameters = _columns(expected) | {
             "expected_ids": [position.topic_id for position in expected.values()],
@@ -135,7 +135,7 @@ def _columns(parts: Collection[GroupPartition]) -> dict[str, Any]:
 
 
 class NotifyingPositions(TablePositions):
-    """Positions whose committed effect notifies who sends: replies and documents leave at once, not a poll later."""
+    """Positions that call functions after each commit, so that replies and documents do not wait for a poll."""
 
     def __init__(self, database: Database, *notify: Callable[[], None]) -> None:
         super().__init__(database)

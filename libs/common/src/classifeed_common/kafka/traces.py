@@ -1,4 +1,4 @@
-"""Spans around the records of a consumer: one for each trace that an effect has records of, none for each record."""
+"""Spans around the records of a consumer: one per trace in an effect, not one per record."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ _FLAGS_BYTES: Final = 2
 
 @contextmanager
 def processing(group: str, batch: Sequence[Record]) -> Iterator[None]:
-    """Make the spans of an effect, each a child of what its records were sent in.
+    """Create the spans of an effect, each a child of its records' trace.
 
-    Where all traced records are of one trace, its span is the current one, so that logs and jobs belong to it; else
-    `trace_of` gives each its own.
+    If all traced records have one trace, its span is the current one, so that logs and jobs belong to it. Otherwise use
+    `trace_of` for each record.
     """
     by_sender: dict[bytes, list[Record]] = {}
     for record in batch:
@@ -34,8 +34,8 @@ def processing(group: str, batch: Sequence[Record]) -> Iterator[None]:
     spans: list[trace.Span] = []
     contexts: dict[bytes, Context] = {}
     for sender, records in by_sender.items():
-        parent = trace_context(max(records, key=_flags_of))  # one that is sampled, if any is
-        if is_traced(parent):  # and not a header that nobody can read
+        parent = trace_context(max(records, key=_flags_of))  # a sampled one, if there is any
+        if is_traced(parent):  # skip headers that cannot be read
             spans.append(span := _start(group, records, parent))
             contexts[sender] = trace.set_span_in_context(span, parent)
     token = _handling.set(contexts)
@@ -53,13 +53,13 @@ def processing(group: str, batch: Sequence[Record]) -> Iterator[None]:
 
 
 def trace_of(record: Record) -> Context:
-    """Return the trace in which a record is handled; outside an effect, the one that it was sent in."""
+    """Return the trace in which a record is handled; outside an effect, the trace of its sender."""
     found = _handling.get(_NONE).get(_sender_of(record))
     return trace_context(record) if found is None else found
 
 
 def _sender_of(record: Record) -> bytes:
-    """Trace and span of the sender: the header without its flags."""
+    """Return trace and span of the sender: the header without its flags."""
     return record.headers.get(TRACEPARENT_HEADER, b"")[:-_FLAGS_BYTES]
 
 

@@ -1,4 +1,4 @@
-"""Leases: at most one process at a time works for a name, and a paused one cannot write late (ADR 0006)."""
+"""Leases: at most one process at a time works for a name, and a paused process cannot write late (ADR 0006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""LeaseKeeper: keeps many leases for as long as the process lives, and shares them fairly with others."""
+"""LeaseKeeper: holds many leases while the process runs, and shares them fairly with other processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 
 _QUERIES = load_queries("classifeed_common.lease")
 _ATTEND, _LEAVE, _MEMBERS = _QUERIES["attend"], _QUERIES["leave"], _QUERIES["members"]
-_LONGEST_PAUSE_S = 0.5  # what a take-over may take beyond the ttl is at most this and a round trip
+_LONGEST_PAUSE_S = 0.5  # a takeover takes at most this and a round trip longer than the ttl
 
 _log = structlog.get_logger(__name__)
 
@@ -24,19 +24,18 @@ _log = structlog.get_logger(__name__)
 class LeaseKeeper:
     """Holds `names`, or this holder's fair share of them, from `run` to its stop.
 
-    Each round is one transaction: renew everything held by one UPDATE, see who else is alive, take what is free up to
-    the share. Above the share the surplus is given up: `on_loss` first, then the release. When the database does not
-    response for `ttl_s` everything counts as lost. A callback is never called for a name before the previous one for
-    that name has returned.
+    Each round is one transaction: it renews all held leases by one UPDATE, lists the living members, and takes free
+    names up to the share. Leases above the share are given up: first `on_loss`, then the release. If the database does
+    not respond for `ttl_s`, all leases count as lost. Callbacks for one name never overlap.
 
     Args:
-        leases: whose leases, in which database.
-        names: what to hold.
-        on_gain: called with each new lease; returns quickly (start a task). When it raises, the lease is given up.
-        on_loss: called when a lease is lost or to be given up; returns once the work for it has stopped. A lease to be
-            given up is kept until then.
-        group: members of the same group, over all processes, share the names evenly. None: whoever comes first has
-            all of them and the others stand by.
+        leases: leases of this holder.
+        names: names to hold.
+        on_gain: called with each new lease; must return quickly (start a task). If it raises, the lease is given up.
+        on_loss: called when a lease is lost or given up; must return once its work has stopped. A lease that is given
+            up is kept until then.
+        group: group whose members, over all processes, share the names evenly. None: the first process holds all names,
+            and the others stand by.
     """
 
     def __init__(
@@ -64,11 +63,11 @@ class LeaseKeeper:
 
     @property
     def held(self) -> dict[str, Lease]:
-        """The leases held now, by name; a copy."""
+        """A copy of the held leases, by name."""
         return dict(self._held)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep going until `stop`, then stop all work and release all leases. Database faults are retried."""
+        """Run until `stop`, then stop all work and release all leases. Database faults are retried."""
         watch = asyncio.create_task(self._watch_expiry())
         try:
             while not stop.is_set():
@@ -81,10 +80,10 @@ class LeaseKeeper:
     async def _round(self) -> None:
         started_s = _now_s()
         if self._group is None and len(self._held) == len(self._names) and not self._is_renewal_due(started_s):
-            return  # there is nothing to take, and nobody to share with
+            return  # there is nothing to take, and no group to share with
         try:
             gained = await self._renew_and_take(started_s)
-        except Exception as error:  # noqa: BLE001 - whatever it is, trying again is all that can be done
+        except Exception as error:  # noqa: BLE001 - after any error, a retry is all that can be done
             log_fault(_log, "leases.renewal.failed", error, retry_in_s=self._pause_s, holder=self._leases.holder)
             return
         self._held.update({lease.name: lease for lease in gained})
@@ -101,7 +100,7 @@ class LeaseKeeper:
         return now_s - self._renewed_at_s >= self._leases.ttl_s / 3
 
     async def _renew_and_take(self, started_s: float) -> list[Lease]:
-        """One transaction; its effects on what is held here happen after its commit."""
+        """Renew and take leases in one transaction; change the local state after its commit."""
         gained: list[Lease] = []
         kept = [*self._held.values(), *(lease for lease, _ in self._leaving.values())]
         renewing = self._is_renewal_due(started_s)
@@ -134,7 +133,7 @@ class LeaseKeeper:
                 self._let_go(list(self._held.values()), "expired")
 
     def _let_go(self, leases: Sequence[Lease], reason: str) -> None:
-        """Stop the work for leases and release them, each in a task of its own; those already leaving go on."""
+        """Stop the work of leases and release them, each in a separate task; those already leaving are skipped."""
         going = [lease for lease in leases if self._held.pop(lease.name, None) is not None]
         for lease in going:
             task = asyncio.create_task(self._stop_and_release(lease))
@@ -149,16 +148,16 @@ class LeaseKeeper:
     async def _stop_and_release(self, lease: Lease) -> None:
         try:
             await self._on_loss(lease)
-        except Exception as error:  # noqa: BLE001 - the caller's code; the name must get free all the same
+        except Exception as error:  # noqa: BLE001 - the caller's code; the name must be released all the same
             log_fault(_log, "lease.work.failed", error, lease=lease.name)
         try:
             await self._leases.release(lease)
-        except Exception as error:  # noqa: BLE001 - it expires by itself
+        except Exception as error:  # noqa: BLE001 - the lease expires anyway
             log_fault(_log, "lease.release.failed", error, lease=lease.name)
 
     async def _drain(self) -> None:
         if self._group is not None:
-            with suppress(Exception):  # the row expires by itself
+            with suppress(Exception):  # the row expires anyway
                 async with self._leases.database.connection() as connection:
                     await connection.execute(_LEAVE, self._membership())
         self._let_go(list(self._held.values()), "draining")
@@ -166,7 +165,7 @@ class LeaseKeeper:
             tasks = {task for _, task in self._leaving.values()}
             await asyncio.wait(tasks, timeout=self._leases.ttl_s / 3)
             if kept := [lease for lease, _ in self._leaving.values()]:
-                with suppress(Exception):  # the next round of this loop tries again
+                with suppress(Exception):  # the next round of this loop retries
                     await self._leases.renew(kept)
 
     def _membership(self) -> dict[str, object]:
@@ -180,9 +179,9 @@ class LeaseKeeper:
 
 
 def fair_share(names: int, members: Sequence[str], holder: str) -> int:
-    """How many of `names` the holder keeps beside the living members: all shares differ by at most one and add up.
+    """Return the holder's share of `names`: shares of all members differ by at most one and add up to `names`.
 
-    Nothing for a holder that is not among the members.
+    A holder that is not among the members gets nothing.
     """
     if holder not in members:
         return 0

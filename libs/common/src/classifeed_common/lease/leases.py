@@ -1,4 +1,4 @@
-"""Lease and Leases: take, renew, release, and the guard that keeps a late holder from writing."""
+"""Lease and Leases: acquire, renew, release, and the guard that rejects writes of a late holder."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Lease:
     """The right to work for a name, until it expires by the database's clock.
 
     Attributes:
-        name: what it is for.
-        holder: who has it; unique per process (`ids.process_holder`).
-        fence: grows with each acquisition of the name, and is at least the database's clock in µs at that time, so
-            that it also grows across a restore of the table; what a late holder did carries a smaller one.
+        name: name of the work.
+        holder: id of the holder, unique per process (`ids.process_holder`).
+        fence: number that grows with each acquisition of the name; writes of a late holder have a smaller one. It is at
+            least the database's clock in µs at that time, so that it also grows across a restore of the table.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Lease:
 
 
 class LeaseLost(Exception):
-    """The lease has expired, or another one holds the name: give up this work, its effects are rolled back."""
+    """The lease has expired, or another holder has the name: stop this work; its effects are rolled back."""
 
     def __init__(self, lease: Lease) -> None:
         super().__init__(f"lease {lease.name} (fence {lease.fence}) is no longer held by {lease.holder}")
@@ -40,13 +40,13 @@ class LeaseLost(Exception):
 class Leases:
     """The leases of one holder, in the table `leases` of a service's schema.
 
-    Expiry is decided by the database's clock alone, so that processes need not agree on the time. Holds no state: what
-    was acquired is known to the caller only.
+    Only the database's clock decides on expiry, so that processes need not agree on the time. Stateless: only the
+    caller knows which leases it has acquired.
 
     Args:
-        database: the database with the table (`ddl("leases", 1)`).
-        holder: who acquires; unique per process (`ids.process_holder`).
-        ttl_s: how long an acquisition or renewal lasts; renew at a third of it.
+        database: database with the table (`ddl("leases", 1)`).
+        holder: id of the holder, unique per process (`ids.process_holder`).
+        ttl_s: seconds that an acquisition or renewal lasts; renew after a third of it.
     """
 
     def __init__(self, database: Database, holder: str, ttl_s: float) -> None:
@@ -57,20 +57,20 @@ class Leases:
         self.ttl_s = ttl_s
 
     async def acquire(self, name: str) -> Lease | None:
-        """Return the lease, or None while another holder has it or a guarded transaction under it still runs.
+        """Return the lease; None while another holder has it, or a guarded transaction of its last holder still runs.
 
-        Does not wait. Not reentrant: a holder that has the lease gets None as well.
+        Does not wait. Not reentrant: a holder that has the lease gets None, too.
         """
         acquired = await self.acquire_some([name], 1)
         return acquired[0] if acquired else None
 
     async def acquire_some(self, names: Sequence[str], count: int) -> list[Lease]:
-        """At most `count` leases out of `names`, those that are free now; like `acquire`."""
+        """Return at most `count` leases of free `names`; like `acquire`."""
         async with self.database.transaction(timeout_s=self.ttl_s) as tx:
             return await self.acquire_in(tx, names, count)
 
     async def acquire_in(self, tx: Tx, names: Sequence[str], count: int) -> list[Lease]:
-        """`acquire_some` inside a transaction of the caller; nothing is held unless it commits."""
+        """Acquire inside a transaction of the caller; nothing is held unless it commits. See `acquire_some`."""
         if count <= 0:
             return []
         await tx.execute(_MAKE_MISSING, {"names": list(names)})
@@ -79,15 +79,15 @@ class Leases:
         return [Lease(name, self.holder, fence) for name, fence in rows]
 
     async def renew(self, leases: Collection[Lease]) -> set[str]:
-        """Make the leases last another `ttl_s`, in one UPDATE; returns the names still held. Idempotent.
+        """Extend the leases by another `ttl_s`, in one UPDATE; return the names still held. Idempotent.
 
-        Never waits for guarded transactions. What is missing from the result is lost for good.
+        Never waits for guarded transactions. A lease that is missing in the result is lost.
         """
         async with self.database.transaction(timeout_s=self.ttl_s) as tx:
             return await self.renew_in(tx, leases)
 
     async def renew_in(self, tx: Tx, leases: Collection[Lease]) -> set[str]:
-        """`renew` inside a transaction of the caller."""
+        """Renew inside a transaction of the caller; see `renew`."""
         values = {
             "names": [lease.name for lease in leases],
             "holders": [lease.holder for lease in leases],
@@ -97,27 +97,27 @@ class Leases:
         return {name for (name,) in await (await tx.execute(_RENEW, values)).fetchall()}
 
     async def release(self, lease: Lease) -> None:
-        """Let another one take the name at once; nothing happens when the lease is lost already. Idempotent."""
+        """Free the name for other holders; no effect if the lease is already lost. Idempotent."""
         async with self.database.connection() as connection:
             await connection.execute(_RELEASE, {"name": lease.name, "holder": lease.holder, "fence": lease.fence})
 
     async def guard(self, tx: Tx, lease: Lease) -> None:
-        """Make sure that the lease is held until `tx` ends: nobody takes the name before its commit or rollback.
+        """Ensure that the lease is held until `tx` ends: no holder can take the name before its commit or rollback.
 
-        First in the transaction, so that nothing is done in vain. The row is locked FOR KEY SHARE: renewals and other
-        guards pass, a take-over does not.
+        Call it first in the transaction, before any other work. It locks the row FOR KEY SHARE: renewals and other
+        guards pass, a takeover waits.
 
         Raises:
-            LeaseLost: it has expired or was taken; let the transaction roll back.
+            LeaseLost: the lease has expired or was taken; let the transaction roll back.
         """
         found = await tx.execute(_GUARD, {"name": lease.name, "holder": lease.holder, "fence": lease.fence})
         if await found.fetchone() is None:
             raise LeaseLost(lease)
 
     async def revoke(self, tx: Tx, name: str) -> None:
-        """Take the name from whoever has it, once `tx` commits; waits for guarded transactions under it.
+        """Take the name from its holder once `tx` commits; waits for guarded transactions of the holder.
 
-        For a change that work in flight must not run across; the holder notices at its next guard or renewal.
+        For changes that must not overlap with work under the lease; the holder notices at its next guard or renewal.
         """
         await tx.execute(_MAKE_MISSING, {"names": [name]})
         await tx.execute(_REVOKE, {"name": name})

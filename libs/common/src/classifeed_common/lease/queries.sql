@@ -1,5 +1,5 @@
--- Locks (ADR 0006): a guarded transaction holds its lease's row FOR KEY SHARE. A renewal changes no key, so it passes
--- such a lock at once; a take-over locks FOR UPDATE, so it waits for guarded work (or skips the row and comes again).
+-- Locks (ADR 0006): a guarded transaction locks its lease's row FOR KEY SHARE. A renewal changes no key, so it does not
+-- wait for such a lock. A takeover locks FOR UPDATE, so it waits for guarded work (or skips the row and retries later).
 
 -- name: make_missing
 INSERT INTO leases (name, holder, fence, expires_at)
@@ -9,7 +9,7 @@ SELECT wanted.name, '', 0, '-infinity'
     ON CONFLICT (name) DO NOTHING
 
 -- name: acquire
--- The fence never falls below the clock, so that a table restored from a backup gives no fence twice (ADR 0030).
+-- The fence is at least the clock, so that a table restored from a backup gives no fence twice (ADR 0030).
   WITH free AS (
        SELECT name
          FROM leases
@@ -25,7 +25,7 @@ UPDATE leases
 RETURNING leases.name, leases.fence
 
 -- name: renew
--- An expired lease that nobody took is renewed too: nobody else had it in between.
+-- An expired lease that nobody took is renewed too: it had no other holder in between.
 UPDATE leases
    SET expires_at = clock_timestamp() + make_interval(secs => %(ttl_s)s)
   FROM unnest(%(names)s::text[], %(holders)s::text[], %(fences)s::bigint[]) AS held (name, holder, fence)

@@ -1,4 +1,4 @@
-"""LeasedWork: work that one process at a time does, whichever has the lease."""
+"""LeasedWork: work that runs in one process at a time, the one that has the lease."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ _MAX_WAIT_S: Final = 5.0
 
 
 class LeasedWork:
-    """Does its work whenever this process has the lease, and stops it before another process can have it.
+    """Runs its work while this process has the lease, and stops it before another process can acquire the lease.
 
     Args:
-        leases: whose leases, in which database.
-        name: of the lease.
-        work: gets the lease and an event; returns soon after that is set. It is cancelled when it does not.
-        on_stop: called once the event is set, such as to end a pause of the work.
-        clock: counts how long a fault lasts; None: the machine's.
+        leases: leases of this process.
+        name: name of the lease.
+        work: receives the lease and an event; must return soon after the event is set, otherwise it is cancelled.
+        on_stop: called after the event is set, for example to end a pause of the work.
+        clock: clock of the fault's duration; None: the system's.
 
     Attributes:
-        fault: of the work, which notes and clears it; forgotten with the lease, as another process names its own.
+        fault: fault of the work, which notes and clears it; cleared with the lease, as the next process reports its
+            own.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class LeasedWork:
         self._task: asyncio.Task[None] | None = None
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Keep the lease, or wait for it, until `stop` is set; return once the work has returned."""
+        """Hold the lease, or wait for it, until `stop` is set; return once the work has returned."""
         await LeaseKeeper(self._leases, [self._name], on_gain=self._start, on_loss=self._end).run(stop)
 
     async def _start(self, lease: Lease) -> None:

@@ -1,4 +1,4 @@
-"""The outbox: messages to Kafka that hold together with the transaction that they report (ADR 0005)."""
+"""The outbox: messages to Kafka that are sent if and only if their transaction commits (ADR 0005)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Outbox: messages to Kafka, written in the transaction of what they report, so that both hold or neither does."""
+"""Outbox: messages to Kafka, written in the transaction that they report, so that both commit or neither does."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ _PUT: Final = load_queries("classifeed_common.outbox")["put_messages"]
 
 
 class Outbox:
-    """Takes messages in a transaction; a `Relay` of the same database sends them after the commit.
+    """Accepts messages in a transaction; a `Relay` of the same database sends them after the commit.
 
-    The order of a key is the order of commits only if the caller holds the row lock of the key's entity when it calls
-    `put`: the ids are drawn in `put`, so a later owner of the lock draws later ones.
+    `put` draws the ids of messages. So the messages of a key have the order of their commits only if the caller holds a
+    row lock of the key's entity when it calls `put`.
     """
 
     def __init__(self) -> None:
         self._arrivals: dict[int, asyncio.Event] = {}
 
     async def put(self, tx: Tx, messages: Sequence[Message], *, shard: int = 0) -> None:
-        """Add messages, to be sent in this order once `tx` has committed, at least once each.
+        """Add messages, which are sent in this order once `tx` has committed, each at least once.
 
-        Call it after the row locks of the entities whose keys the messages bear. A key always goes to one shard.
-        Messages made by `message_of` carry the trace of the moment they were made in.
+        Lock the rows of the keys' entities first. A key must always use the same shard. Messages of `message_of` carry
+        the trace of their creation.
 
         Raises:
-            InvalidArgument: a message is larger than Kafka takes; nothing was added.
+            InvalidArgument: a message is larger than Kafka accepts; nothing was added.
         """
         if not messages:
             return
@@ -54,10 +54,10 @@ class Outbox:
         self.arrival(shard).set()
 
     def arrival(self, shard: int) -> asyncio.Event:
-        """Return the event that `wake` sets; for the relay of that shard."""
+        """Return the event that `wake` sets, for the shard's relay."""
         return self._arrivals.setdefault(shard, asyncio.Event())
 
 
 def _headers_text(message: Message) -> str:
-    # Latin-1 maps each byte to one character and back; most headers are plain text and stay readable in the table.
+    # Latin-1 maps each byte to one character and back; most headers are text and stay readable in the table.
     return json.dumps({name: value.decode("latin-1") for name, value in message.headers.items()})

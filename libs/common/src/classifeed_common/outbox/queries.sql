@@ -1,5 +1,5 @@
 -- name: put_messages
--- The ids are drawn here, row by row in the order given.
+-- Draws the ids row by row, in the given order.
 INSERT INTO outbox (shard, topic, partition, key, value, headers)
 SELECT %(shard)s, m.topic, m.partition, m.key, m.value, m.headers::json
 FROM unnest(%(topics)b::text[], %(partitions)b::integer[], %(keys)b::bytea[], %(values)b::bytea[], %(headers)b::text[])
@@ -7,7 +7,7 @@ FROM unnest(%(topics)b::text[], %(partitions)b::integer[], %(keys)b::bytea[], %(
 ORDER BY m.place
 
 -- name: read_front
--- By id, above the position below which nothing can come any more (OutboxCursor).
+-- Ordered by id, above the position of the OutboxCursor, below which no message can appear any more.
 SELECT id, topic, partition, key, value, headers, extract(epoch FROM clock_timestamp() - created_at)::float8
 FROM outbox
 WHERE shard = %(shard)s AND id > %(after)s
@@ -24,7 +24,7 @@ SELECT EXISTS (SELECT FROM outbox WHERE shard = %(shard)s AND id > %(after)s)
 SELECT count(*) FROM outbox WHERE shard = %(shard)s AND id > %(after)s
 
 -- name: list_writers
--- Transactions that may have drawn an id: they hold this lock from before they do until they end.
+-- Transactions that may have drawn an id: they hold this lock from before the draw to their end.
 SELECT DISTINCT virtualtransaction
 FROM pg_locks
 WHERE locktype = 'relation' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())

@@ -1,4 +1,4 @@
-"""Relay: sends a shard of the outbox to Kafka by id and removes what was acknowledged; one at a time, by a lease."""
+"""Relay: sends a shard of the outbox to Kafka in the order of ids, and removes acknowledged messages; under a lease."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _STOP_GRACE_S: Final = 2.0
 class Relay:
     """Sends the messages of one shard in the order of their ids, at least once each, while it holds the shard's lease.
 
-    A relay that stood still past its lease may still send what it had read: a late duplicate, never a loss.
+    A relay that was paused beyond its lease may still send messages that it had read: a late duplicate, never a loss.
     """
 
     def __init__(
@@ -55,18 +55,18 @@ class Relay:
         max_backoff_s: float = 5.0,
         clock: Clock | None = None,
     ) -> None:
-        """Prepare; `run` works.
+        """Prepare a relay; `run` starts it.
 
         Args:
-            database: the database whose outbox is sent.
-            producer: started by the caller.
+            database: database of the outbox.
+            producer: producer, started by the caller.
             leases: leases in the same database.
-            shard: the shard of the outbox.
-            outbox: the outbox of this process, if it has one: its `wake` spares the wait for the next poll.
-            max_messages: how many messages are sent and removed at a time.
-            max_idle_s: the longest pause between two looks at an empty outbox.
-            max_backoff_s: the longest pause after a fault.
-            clock: counts how long a fault lasts; None: the machine's.
+            shard: shard of the outbox.
+            outbox: outbox of this process, whose `wake` shortens the wait for the next poll; None: it has none.
+            max_messages: largest number of messages sent and removed at a time.
+            max_idle_s: longest pause between two reads of an empty outbox, in seconds.
+            max_backoff_s: longest pause after a fault, in seconds.
+            clock: clock of the fault's duration; None: the system's.
         """
         self._database = database
         self._producer = producer
@@ -82,25 +82,25 @@ class Relay:
         self._topics = ""
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Send until `stop` is set; wait for the lease when another process has it. Faults are retried for ever."""
+        """Send until `stop` is set; wait while another process has the lease. Faults are retried without an end."""
         while not stop.is_set():
             lease = await self._acquire(stop)
             if lease is not None:
                 await self._work(lease, stop)
 
     async def backlog(self) -> int:
-        """Return how many messages wait to be sent. No effect."""
+        """Return the number of messages that wait to be sent. Read-only."""
         return int(await self._read_value(_COUNT))
 
     def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot send; for `Role.blocked`. No effect."""
+        """Return why this process, which has the lease, cannot send; for `Role.blocked`. Read-only."""
         work = f"sending to {self._topics}" if self._topics else "sending"
         return self._fault.blocked(f"outbox shard {self._shard}", work, "Messages wait in the outbox")
 
     async def _acquire(self, stop: asyncio.Event) -> Lease | None:
         try:
             lease = await self._leases.acquire(self._lease_name)
-        except Exception as error:  # noqa: BLE001 - a database away is back some time; nothing else ends a relay
+        except Exception as error:  # noqa: BLE001 - a fault of the database passes; it must not end the relay
             log_fault(_log, "relay.lease.unknown", error, retry_in_s=self._leases.ttl_s / 3, lease=self._lease_name)
             lease = None
         if lease is None:
@@ -120,11 +120,11 @@ class Relay:
                 task.cancel()
             await asyncio.wait({renewing, stopping})
             self._fault.clear()
-            with suppress(Exception):  # it runs out by itself
+            with suppress(Exception):  # the lease expires anyway
                 await self._leases.release(lease)
 
     async def _renew(self, lease: Lease, closing: asyncio.Event) -> None:
-        """Keep the lease until it is lost, which sets `closing`."""
+        """Renew the lease until it is lost, which sets `closing`."""
         kept_at = asyncio.get_running_loop().time()
         while asyncio.get_running_loop().time() < kept_at + self._leases.ttl_s:
             await asyncio.sleep(self._leases.ttl_s / 3)
@@ -133,7 +133,7 @@ class Relay:
                 if lease.name not in await self._leases.renew([lease]):
                     break
                 kept_at = sent_at
-            except Exception as error:  # noqa: BLE001 - until the lease runs out there is time to try again
+            except Exception as error:  # noqa: BLE001 - until the lease expires there is time for a retry
                 log_fault(_log, "relay.renewal.failed", error, retry_in_s=self._leases.ttl_s / 3, lease=lease.name)
         _log.warning("relay.lease.lost", lease=lease.name, fence=lease.fence)
         self._end(closing)
@@ -144,7 +144,7 @@ class Relay:
 
     def _end(self, closing: asyncio.Event) -> None:
         closing.set()
-        self._arrival.set()  # a pause ends too
+        self._arrival.set()  # ends a pause, too
 
     async def _send_until(self, lease: Lease, closing: asyncio.Event) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -162,19 +162,19 @@ class Relay:
                     continue
             except LeaseLost:
                 return
-            except Exception as error:  # noqa: BLE001 - messages must not be skipped, whatever it is
+            except Exception as error:  # noqa: BLE001 - messages must not be skipped after any error
                 self._fault.note(error)
                 log_fault(_log, "relay.blocked", error, retry_in_s=pause_s, lease=lease.name)
-                self._cursor.reset()  # a restore breaks the connections
+                self._cursor.reset()  # the fault may be a restore, which breaks the connections
                 limit_s, failed = self._max_backoff_s, True
-            # After a fault new messages are no reason to hurry.
+            # After a fault, new messages do not shorten the pause.
             await wait_for_event(closing if failed else self._arrival, pause_s)
             pause_s = min(pause_s * 2, limit_s)
 
     async def _send_front(self, lease: Lease) -> int:
-        """Send and remove the first messages; return how many there were."""
+        """Send and remove the first messages; return their number."""
         if self._was_empty and self._cursor.is_at_rest and not await self._read_value(_IS_ANYTHING_WAITING):
-            return 0  # while nothing happens, a look is one statement, and takes no lock
+            return 0  # an empty outbox costs one statement without locks
         async with self._database.transaction() as tx:
             await self._leases.guard(tx, lease)
             after = await self._cursor.begin(tx)
@@ -191,7 +191,7 @@ class Relay:
         with self._fault.waiting_for(f"Kafka to acknowledge {len(messages)} messages"):
             await self._producer.send(messages, limit_s=None)
         self._topics = ""
-        # Without the lease's guard: these are acknowledged, and a successor would only send them once more.
+        # Without the lease's guard: these messages are acknowledged, and a successor would only send them again.
         async with self._database.connection() as connection:
             await connection.execute(_REMOVE, {"shard": self._shard, "ids": [row[0] for row in rows]})
         self._cursor.removed(rows[-1][0], is_whole=len(rows) < self._max_messages)
@@ -199,7 +199,7 @@ class Relay:
         return len(rows)
 
     async def _read_value(self, query: str) -> Any:
-        """Return the one value of a query about the shard above the cursor, in a statement of its own."""
+        """Run a query about the shard above the cursor, in a separate statement, and return its value."""
         async with self._database.connection() as connection:
             parameters = {"shard": self._shard, "after": self._cursor.position}
             [(value,)] = await (await connection.execute(query, parameters)).fetchall()
@@ -211,7 +211,7 @@ class Relay:
 
 
 async def _unless(closing: asyncio.Event, work: Coroutine[Any, Any, int]) -> int:
-    """Return what `work` returns; once `closing` is set it has a short grace to end in, then it is cancelled."""
+    """Return the result of `work`; after `closing` is set, it has a short grace time, then it is cancelled."""
     task = asyncio.create_task(work)
     waiting = asyncio.create_task(closing.wait())
     try:

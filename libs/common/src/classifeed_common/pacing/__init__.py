@@ -1,1 +1,1 @@
-"""When a loop does its work: waits that an event ends, records that gather, rounds that fail, and turns for others."""
+"""Timing of loops: waits that an event ends, linger, repeated rounds, and yielding to other coroutines."""

@@ -1,4 +1,4 @@
-"""Gathering: a pause after a transaction that is dear by itself, in which records of the next one come together."""
+"""Linger: a pause after a transaction with a high fixed cost, to collect records for the next one."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ TIMES: Final = 3.0
 
 
 def pause_after(took_s: float, *, longest_s: float, times: float = TIMES) -> float:
-    """Return how long to let records gather, in seconds: `times` times what the last ones took.
+    """Return the linger after a transaction in seconds: `times` times its duration.
 
-    So this work gets a share of 1 / (1 + times) of the time at most, and what comes after a quiet moment does not wait.
+    This limits the transactions' share of the time to 1 / (1 + times); a record after a quiet moment does not wait.
 
     Args:
-        took_s: how long the last transaction took.
-        longest_s: the longest pause, whatever it took.
-        times: the pause in durations of the transaction; more where each one makes work for others.
+        took_s: duration of the last transaction, in seconds.
+        longest_s: upper bound of the pause, in seconds.
+        times: pause as a multiple of the duration; higher if each transaction causes work for others.
     """
     return min(longest_s, times * took_s)
 
@@ -28,9 +28,9 @@ async def gather_records(since_s: float, ends: asyncio.Event, *, longest_s: floa
     """Pause after a transaction, as long as `pause_after` says.
 
     Args:
-        since_s: when the transaction began, by the monotonic clock.
-        ends: ends the pause.
-        longest_s: the longest pause.
-        times: the pause in durations of the transaction.
+        since_s: start of the transaction, by the monotonic clock.
+        ends: event that ends the pause.
+        longest_s: upper bound of the pause, in seconds.
+        times: pause as a multiple of the transaction's duration.
     """
     await wait_for_event(ends, pause_after(time.monotonic() - since_s, longest_s=longest_s, times=times))

@@ -1,4 +1,4 @@
-"""RepeatedWork: what is done at intervals until a service stops, whatever faults it meets; `blocked` names them."""
+"""RepeatedWork: work repeated at intervals until a service stops; faults are retried and reported by `blocked`."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _log = structlog.get_logger("runner")
 
 
 class RepeatedWork:
-    """Does some work every `period_s`, for `Role.run` and `Role.blocked`.
+    """Repeats some work every `period_s`, for `Role.run` and `Role.blocked`.
 
-    Every fault is retried, after 1 s at first and then ever later, up to the period: nobody waits for this work, so the
-    process, which does other work, is not ended for it, and one that passes is over before the next period.
+    Every fault is retried, after 1 s at first, with pauses that grow up to the period. No caller waits for this work,
+    so a fault must not end the process, and a passing fault is over before the next period.
 
     Args:
-        work: does what is due; returns True where more may be due, so that it is called again at once.
-        period_s: the pause between two rounds, in seconds.
-        name: what is blocked while it fails, as an item of `Role.blocked`; also in the log.
-        doing: what it does, as the subject of a sentence, such as "trimming queues".
-        effect: what follows while it fails, a sentence without its full stop.
-        clock: of the process; None: the machine's.
+        work: function that does the due work; True means that more may be due, and it is called again at once.
+        period_s: pause between two rounds, in seconds.
+        name: name of the work, as an item of `Role.blocked` and in the log.
+        doing: name of the activity, as the subject of a sentence, such as "trimming queues".
+        effect: consequence of a failure, a sentence without its full stop.
+        clock: clock of the fault's duration; None: the system's.
     """
 
     def __init__(
@@ -52,11 +52,11 @@ class RepeatedWork:
         self._fault = LastingFault(clock)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Do the work until `stop` is set."""
+        """Repeat the work until `stop` is set."""
         while not stop.is_set():
             try:
                 pause_s = 0.0 if await self._work() is True else self._period_s
-            except Exception as error:  # noqa: BLE001 - whatever it is, the next round may succeed
+            except Exception as error:  # noqa: BLE001 - after any error the next round may succeed
                 pause_s = min(self._period_s, _FIRST_PAUSE_S * 2 ** min(self._fault.attempts, _DOUBLINGS))
                 log_fault(_log, "runner.work.failed", error, retry_in_s=pause_s, noted_in=self._fault, work=self._name)
             else:
@@ -65,5 +65,5 @@ class RepeatedWork:
                 await wait_for_event(stop, pause_s)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return why the work fails, if it has failed for a while."""
+        """Return why the work fails, once it has failed for a while."""
         return self._fault.blocked(self._name, self._doing, self._effect)

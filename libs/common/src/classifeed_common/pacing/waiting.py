@@ -1,4 +1,4 @@
-"""Waiting that ends when its time is over, even where what is waited for needs a while to be cancelled."""
+"""Waits with a timeout that holds even if a cancelled awaitable ends late."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 async def wait_for_event(event: asyncio.Event, limit_s: float) -> None:
     """Return once the event is set, or after `limit_s` seconds.
 
-    Not by `asyncio.wait_for`: before Python 3.12 it returns as if nothing was, if the task is cancelled as it ends.
+    Does not use `asyncio.wait_for`, which before Python 3.12 loses a cancellation of the task at its end.
     """
     with suppress(TimeoutError):
         async with asyncio.timeout(limit_s):
@@ -21,13 +21,12 @@ async def wait_for_event(event: asyncio.Event, limit_s: float) -> None:
 
 
 async def gather_within(limit_s: float, *awaitables: Awaitable[T]) -> list[T]:
-    """Return what all return, in their order; raise what the first raises.
+    """Return the results of all awaitables in order, or raise the exception of the first that fails.
 
-    What has not ended by then is cancelled and left alone: a statement on a dead connection takes seconds to end, and
-    nobody shall wait for that.
+    Late awaitables are cancelled but not awaited: a statement on a dead connection takes seconds to end.
 
     Raises:
-        TimeoutError: not all have ended within `limit_s` seconds.
+        TimeoutError: some have not ended within `limit_s` seconds.
     """
     tasks = [asyncio.ensure_future(each) for each in awaitables]
     try:

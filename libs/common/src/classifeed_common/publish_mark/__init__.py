@@ -1,8 +1,8 @@
-"""PublishMark: rows that another service must know are pushed over gRPC, outside of any transaction (ADR 0007).
+"""PublishMark: pushes changed rows to another service over gRPC, outside any transaction (ADR 0007).
 
-A row has `version`, which every change sets to NEXT_VERSION, and `published_version`. What is due has
-`version > published_version`, kept small by a partial index. A pusher sends due rows and moves the mark. So nothing is
-announced that was not committed, nothing committed is forgotten, and a change during a push is pushed again.
+A row has `version`, which every change sets to NEXT_VERSION, and `published_version`. Due rows have
+`version > published_version`; a partial index keeps them small in number. A pusher sends due rows and moves the mark.
+So only committed rows are pushed, every committed row is pushed, and a change during a push is pushed again.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a read of due rows may begin, while the index is full of entries that are due no more (ADR 0038)."""
+"""DueCursor: where a read of due rows may begin while the index is full of dead entries (ADR 0038)."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _FULL_SCAN_SHARE: Final = 20
 
 
 class DueCursor:
-    """The version that the next read begins above; 0: a full scan.
+    """The version above which the next read begins; 0: a full scan.
 
-    While a transaction is open anywhere, each row that was due since it began leaves an entry in the index of due rows,
-    and a read from the head scans all of them. Rows need no order, so a read may begin above the versions read
-    last. What lies below by then (committed late, refused, made due again) is found by full scans, which take a
-    5 % of the time: after one of 100 ms the next comes in 2 s. Where a full scan is short every read is one.
+    While any transaction is open, each row that was due since its start leaves an entry in the index of due rows, and a
+    read from the head scans them all. Rows need no order, so a read may begin above the versions of the last one. Full
+    scans find the rows below (committed late, refused, due again). They take 5 % of the time: after one of 100 ms, the
+    next comes in 2 s. While full scans are short, every read is one.
 
     Args:
-        slow_s: the time of a full scan from which on reads begin above, in seconds.
-        clock_s: a monotonic clock.
+        slow_s: duration of a full scan, in seconds, from which on reads begin above.
+        clock_s: monotonic clock.
     """
 
     def __init__(self, *, slow_s: float = _SLOW_S, clock_s: Callable[[], float] = time.monotonic) -> None:
@@ -32,16 +32,16 @@ class DueCursor:
 
     @property
     def above(self) -> int:
-        """The version that was read last; 0: full scans are short, or nothing was read yet."""
+        """The last read version; 0: full scans are short, or there was no read yet."""
         return self._above
 
     def begin(self) -> int:
-        """Return the version above which the read that follows must look."""
+        """Return the version above which the following read must begin."""
         self._began_s = self._clock_s()
         return 0 if self._began_s >= self._full_scan_at_s else self._above
 
     def read(self, above: int, last_version: int | None) -> None:
-        """Note what a read that began above `above` found last; None: nothing."""
+        """Record the last version of a read that began above `above`; None: it found nothing."""
         if above == 0:
             now_s = self._clock_s()
             took_s = now_s - self._began_s
@@ -53,5 +53,5 @@ class DueCursor:
             self._above = max(self._above, last_version)
 
     def reset(self) -> None:
-        """Begin with a full scan."""
+        """Start with a full scan."""
         self._above, self._full_scan_at_s = 0, 0.0

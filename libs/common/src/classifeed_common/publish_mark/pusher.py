@@ -1,4 +1,4 @@
-"""MarkPusher: sends due rows in batches, one pusher at a time by a lease, and moves their mark."""
+"""MarkPusher: pushes due rows in batches under a lease, and moves their mark."""
 
 from __future__ import annotations
 
@@ -31,35 +31,35 @@ _log = structlog.get_logger(__name__)
 
 
 class MarkPusher:
-    """Pushes rows with `version > published_version` until none is left, and again when more come.
+    """Pushes rows with `version > published_version` until none is left, and again when there are new ones.
 
-    At least once: after a crash between push and mark, and beside a paused pusher, the same version may be pushed
-    twice, and an older one after a newer one; the other side orders by version. Rows that it refuses are tried again
-    with growing pauses and hold up nobody else. When `push` raises, everything waits with growing pauses.
+    At least once: after a crash between push and mark, or with a paused second pusher, a version may be pushed twice,
+    and an older version after a newer one; the receiver orders by version. Refused rows are retried with growing pauses
+    and delay no others. If `push` raises, all rows wait with growing pauses.
 
     Args:
-        database: where the rows are.
-        name: of this mark; its lease is `publish_mark/<name>`.
-        select_due: SQL that selects due rows, those to be sent first at the top, with `LIMIT %(limit)s`. The first
-            column identifies the row, one is called `version`. With `version > %(above)s` in it, and rows in the order
-            of their versions, reads stay short while a transaction is open elsewhere (DueCursor).
+        database: database of the rows.
+        name: name of the mark; its lease is `publish_mark/<name>`.
+        select_due: SQL that selects due rows, the first to send on top, with `LIMIT %(limit)s`. The first column
+            identifies the row, another is called `version`. With `version > %(above)s`, and rows in the order of their
+            versions, reads stay short while other transactions are open (DueCursor).
         advance: SQL that moves the mark, in one statement. For each column of `select_due` there is an array of the
-            taken rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare:
+            accepted rows' values, named `<column>s` (`%(offer_ids)s`, `%(versions)s`). It must compare
             `AND published_version < d.version`, so that the mark never falls.
-        push: called outside any transaction with the rows; returns for each whether the other side has taken it.
-        leases: in the same database.
-        row_type: a NamedTuple with the columns of `select_due` for fields; without it rows are named tuples.
-        record: called in the transaction that moves the mark, after it, with what is to hold together with the push
-            just done; a mark that is not moved for lack of taken rows has no such transaction.
-        on_idle: called when nothing is due, by the one that pushes, between its pushes, at most every `idle_every_s`.
-            What it raises counts as a failed push: it is called again after a pause.
-        batch: rows at a time.
-        max_idle_s: the longest pause between two polls when nothing was due; `wake` cuts it short.
-        idle_every_s: the shortest time between two calls of `on_idle`.
-        max_backoff_s: the longest pause after `push` raised.
-        gather_s: the longest pause after fewer rows than a batch, in which those of the next one come together; see
-            `gathering`.
-        clock: counts how long a fault lasts; None: the machine's.
+        push: function that receives the rows outside any transaction, and returns for each whether the receiver
+            accepted it.
+        leases: leases in the same database.
+        row_type: a NamedTuple with the columns of `select_due` as fields; None: rows are named tuples.
+        record: called in the transaction that moves the mark, after it, for changes that must commit together with it.
+            If no row was accepted, there is no such transaction.
+        on_idle: called by the pushing process when no row is due, at most every `idle_every_s`. Its exceptions count as
+            a failed push: it is called again after a pause.
+        batch: largest number of rows at a time.
+        max_idle_s: longest pause between two polls without due rows, in seconds; `wake` ends it.
+        idle_every_s: shortest time between two calls of `on_idle`, in seconds.
+        max_backoff_s: longest pause after an exception of `push`, in seconds.
+        gather_s: longest linger after an incomplete batch, in seconds; see `gathering`.
+        clock: clock of the fault's duration; None: the system's.
     """
 
     def __init__(
@@ -103,22 +103,22 @@ class MarkPusher:
 
     @property
     def lease_name(self) -> str:
-        """The lease under which one pusher works at a time."""
+        """Name of the lease that allows one pusher at a time."""
         return f"publish_mark/{self._name}"
 
     def wake(self) -> None:
-        """Look for due rows now; call it after the commit of a change in this process. Costs nothing."""
+        """Look for due rows now; call it after the commit of a change in this process. Free of cost."""
         self._woken.set()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Push until `stop`, whenever this process has the lease. The batch under way is finished."""
+        """Push until `stop`, while this process has the lease. The current batch is completed."""
         await self._work.run(stop)
 
     async def backlog(self) -> int:
-        """Return how many rows are due, refused ones among them; counted up to 100,000.
+        """Return the number of due rows including refused ones, counted up to 100,000.
 
-        The process that pushes counts from where it reads, as long as it finds some there: rows that were committed
-        late are missing for as long as its reads miss them. Only a full scan shows that nothing is due.
+        The pushing process counts from its cursor while there are due rows above it: rows that committed late are
+        missing until a read finds them. Only a full scan shows that no row is due.
         """
         async with self._database.connection() as connection:
             if (above := self._cursor.above) and (found := await self._count(connection, above)):
@@ -126,8 +126,8 @@ class MarkPusher:
             return await self._count(connection, 0)
 
     def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot push; for `Role.blocked`. No effect."""
-        return self._work.fault.blocked(self._name, "pushing", "What has changed waits to be pushed")
+        """Return why this process, which has the lease, cannot push; for `Role.blocked`. Read-only."""
+        return self._work.fault.blocked(self._name, "pushing", "Changed rows wait to be pushed")
 
     async def _count(self, connection: Tx, above: int) -> int:
         count = f"SELECT count(*) FROM ({self._select_due}) AS due"  # noqa: S608 - the statement is code, not input
@@ -135,10 +135,10 @@ class MarkPusher:
         return int(row[0]) if row else 0
 
     async def restart(self, tx: Tx) -> None:
-        """Make sure that no push already under way moves a mark after `tx` commits.
+        """Ensure that no push already under way moves a mark after `tx` commits.
 
-        For a full re-push (the other side lost what it had): in a transaction of its own before, or together with,
-        setting `published_version` to 0. Otherwise a batch sent before the loss would mark its rows as known.
+        For a full resync, after the receiver lost its data: call it in a transaction before the one that sets
+        `published_version` to 0, or in the same. Otherwise a batch sent before the loss would mark its rows as known.
         """
         await self._leases.revoke(tx, self.lease_name)
 
@@ -153,17 +153,17 @@ class MarkPusher:
                 if not found:
                     await self._idle()
             except LeaseLost:
-                # The keeper ends this when another one has the lease. One that ran out and was renewed, because nobody
-                # took it meanwhile, is ours still, and nobody would begin again.
+                # The keeper ends this loop when another process has the lease. A lease that expired and was renewed
+                # before anybody took it is still ours, and no other process would start.
                 _log.warning("push.lease.expired", lease=lease.name, fence=lease.fence)
                 await wait_for_event(stopping, min(self._leases.ttl_s / 10, self._max_idle_s))
                 continue
-            except Exception as error:  # noqa: BLE001 - rows must not be skipped, whatever it is
+            except Exception as error:  # noqa: BLE001 - rows must not be skipped after any error
                 self._work.fault.note(error)
                 pause_s = max(backoff_s, (error.retry_after_s or 0.0) if isinstance(error, DomainError) else 0.0)
                 log_fault(_log, "push.failed", error, retry_in_s=pause_s, mark=self._name)
-                self._cursor.reset()  # what was read is still due
-                await wait_for_event(stopping, pause_s)  # new rows are no reason to hurry
+                self._cursor.reset()  # the rows of the read are still due
+                await wait_for_event(stopping, pause_s)  # new rows do not shorten the pause
                 backoff_s = min(backoff_s * 2, self._max_backoff_s)
                 continue
             self._work.fault.clear()
@@ -177,7 +177,7 @@ class MarkPusher:
                 idle_s = min(idle_s * 2, self._max_idle_s)
 
     async def _push_batch(self, lease: Lease) -> int:
-        """Push the first due rows that do not rest; return how many."""
+        """Push the first due rows that are not paused; return their number."""
         now_s = asyncio.get_running_loop().time()
         self._refusals.forget_old(now_s)
         columns, rows = await self._read(now_s)
@@ -200,8 +200,8 @@ class MarkPusher:
             values = {f"{column}s": [row[place] for row in done] for place, column in enumerate(columns)}
             async with self._database.transaction() as tx:
                 await self._leases.guard(tx, lease)
-                # Planned for these arrays each time: the plan of a prepared statement takes them for ten elements long,
-                # and compares each of hundreds with all others.
+                # Planned for these arrays each time: a prepared plan assumes ten elements per array, and compares each
+                # of hundreds with all others.
                 await tx.execute(self._advance_sql, values, prepare=False)
                 if self._record is not None:
                     await self._record(tx)
@@ -214,7 +214,7 @@ class MarkPusher:
             self._idle_at_s = now_s
 
     async def _read(self, now_s: float) -> tuple[list[str], list[Any]]:
-        # Resting rows may stand before the others, so as many more are read.
+        # Paused rows may come before the others, so as many more are read.
         resting = min(len(self._refusals), self._batch * _MOST_REFUSALS_IN_BATCHES)
         async with self._database.connection() as connection:
             above = self._cursor.begin()

@@ -1,4 +1,4 @@
-"""Rows that the other side did not take: left alone for a while, so that they hold up nobody."""
+"""Refusals: rows that the receiver refused, paused so that they delay no others."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _FORGET_AFTER_S = 120.0
 
 
 class Refusals:
-    """Which row versions wait for another try, and until when; each refusal doubles the pause."""
+    """Paused row versions with the ends of their pauses; each refusal doubles the pause."""
 
     def __init__(self) -> None:
         self._waiting: dict[Hashable, tuple[int, float]] = {}
@@ -19,18 +19,18 @@ class Refusals:
         return len(self._waiting)
 
     def refuse(self, identity: Hashable, now_s: float) -> None:
-        """Note another refusal."""
+        """Record another refusal."""
         count = self._waiting.get(identity, (0, 0.0))[0]
         self._waiting[identity] = (count + 1, now_s + min(_FIRST_PAUSE_S * 2**count, _LONGEST_PAUSE_S))
 
     def settle(self, identity: Hashable) -> None:
-        """Forget the refusals of a row that was taken."""
+        """Forget the refusals of a row that was accepted."""
         self._waiting.pop(identity, None)
 
     def rests(self, identity: Hashable, now_s: float) -> bool:
-        """Whether the row is to be left alone now."""
+        """Return whether the row is paused now."""
         return now_s < self._waiting.get(identity, (0, float("-inf")))[1]
 
     def forget_old(self, now_s: float) -> None:
-        """Drop what was not requested again: rows that changed or went in the meantime."""
+        """Drop entries that were not refused again: their rows have changed or were deleted."""
         self._waiting = {key: entry for key, entry in self._waiting.items() if now_s < entry[1] + _FORGET_AFTER_S}

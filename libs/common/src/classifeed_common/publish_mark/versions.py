@@ -1,18 +1,18 @@
-"""SQL of versions that never fall, not even when the clock steps back or a row is purged and made anew."""
+"""SQL for versions that never fall, even if the clock steps back or a purged row is created again."""
 
 from __future__ import annotations
 
 from typing import Final
 
 FIRST_VERSION: Final = "(extract(epoch from clock_timestamp()) * 1000000)::bigint"
-"""The version of a new row: the database's clock in µs, above whatever a purged row of the same key had."""
+"""Version of a new row: the database's clock in µs, above any version of a purged row with the same key."""
 
 
 def next_version(column: str) -> str:
-    """Return the SQL of the version after `column`: one more, or the database's clock in µs where that is greater.
+    """Return the SQL for the version after `column`: one more, or the database's clock in µs if that is greater.
 
     Args:
-        column: the version's column, qualified where its name alone is ambiguous (`offers.version` in ON CONFLICT).
+        column: column of the version, qualified where its name alone is ambiguous (`offers.version` in ON CONFLICT).
     """
     return f"greatest({column} + 1, {FIRST_VERSION})"
 

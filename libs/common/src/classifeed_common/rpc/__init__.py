@@ -1,1 +1,1 @@
-"""gRPC both ways: a server that admits, checks, measures and explains; a channel that signs and passes deadlines on."""
+"""gRPC servers and clients: authentication, validation, metrics, tracing, deadlines and errors of every call."""

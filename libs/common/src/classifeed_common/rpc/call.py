@@ -1,7 +1,7 @@
-"""What the call that is being handled says about itself, for whoever works on its behalf.
+"""The call that is being handled, for code that works on its behalf.
 
-Each call is handled in a task of its own, so a value set for it never leaks into another one; tasks started by a call
-inherit its values.
+Each call has its own task, so a value set for it never leaks into another call; tasks that the call starts inherit its
+values.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 REQUEST_ID_KEY: Final = "x-request-id"
-# The caller where callers need no token.
+# The caller's name if callers need no token.
 UNSIGNED: Final = "-"
-# What a call to another service leaves of our caller's time, so that we can still report that it gave no response.
+# Share of our caller's time that a call to another service leaves, so that we can still report its timeout.
 _MARGIN: Final = 0.1
 _LONGEST_MARGIN_S: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Another service, by its name, and where it is called."""
+    """Another service: its name and its address."""
 
     service: str
     address: str
@@ -35,11 +35,11 @@ class Call:
     """The call being handled.
 
     Attributes:
-        method: full name.
-        caller: the caller's name.
-        request_id: for logs.
-        ends_at: when the caller stops waiting, of the monotonic clock; None: no bound.
-        peers: the service that was called last on its behalf; empty: none was.
+        method: full name of the method.
+        caller: name of the caller.
+        request_id: id for logs.
+        ends_at: end of the caller's wait, by the monotonic clock; None: no limit.
+        peers: the service called last on its behalf; empty: none.
     """
 
     method: str
@@ -53,7 +53,7 @@ _current: ContextVar[Call | None] = ContextVar("classifeed_call", default=None)
 
 
 def enter_call(method: str, *, caller: str, request_id: str, time_left_s: float | None) -> Call:
-    """Make a call the current one of this task and of those it starts."""
+    """Make a call the current one of this task and of the tasks that it starts."""
     ends_at = None if time_left_s is None else time.monotonic() + time_left_s
     call = Call(method, caller, request_id, ends_at)
     _current.set(call)
@@ -66,7 +66,7 @@ def current_call() -> Call | None:
 
 
 def remaining_s() -> float | None:
-    """Return the seconds that the caller will still wait (0 when it does not any more); None: no bound."""
+    """Return the seconds that the caller will still wait (0: it does not wait any more); None: no limit."""
     call = _current.get()
     if call is None or call.ends_at is None:
         return None
@@ -74,7 +74,7 @@ def remaining_s() -> float | None:
 
 
 def bounded_timeout_s(default_s: float | None) -> float | None:
-    """Return the smaller of a default and what the caller will still wait, less the time that our response takes."""
+    """Return the smaller of a default timeout and the caller's remaining time, less the time for our response."""
     remaining = remaining_s()
     if remaining is None:
         return default_s

@@ -28,7 +28,7 @@ _REPEATABLE: Final = (MethodOptions.IDEMPOTENT, MethodOptions.NO_SIDE_EFFECTS)
 
 @cache
 def service_config() -> str:
-    """Return the gRPC service config: unary calls whose proto says that they may be repeated are, on UNAVAILABLE."""
+    """Return the gRPC service config: unary calls that their proto declares repeatable are retried on UNAVAILABLE."""
     names = []
     for full_method, method in list_methods():
         streaming = method.client_streaming or method.server_streaming
@@ -59,22 +59,22 @@ def open_channel(
     keys: KeyStore | None,
     default_timeout_s: float = DEFAULT_TIMEOUT_S,
 ) -> grpc.aio.Channel:
-    """Return a channel; it connects by itself and again after a loss (at most 2 s apart). Close it at the end.
+    """Return a channel that connects when needed, and reconnects at most 2 s after a loss. Close it at the end.
 
     Args:
         target: host:port, or unix:path.
-        caller: our own name, as in the tokens.
+        caller: our name in the tokens.
         audience: name of the service behind `target`.
-        keys: signs the tokens; None: calls carry none.
-        default_timeout_s: deadline of unary calls that name none. Whoever serves a call himself never waits longer
-            than his own caller does, streams included.
+        keys: keys that sign the tokens; None: calls have no token.
+        default_timeout_s: timeout of unary calls without one, in seconds. Inside the handling of a call, the remaining
+            time of its caller bounds every call, also streams.
     """
     options: list[tuple[str, Any]] = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
         *KEEPALIVE,
         ("grpc.initial_reconnect_backoff_ms", 100),
-        # Not between attempts: how long one may take. A busy machine needs more than the first pause.
+        # The longest duration of one attempt, not a pause: a busy machine needs more than the first pause.
         ("grpc.min_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.max_reconnect_backoff_ms", _LONGEST_PAUSE_MS),
         ("grpc.enable_retries", 1),
@@ -89,10 +89,10 @@ def open_channel(
 
 
 class SigningChannel(grpc.aio.Channel):
-    """A channel whose calls are given token, deadline, request id and trace as they start.
+    """A channel that adds token, deadline, request id and trace to each call.
 
-    Not made of grpc.aio's client interceptors: those run each call in further tasks and, for streams, in wrappers that
-    lose cancellation.
+    It does not use grpc.aio's client interceptors: those run each call in further tasks, and wrap streams in objects
+    that lose cancellation.
     """
 
     def __init__(
@@ -113,7 +113,7 @@ class SigningChannel(grpc.aio.Channel):
         await self._inner.close()
 
     async def close(self, grace: float | None = None) -> None:
-        """End the calls under way, after `grace` seconds."""
+        """Close the channel; calls under way end after `grace` seconds."""
         await self._inner.close(grace)
 
     def get_state(self, try_to_connect: bool = False) -> grpc.ChannelConnectivity:
@@ -121,7 +121,7 @@ class SigningChannel(grpc.aio.Channel):
         return self._inner.get_state(try_to_connect)
 
     async def wait_for_state_change(self, last_observed_state: grpc.ChannelConnectivity) -> None:
-        """Wait until the state is another one."""
+        """Wait until the state changes."""
         await self._inner.wait_for_state_change(last_observed_state)
 
     async def channel_ready(self) -> None:

@@ -1,4 +1,4 @@
-"""Whatever a servicer raises, as an error for the caller."""
+"""Conversion of exceptions of a servicer into errors for the caller."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from classifeed_common.rpc.status import deadline_exceeded, from_upstream
 from classifeed_common.telemetry.fault_log import log_fault
 
 _log = structlog.get_logger("rpc")
-# What a status that no service of ours has sent is called: gRPC's own word about a connection.
+# Reasons of statuses that none of our services sent: gRPC's own reports about a connection.
 _AWAY: Final = frozenset({"UPSTREAM_UNAVAILABLE", "UPSTREAM_DEADLINE_EXCEEDED"})
 
 
 def explain(error: Exception, where: str) -> DomainError:
-    """Return the error for the caller; faults of ours are logged, under an id that the caller gets."""
+    """Return the error for the caller; faults of ours are logged under an incident id, which the caller gets."""
     if isinstance(error, DomainError):
         _log.info("rpc.call.refused", reason=error.reason, where=where)
         return error
@@ -48,13 +48,13 @@ def explain(error: Exception, where: str) -> DomainError:
             _log.error("rpc.upstream.refused", where=where, code=error.code().name, details=error.details())
         return _naming_the_peer(passed_on)
     if is_unstorable_text(error):
-        # What is in the database has none, so it came with the request. Entry points that take many things at once
-        # look themselves, so that one wrong text does not refuse the others.
+        # Stored texts have no such character, so the text came with the request. Entry points for batches check their
+        # items themselves, so that one wrong text does not refuse the others.
         _log.info("rpc.text.refused", where=where, error=str(error))
         return InvalidArgument(
             "TEXT_UNSTORABLE",
             "A text of the request contains the character NUL (U+0000) or half a surrogate pair, which cannot be "
-            "stored. Remove it out and send the request again.",
+            "stored. Remove it and send the request again.",
         )
     incident = new_incident()
     _log.error("rpc.call.failed", where=where, incident=incident, exc_info=error)
@@ -66,7 +66,7 @@ def explain(error: Exception, where: str) -> DomainError:
 
 
 def _naming_the_peer(error: DomainError) -> DomainError:
-    """Return the error of a service behind ours that is away or silent in words that name it; others as they are."""
+    """Add the name of a called service that is away or silent to its error; return other errors unchanged."""
     call = current_call()
     if call is None or not call.peers or error.reason not in _AWAY:
         return error

@@ -1,7 +1,8 @@
 """Standard gRPC health, per service and overall.
 
-Ours instead of grpcio's: that one starts as SERVING, writes to watchers while it holds the lock that a change needs
-(one stuck watcher stops the drain), and its watches never end, so that a server waits out its whole grace for them.
+It replaces grpcio's implementation for three reasons. That one starts as SERVING. It writes to watchers while it holds
+the lock that a change needs, so that one stuck watcher stops the drain. Its watches never end, so that a server waits
+out its whole grace time for them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ OVERALL = ""
 
 
 class Health(HealthServicer):
-    """NOT_SERVING until `set_serving(True)`, and for good once `drain` was called; watches end then."""
+    """NOT_SERVING until `set_serving(True)`, and permanently after `drain`, which ends all watches."""
 
     def __init__(self, services: Iterable[str]) -> None:
         self._services = frozenset((OVERALL, *services))
@@ -29,18 +30,18 @@ class Health(HealthServicer):
 
     @property
     def is_serving(self) -> bool:
-        """What probes get now."""
+        """Whether probes get SERVING now."""
         return self._serving
 
     def set_serving(self, serving: bool) -> None:
-        """Change what probes get; without effect while draining."""
+        """Change the status for probes; without effect while draining."""
         if serving != self._serving and not (serving and self._draining):
             self._serving = serving
             self._changed.set()
             self._changed = asyncio.Event()
 
     def drain(self) -> None:
-        """Says NOT_SERVING from now on and ends all watches."""
+        """Report NOT_SERVING from now on, and end all watches."""
         self._draining = True
         self.set_serving(False)
         self._changed.set()
@@ -48,7 +49,7 @@ class Health(HealthServicer):
     async def Check(
         self, request: HealthCheckRequest, context: grpc.aio.ServicerContext[Any, Any]
     ) -> HealthCheckResponse:
-        """Respond at once; NOT_FOUND for a service that is not here."""
+        """Respond at once; NOT_FOUND for a service that is not served here."""
         if request.service not in self._services:
             await context.abort(grpc.StatusCode.NOT_FOUND, f"{request.service} is not served here")
         return self._response()

@@ -1,7 +1,7 @@
-"""What happens to every call before and after its servicer: admitted, checked, measured, traced, explained.
+"""CallInterceptor: authenticates, validates, measures and traces every call, and explains its errors.
 
-One interceptor instead of a chain: the order matters (a call that is refused is still measured; nothing is validated
-for someone who may not call), and the wrapped handler of a method is made once.
+It is one interceptor instead of a chain because the order matters: a refused call is still measured, and nothing is
+validated for a caller without permission. Also, the wrapped handler of a method is created only once.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _CODES: Final = {code.value[0]: code for code in grpc.StatusCode}
 
 
 class _Method:
-    """A method with its metrics, which are looked up once: a look-up takes 10 µs, as long as all else that is counted.
+    """A method with its metrics, which are looked up once: a look-up takes 10 µs, as long as all other measurements.
 
     Args:
-        path: as gRPC names it, with a slash before.
+        path: name in gRPC's form, with a leading slash.
     """
 
     def __init__(self, path: str) -> None:
@@ -53,7 +53,7 @@ class _Method:
         self._durations: dict[grpc.StatusCode, Any] = {}
 
     def observe(self, code: grpc.StatusCode, took_s: float) -> None:
-        """Count a call that has ended."""
+        """Count a completed call."""
         duration = self._durations.get(code)
         if duration is None:
             duration = self._durations[code] = RPC_SERVER_DURATION.labels(self.name, code.name)
@@ -61,7 +61,7 @@ class _Method:
 
 
 class _HandledCall:
-    """A call from its beginning to its end: counted, traced, and explained where it fails."""
+    """A call under way: counts it, traces it, and reports its errors."""
 
     __slots__ = ("_code", "_context", "_method", "_span", "_started_s", "_streaming", "is_audited", "metadata")
 
@@ -89,7 +89,7 @@ class _HandledCall:
             self._end()
 
     async def _fail(self, error: BaseException) -> None:
-        """Note why the call ends; one that has no status yet is ended with that of its error, by AbortError."""
+        """Record the error of the call; if it has no status yet, end it with the error's, by AbortError."""
         context = self._context
         if isinstance(error, grpc.aio.AbortError):
             self._code = _set_code(context) or grpc.StatusCode.UNKNOWN
@@ -119,10 +119,10 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
     """Wraps every method except standard health and reflection.
 
     Args:
-        audience: name of this service, which tokens must be made for.
-        keys: how tokens are verified; None: callers need no token (loopback without keys).
-        policy: who may call what.
-        is_started: whether the servicers have what they work with; until then calls are Unavailable.
+        audience: name of this service; tokens must be for it.
+        keys: keys that verify tokens; None: callers need no token (loopback without keys).
+        policy: policy of callers and methods.
+        is_started: whether the servicers have their dependencies; until then calls are Unavailable.
     """
 
     def __init__(
@@ -183,7 +183,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
                 guard = self._admit(method.path, call.metadata, context, is_audited=call.is_audited)
                 result = behavior(await _checked(request, context, guard, streaming=streaming), context)
                 if inspect.isawaitable(result):
-                    await result  # a servicer that writes to the context by itself
+                    await result  # the servicer writes to the context directly
                     return
                 async with aclosing(result) as messages:
                     async for message in messages:
@@ -194,7 +194,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
         return handle
 
     def _admit(self, method: str, metadata: dict[str, Any], context: Context, *, is_audited: bool) -> OwnerGuard | None:
-        """Return what checks the messages of a call that is allowed; None: nothing has to."""
+        """Check that the call is allowed; return the guard of its messages; None: they need no check."""
         caller, token = UNSIGNED, None
         try:
             if (token := self._authenticate(metadata)) is not None:
@@ -226,7 +226,7 @@ class CallInterceptor(grpc.aio.ServerInterceptor):
 
 
 def _send_with(serialize: Callable[[Any], bytes]) -> Callable[[Any], bytes]:
-    """Return a serializer for gRPC that sends a response as it is where the servicer has put it on the wire already."""
+    """Return a serializer for gRPC; it sends responses that the servicer has already serialized unchanged."""
 
     def send(response: Any) -> bytes:
         return response if isinstance(response, bytes) else serialize(response)
@@ -244,7 +244,7 @@ async def _checked(received: Any, context: Context, guard: OwnerGuard | None, *,
 
 
 def _set_code(context: Context) -> grpc.StatusCode | None:
-    """Return the code that the servicer set by itself; grpc.aio gives None or a number, whatever its types say."""
+    """Return the code that the servicer has set; grpc.aio returns None or a number, despite its type hints."""
     code: object = context.code()
     if isinstance(code, grpc.StatusCode):
         return code

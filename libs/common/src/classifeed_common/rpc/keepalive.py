@@ -1,4 +1,4 @@
-"""Keepalive of gRPC connections: a peer that is silent is noticed within 22 s, by calls without a deadline too."""
+"""Keepalive of gRPC connections: a silent peer is noticed within 22 s, also by calls without a deadline."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ PERMITTED_EVERY_S: Final = 5
 KEEPALIVE: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.keepalive_time_ms", PING_EVERY_S * 1000),
     ("grpc.keepalive_timeout_ms", PING_LIMIT_S * 1000),
-    # The limit that counts where TCP still acknowledges: 60 s by default, whatever keepalive_timeout_ms says (1.85).
+    # The effective limit while TCP still acknowledges: by default 60 s, independent of keepalive_timeout_ms (1.85).
     ("grpc.http2.ping_timeout_ms", PING_LIMIT_S * 1000),
-    # Between calls too: the next call finds a connection that works.
+    # Also between calls, so that the next call finds a working connection.
     ("grpc.keepalive_permit_without_calls", 1),
-    # Otherwise a stream on which nothing is sent is pinged twice, and then hardly ever.
+    # Without this, a stream without traffic is pinged only twice, and then hardly ever.
     ("grpc.http2.max_pings_without_data", 0),
 )
-"""Options of channels and of servers."""
+"""Options of channels and servers."""
 
 PERMITTED_PINGS: Final[tuple[tuple[str, int], ...]] = (
     ("grpc.http2.min_ping_interval_without_data_ms", PERMITTED_EVERY_S * 1000),
 )
-"""Options of servers: how often a client may ping."""
+"""Options of servers: the pings that a client may send."""

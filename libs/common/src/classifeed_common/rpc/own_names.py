@@ -1,4 +1,4 @@
-"""Names of people in requests: a person has one name, in every spelling of it."""
+"""Names of people in requests: a person has one name, in any spelling."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from classifeed_common.rpc.call import current_call
 
 
 def person_name(name: str) -> str:
-    """Return the name by which a person is stored and compared: in small letters, without `team:` and outer blanks.
+    """Return the name by which a person is stored and compared: in lower case, without `team:` and outer blanks.
 
-    The name in a token (`team:anna`) and the names that an operator types (`Anna`, `anna`) are the same person.
+    The name in a token (`team:anna`) and the names that an operator types (`Anna`, `anna`) mean the same person.
     """
     folded = unicodedata.normalize("NFKC", name).casefold().strip()
     while folded.startswith(TEAM_PREFIX):
@@ -21,11 +21,11 @@ def person_name(name: str) -> str:
 
 
 def own_name(reviewer: str) -> str:
-    """Return the name of the person who reviews, as `person_name` has it.
+    """Return the reviewer's name in the form of `person_name`.
 
     Raises:
         InvalidArgument: REVIEWER_INVALID, no name is left.
-        PermissionDenied: REVIEWER_OF_ANOTHER, the caller's token is for another person, so that one person would agree
+        PermissionDenied: REVIEWER_OF_ANOTHER, the caller's token is for another person; otherwise a person could agree
             with themselves.
     """
     name = person_name(reviewer)
@@ -39,5 +39,5 @@ def own_name(reviewer: str) -> str:
 
 
 def earlier_spellings(name: str) -> list[str]:
-    """Return the names under which rows of earlier versions have a person: the name, and that of the token."""
+    """Return the spellings of a person in rows of earlier versions: the name, and the token's."""
     return [name, TEAM_PREFIX + name]

@@ -19,10 +19,10 @@ def write_page_token(key: str) -> str:
 
 
 def read_page_token(token: str) -> str:
-    """Return the key that a token stands for; "" for no token, which begins with the first page.
+    """Return the key in a token; "" for no token, which means the first page.
 
     Raises:
-        InvalidArgument: PAGE_TOKEN_INVALID, no method gave this token out.
+        InvalidArgument: PAGE_TOKEN_INVALID, no method issued this token.
     """
     try:
         key = base64.b64decode(token, altchars=b"-_", validate=True).decode()
@@ -34,15 +34,15 @@ def read_page_token(token: str) -> str:
 
 
 def write_page_values(*values: str | int) -> str:
-    """Return the token of the page after the item that these values are the key of."""
+    """Return the token of the page after the item with this key."""
     return write_page_token(json.dumps(values, ensure_ascii=False))
 
 
 def read_page_values(token: str, begin: Sequence[Any]) -> list[Any]:
-    """Return the values that a token stands for; `begin` for no token, and as the pattern of their types.
+    """Return the values in a token; without a token, `begin`, which also defines their types.
 
     Raises:
-        InvalidArgument: PAGE_TOKEN_INVALID, no method gave this token out, or one with another key did.
+        InvalidArgument: PAGE_TOKEN_INVALID, no method issued this token, or one with another key did.
     """
     if not token:
         return list(begin)
@@ -58,7 +58,7 @@ def read_page_values(token: str, begin: Sequence[Any]) -> list[Any]:
 
 
 def page_token_refused() -> InvalidArgument:
-    """Return the error that says that a method did not give a token out."""
+    """Return the error for a token that the method did not issue."""
     return InvalidArgument(
         "PAGE_TOKEN_INVALID",
         "page_token is not a token of this method. Begin again without a token.",

@@ -1,7 +1,7 @@
-"""Reflection with the comments of the protos, so that `grpcurl describe` says what a field means.
+"""gRPC reflection with the comments of the protos, so that `grpcurl describe` explains fields.
 
-The stubs carry none: protoc leaves comments out of them. `tools/genproto.py` writes them to `classifeed/comments.json`,
-by file and by path of the element, as google.protobuf.SourceCodeInfo has it.
+protoc leaves comments out of the stubs. `tools/genproto.py` writes them to `classifeed/comments.json`, by file and by
+path of the element, as in google.protobuf.SourceCodeInfo.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ServerReflection:
 
 
 def add_reflection(names: Iterable[str], server: grpc.aio.Server) -> None:
-    """Have a server describe the services of these full names."""
+    """Add reflection of the services with these full names to a server."""
     add_ServerReflectionServicer_to_server(ServerReflection(names), server)  # type: ignore[no-untyped-call]
 
 

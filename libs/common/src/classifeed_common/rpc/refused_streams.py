@@ -1,8 +1,8 @@
-"""Reads the rest of a stream of requests before the call is refused.
+"""Reading of the rest of a request stream before the call is refused.
 
-The status of a call ends the stream of its caller too. A grpc.aio client that writes at that moment reports INTERNAL
-("Internal error from Core") instead of the status (grpc/grpc#36066), so a caller without a token does not learn that it
-lacks one. Therefore the status waits until the caller has stopped writing, within bounds.
+The status of a call also ends its caller's stream. A grpc.aio client that writes at that moment reports INTERNAL
+("Internal error from Core") instead of the status (grpc/grpc#36066), so that a caller without a token would not learn
+the reason. Therefore the status waits until the caller has stopped writing, within limits.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import Any, Final
 import grpc.aio
 from google.protobuf.message import DecodeError
 
-# As much as a unary call sends before anybody looks at its token.
+# As much as a unary call sends before its token is checked.
 READ_BYTES: Final = 16 * 1024 * 1024
 READ_S: Final = 5.0
-# A caller that is silent for so long waits for the response.
+# After this silence, the caller is assumed to wait for the response.
 SILENT_S: Final = 0.5
 
 
 async def read_rest(read: Callable[[], Awaitable[Any]]) -> None:
-    """Discard requests until the caller ends its stream, is silent for SILENT_S, or one of the bounds is reached.
+    """Discard requests until the caller ends its stream, is silent for SILENT_S, or a limit is reached.
 
     Args:
-        read: returns the next request, as `texts.Received`, or grpc.aio.EOF.
+        read: function that returns the next request, as `texts.Received`, or grpc.aio.EOF.
     """
     loop = asyncio.get_running_loop()
     ends_at, left_bytes = loop.time() + READ_S, READ_BYTES
     while left_bytes > 0 and loop.time() < ends_at:
-        # Not wait_for: it would cancel the read, and a read under way cannot be taken back from gRPC.
+        # Not wait_for: it would cancel the read, and gRPC cannot cancel a read under way.
         reading = asyncio.ensure_future(read())
         await asyncio.wait({reading}, timeout=SILENT_S)
         if not reading.done():
@@ -45,6 +45,6 @@ async def read_rest(read: Callable[[], Awaitable[Any]]) -> None:
 
 
 def _look_at(reading: asyncio.Future[Any]) -> None:
-    """Look at the end of a read that nobody awaits, so that asyncio does not report its error."""
+    """Retrieve the error of a read that is not awaited, so that asyncio does not report it."""
     if not reading.cancelled():
         reading.exception()

@@ -1,4 +1,4 @@
-"""Makes gRPC servers that all behave alike."""
+"""Construction of gRPC servers with the same behaviour in all services."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from classifeed_common.settings import ServiceSettings
 ServicerT = TypeVar("ServicerT")
 
 MAX_MESSAGE_BYTES: Final = LARGEST_REQUEST_BYTES
-# How far the sender of a stream may be ahead of us. gRPC's own estimate grows to megabytes a stream: 200 uploads at
-# once then take 780 MiB, and 115 MiB with this; over a loopback both carry the same (ADR 0036).
+# How far a stream's sender may be ahead of us. gRPC's own estimate grows to megabytes per stream: 200 concurrent
+# uploads then take 780 MiB, and 115 MiB with this limit; the throughput over a loopback is the same (ADR 0036).
 STREAM_WINDOW_BYTES: Final = 256 * 1024
 
 OPTIONS: Final[tuple[tuple[str, int], ...]] = (
@@ -30,16 +30,16 @@ OPTIONS: Final[tuple[tuple[str, int], ...]] = (
     *PERMITTED_PINGS,
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", STREAM_WINDOW_BYTES),
-    # Two processes that share a port would each get half the calls, and nobody would notice.
+    # Two processes on one port would each get half of the calls, and nobody would notice.
     ("grpc.so_reuseport", 0),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Servicer:
-    """A servicer on its way to a server: full name of its gRPC service, what adds it, and what ends its watches.
+    """A servicer to add to a server: name of its gRPC service, function that adds it, function that ends watches.
 
-    `drain` is called when the process begins to stop: streams that have no end of their own end then.
+    `drain` is called when the process begins to stop; endless streams must end then.
     """
 
     name: str
@@ -48,20 +48,20 @@ class Servicer:
 
     @classmethod
     def of(cls, add: Callable[[ServicerT, grpc.aio.Server], None], implementation: ServicerT) -> Servicer:
-        """Return the servicer of a generated `add_<Service>Servicer_to_server` function and an implementation."""
+        """Return the servicer for a generated `add_<Service>Servicer_to_server` function and an implementation."""
         package = add.__module__.rpartition(".")[0]
         service = add.__name__.removeprefix("add_").removesuffix("Servicer_to_server")
         return cls(f"{package}.{service}", partial(add, implementation))
 
     @classmethod
     def join(cls, add: Callable[[Any, grpc.aio.Server], None], *families: object) -> Servicer:
-        """Return the servicer of a service whose methods are spread over several objects, a family of them in each.
+        """Return the servicer of a service whose methods are divided between several objects, the families.
 
-        A family that has a method `drain` has it called when the process begins to stop.
+        If a family has a method `drain`, it is called when the process begins to stop.
 
         Args:
-            add: the generated `add_<Service>Servicer_to_server`.
-            families: have the methods under their names; each method in one of them.
+            add: generated `add_<Service>Servicer_to_server`.
+            families: objects with the methods; each method is in one of them.
 
         Raises:
             TypeError: a method of the service is in none of them, or in two.
@@ -92,13 +92,13 @@ def build_server(
     keys: KeyStore | None = None,
     is_started: Callable[[], bool] = lambda: True,
 ) -> grpc.aio.Server:
-    """Return a server with the interceptor of every service; the caller adds servicers and ports, and start it.
+    """Return a server with the interceptor of every service; the caller adds servicers and ports, and starts it.
 
     Args:
-        settings: names the service (the tokens' audience) and its folder of keys.
-        policy: who may call what.
-        keys: verifies tokens; unless given, the keys of `settings.keys_dir`; neither: callers need none.
-        is_started: whether the servicers have what they work with; until then calls are Unavailable.
+        settings: settings with the service's name (the tokens' audience) and its folder of keys.
+        policy: policy of callers and methods.
+        keys: keys that verify tokens; None: those of `settings.keys_dir`; without either, callers need no token.
+        is_started: whether the servicers have their dependencies; until then calls are Unavailable.
     """
     if keys is None and settings.keys_dir is not None:
         keys = KeyStore(settings.keys_dir)

@@ -1,4 +1,4 @@
-"""Errors as google.rpc.Status, out and in: ErrorInfo always, BadRequest with fields, RetryInfo with a time."""
+"""Errors as google.rpc.Status, in both directions: always ErrorInfo, BadRequest for fields, RetryInfo for a time."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ResponseT = TypeVar("ResponseT")
 
 DETAILS_KEY: Final = "grpc-status-details-bin"
 
-# A status travels in HTTP/2 trailers, of which a client takes 8 KiB by default, and gRPC writes the message twice, once
-# percent-encoded: three bytes for each byte of Cyrillic. Longer ones would reach the caller as RESOURCE_EXHAUSTED.
+# A status travels in HTTP/2 trailers, limited to 8 KiB by default in clients. gRPC writes the message twice, once
+# percent-encoded: three bytes for each byte of Cyrillic. Larger ones would reach the caller as RESOURCE_EXHAUSTED.
 _MESSAGE_BYTES: Final = 900
 _DETAILS_BYTES: Final = 3000
 _VIOLATION_CHARS: Final = 300
@@ -40,7 +40,7 @@ _CLASSES: Final[Mapping[grpc.StatusCode, type[DomainError]]] = {
 
 
 def to_status(error: DomainError) -> status_pb2.Status:
-    """Return the status of an error, small enough for trailers; what does not fit is left out and counted."""
+    """Return the status of an error, small enough for trailers; details that do not fit are left out and counted."""
     code, _ = kind_of(error)
     status = status_pb2.Status(code=grpc.StatusCode[code].value[0], message=_cut(error.message, _MESSAGE_BYTES))
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN)
@@ -68,9 +68,9 @@ def to_status(error: DomainError) -> status_pb2.Status:
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> DomainError:
-    """Return the error that another service responded with, whole with reason, fields and time.
+    """Return the error that another service responded with, including reason, fields and retry time.
 
-    A status that is not one of ours (a broken connection, a proxy) gets the reason UPSTREAM_<CODE>.
+    A status of other origin (a broken connection, a proxy) gets the reason UPSTREAM_<CODE>.
     """
     code = error.code()
     cls = _CLASSES.get(code, Internal)
@@ -92,7 +92,7 @@ async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
     """Return the response of a call to another service.
 
     Raises:
-        DomainError: the service refused, or could not be reached; as `from_rpc_error` reads it.
+        DomainError: the service refused, or could not be reached; see `from_rpc_error`.
     """
     try:
         return await call
@@ -101,10 +101,10 @@ async def response_of(call: Awaitable[ResponseT]) -> ResponseT:
 
 
 def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
-    """Return what the caller of a service gets when a service behind it refused.
+    """Return the error for our caller when a service behind us refused a call.
 
-    What concerns the caller's request passes as it is. That *we* were refused (no token, no such method) is our fault,
-    not the caller's, and becomes Internal.
+    An error about the caller's request passes unchanged. A refusal of our own call (no token, no such method) is our
+    fault and becomes Internal.
     """
     passed_on = from_rpc_error(error)
     if isinstance(passed_on, Unauthenticated | PermissionDenied | Unimplemented | Internal):
@@ -117,7 +117,7 @@ def from_upstream(error: grpc.aio.AioRpcError) -> DomainError:
 
 
 def deadline_exceeded() -> DeadlineExceeded:
-    """Return the error of a call whose time ran out inside the service."""
+    """Return the error of a call whose deadline passed inside the service."""
     return DeadlineExceeded(
         "DEADLINE_EXCEEDED", "The deadline of the caller passed before the response was ready. Try again."
     )

@@ -1,4 +1,4 @@
-"""Receives requests within a limit of bytes, and finds NUL (U+0000) in their texts: no column can hold it."""
+"""Size limit of requests, and search for NUL (U+0000) in their texts: no column can store it."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _STRUCT: Final = "google.protobuf.Struct"
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it came.
+    """A received request.
 
     Attributes:
-        message: the request; None: it is larger than its method takes, and was not decoded.
+        message: the request; None: it is larger than its method accepts, and was not decoded.
         size_bytes: size on the wire.
-        limit_bytes: how much its method takes.
-        has_zero_byte: whether there is a zero byte on the wire. Without one no text can hold NUL, and nothing is
-            searched: that is known after 2 µs for 380 kB, while searching them takes 1 µs for each ten texts.
+        limit_bytes: limit of its method.
+        has_zero_byte: whether the wire format has a zero byte. If not, no text can contain NUL, and the search is
+            skipped: this check takes 2 µs for 380 kB, the search 1 µs for ten texts.
     """
 
     message: Message | None
@@ -35,7 +35,7 @@ class Received:
 
 
 def receive_with(deserialize: Callable[[bytes], Message], limit_bytes: int) -> Callable[[bytes], Received]:
-    """Return a deserializer for gRPC that decodes what is within the limit, and notes what the bytes alone can show."""
+    """Return a deserializer for gRPC that decodes requests within the limit, and records size and zero bytes."""
 
     def receive(data: bytes) -> Received:
         message = deserialize(data) if len(data) <= limit_bytes else None
@@ -45,9 +45,9 @@ def receive_with(deserialize: Callable[[bytes], Message], limit_bytes: int) -> C
 
 
 def is_left_to_service(field: FieldDescriptor) -> bool:
-    """Return whether the check of a field is left to its service: by its proto, or as it is JSON of any shape.
+    """Return whether the service itself checks a field: by its proto, or because it is JSON of any shape.
 
-    A Struct has to be traversed by whoever stores it as JSON; twice is too much for 1,000 jobs in a request.
+    The service traverses a Struct anyway when it stores it as JSON; twice is too slow for 1,000 jobs in a request.
     """
     if field.message_type is not None and field.message_type.full_name == _STRUCT:
         return True
@@ -57,13 +57,13 @@ def is_left_to_service(field: FieldDescriptor) -> bool:
 
 
 def check_texts(request: Message) -> None:
-    """Pass a request without NUL in its texts.
+    """Return if the request has no NUL in its texts.
 
-    What is left to the service (`is_left_to_service`) is passed over: it checks such items one by one, so that one of
+    Fields that the service checks (`is_left_to_service`) are skipped: it checks such items one by one, so that one of
     many does not refuse the others.
 
     Raises:
-        InvalidArgument: some hold it; each is named by its path, such as `jobs[3].lock_key`.
+        InvalidArgument: some texts contain it; each is named by its path, such as `jobs[3].lock_key`.
     """
     paths: list[str] = []
     _find_nul(request, "", paths)
@@ -80,13 +80,13 @@ def check_texts(request: Message) -> None:
 
 
 def _find_nul(message: Message, prefix: str, found: list[str]) -> None:
-    """Add the paths of texts with NUL. By the plan of the message's type: three times as fast as `ListFields`."""
+    """Add the paths of texts with NUL, by the plan of the message's type: three times as fast as `ListFields`."""
     plan = _plan_of(message.DESCRIPTOR)
     found += [prefix + name for name in plan.texts if "\0" in getattr(message, name)]
     for name in plan.text_lists:
         found += [f"{prefix}{name}[{index}]" for index, text in enumerate(getattr(message, name)) if "\0" in text]
     for name in plan.text_maps:
-        # The entry is not named: its key may be the text, and what it holds may be secret.
+        # The entry is not named: the faulty text may be its key, and its value may be secret.
         if any("\0" in text for entry in getattr(message, name).items() for text in entry):
             found.append(prefix + name)
     for name in plan.messages:
@@ -98,7 +98,7 @@ def _find_nul(message: Message, prefix: str, found: list[str]) -> None:
 
 
 class _Plan(NamedTuple):
-    """Names of the fields of a message type that are texts, or may hold some."""
+    """Names of the fields of a message type that are texts, or may contain some."""
 
     texts: list[str]
     text_lists: list[str]

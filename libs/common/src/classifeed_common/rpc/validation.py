@@ -1,4 +1,4 @@
-"""Checks requests by the protovalidate rules that stand in the proto."""
+"""Validation of requests by the protovalidate rules in the proto."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from classifeed_common.auth.owners import OwnerGuard
 from classifeed_common.errors import FieldViolation, InvalidArgument
 from classifeed_common.rpc.texts import Received, check_texts
 
-# A violation takes 18 µs and 3.5 KB, a wrong item two bytes on the wire: a larger request gets the first one only.
+# A violation takes 18 µs and 3.5 KB, a wrong item two bytes on the wire: for a larger request only the first is
+# reported.
 _ALL_VIOLATIONS_BYTES: Final = 8 << 10
 # The search for NUL takes up to 1.4 µs a byte; a larger request is searched in a thread.
 _SEARCHED_AT_ONCE_BYTES: Final = 16 << 10
@@ -23,10 +24,10 @@ END_IS_BELIEVED_AFTER_S: Final = 0.05
 
 
 async def check_received(received: Received) -> Message:
-    """Return a request whose texts can be stored and that keeps the rules of its proto.
+    """Return a request whose texts can be stored and that follows the rules of its proto.
 
     Raises:
-        InvalidArgument: it does not, and the fields are named; REQUEST_TOO_LARGE.
+        InvalidArgument: it does not; the wrong fields are named. Or REQUEST_TOO_LARGE.
     """
     if received.message is None:
         raise InvalidArgument(
@@ -38,18 +39,18 @@ async def check_received(received: Received) -> Message:
     if received.has_zero_byte and not is_large:
         check_texts(received.message)
     check_request(received.message)
-    # The rules limit the numbers of items, so they come first where there may be many.
+    # The rules limit the numbers of items, so they come first for large requests.
     if received.has_zero_byte and is_large:
         await asyncio.to_thread(check_texts, received.message)
     return received.message
 
 
 def check_request(request: Message) -> None:
-    """Pass a request that keeps the rules of its proto. About 2 µs for a small one.
+    """Return if the request follows the rules of its proto. About 2 µs for a small one.
 
     Raises:
-        InvalidArgument: it breaks some; each is named by its path, such as `filters[0].field`, of a large request the
-            first.
+        InvalidArgument: it breaks some; each is named by its path, such as `filters[0].field`. Of a large request, only
+            the first is named.
     """
     try:
         protovalidate.validate(request, fail_fast=True)
@@ -70,15 +71,15 @@ def check_request(request: Message) -> None:
 
 
 async def check_requests(read: Callable[[], Awaitable[Any]], guard: OwnerGuard | None = None) -> AsyncIterator[Any]:
-    """Yield the messages of a stream, each checked before anybody sees it, and end only where the caller ended it.
+    """Yield the messages of a stream, each checked, and end only where the caller ended the stream.
 
-    grpc.aio ends a *broken* stream (caller cancelled, killed, out of time) just like a finished one, and cancels the
-    call a moment later: half an upload would look whole. So the end is believed after that moment.
+    grpc.aio ends a *broken* stream (caller cancelled, killed, timed out) just like a complete one, and cancels the call
+    a moment later: half of an upload would look complete. So this waits for that moment before it ends.
 
     Args:
-        read: returns the next message or grpc.aio.EOF. Unlike the iterator of grpc.aio, nothing here refers to the last
-            message while the next one is awaited: an open stream that is silent holds no message of up to 16 MiB.
-        guard: checks whose data each message is about; None: any.
+        read: function that returns the next message or grpc.aio.EOF. Unlike grpc.aio's iterator, this keeps no
+            reference to the last message while it waits: an open silent stream holds no message of up to 16 MiB.
+        guard: check of the owners of each message's data; None: any owner.
     """
     while (received := await read()) is not grpc.aio.EOF:
         request = await check_received(received)
@@ -100,5 +101,5 @@ def _describe(violation: protovalidate.Violation) -> FieldViolation:
             key = subscript.value
             path += f"[{key!r}]" if isinstance(key, str) else f"[{key}]"
     if proto.rule_id == "string.pattern" and not violation.field_value:
-        return FieldViolation(path, "is not set")  # a pattern does not show that something is missing
+        return FieldViolation(path, "is not set")  # the pattern's message would not say that a value is missing
     return FieldViolation(path, proto.message or proto.rule_id or "is not valid")

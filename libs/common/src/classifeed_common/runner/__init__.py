@@ -1,4 +1,4 @@
-"""A service declares its roles once; serving, working, health, drain, metrics and verbs come from that (ADR 0017)."""
+"""The runner: a service declares its roles, and gets serving, health, drain, metrics and commands (ADR 0017)."""
 
 from classifeed_common.rpc.server import Servicer
 from classifeed_common.runner.command import main, version_of

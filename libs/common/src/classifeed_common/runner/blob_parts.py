@@ -1,5 +1,6 @@
-"""The store of files of a service, by its settings; apart from `parts`: its client takes 0.2 s to import, and most
-services have no files.
+"""The file store of a service, from its settings.
+
+Separate from `parts` because its client takes 0.2 s to import, and most services have no files.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from classifeed_common.settings import ServiceSettings
 
 
 def blobs_of(settings: ServiceSettings, *, bucket: str = "") -> BlobStore:
-    """Return the store of files, whose owner the service is.
+    """Return the store of files, with the service as their owner.
 
     Args:
-        settings: of the service.
-        bucket: the one that the service has to itself, by a setting of its own; empty: the one that services share.
+        settings: settings of the service.
+        bucket: bucket of this service only; empty: the bucket that services share.
     """
     return BlobStore(
         endpoint=settings.s3_endpoint,

@@ -1,4 +1,4 @@
-"""`python -m classifeed_<service>`: the verbs that every service has."""
+"""`python -m classifeed_<service>`: the command line of every service."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _EPILOG = (
     "serve: handle calls; work: the other roles; without a verb: both. migrate: bring the schema up to date; check: "
     "print what is missing. Settings come from the environment, see --help-settings."
 )
-# A batch makes thousands of objects that end with it. At 700 of them, as Python has it by itself, the collector goes
-# through them several times a batch and finds nothing: 5 to 10 % of a service's CPU under a load.
+# A batch creates thousands of objects that die with it. With Python's default of 700, the collector scans them several
+# times per batch and finds nothing: 5 to 10 % of a service's CPU under load.
 _YOUNG_OBJECTS: Final = 10_000
-# Python joins its threads before a process ends, and one that reads a large file cannot be interrupted.
+# Python joins its threads before a process ends, and a thread that reads a large file cannot be interrupted.
 _JOINING_S: Final = 5.0
 _log = structlog.get_logger("runner")
 
@@ -59,22 +59,24 @@ def main(
 ) -> NoReturn:
     """Run the command line of a service and end the process.
 
-    Exit codes: 0 ended in order; 1 failed while running (start it again); 2 cannot start as it is set up.
+    Exit codes: 0: ended in order; 1: failed while running (start it again); 2: cannot start with its configuration.
 
     Args:
         service: name of the service.
-        settings_cls: its settings.
-        bootstrap: builds the runner out of them; inside the event loop, before anything is opened.
+        settings_cls: class of its settings.
+        bootstrap: builds the runner from the settings, inside the event loop, before anything is opened.
         migrations_package: package with the Alembic history; None: the service has no tables.
-        prepare: what `migrate` makes besides, such as topics; idempotent.
-        growable: topics that `migrate --grow` gives further partitions, with the groups that read them here.
-        argv: arguments; those of the process unless given.
+        prepare: further work of `migrate`, such as the creation of topics; idempotent.
+        growable: topics that `migrate --grow` may grow, with this service's groups that read them.
+        argv: arguments; None: those of the process.
     """
     parser = argparse.ArgumentParser(prog=f"classifeed_{service}", epilog=_EPILOG)
     parser.add_argument("verb", nargs="?", choices=("serve", "work", "migrate", "check"))
     parser.add_argument("--role", action="append", default=[], help="run this role alone; may be repeated")
-    parser.add_argument("--phase", choices=("pre", "post", "all"), default="all", help="of migrate")
-    parser.add_argument("--grow", metavar="TOPIC", help="of migrate: give a topic its declared partitions, and no more")
+    parser.add_argument(
+        "--phase", choices=("pre", "post", "all"), default="all", help="for migrate: phase of the revisions"
+    )
+    parser.add_argument("--grow", metavar="TOPIC", help="for migrate: only add the declared partitions of a topic")
     parser.add_argument("--help-settings", action="store_true", help="list the environment variables and exit")
     arguments = parser.parse_args(argv)
     if arguments.help_settings:
@@ -109,7 +111,7 @@ def main(
 
 
 def version_of(service: str) -> str:
-    """Return the version of a service's distribution; 0 when it is not installed."""
+    """Return the version of a service's distribution; "0" if it is not installed."""
     try:
         return version(f"classifeed-{service}")
     except PackageNotFoundError:
@@ -188,7 +190,7 @@ async def _run(
         code = await runner.run(stop, selected)
     except StartError:
         raise
-    except Exception as error:  # noqa: BLE001 whatever it was, the log has it and the supervisor starts us again
+    except Exception as error:  # noqa: BLE001 after any error, the supervisor starts the process again
         log_fault(_log, "runner.failed", error, pid=os.getpid())
         code = 1
     _end_within(_JOINING_S, code)
@@ -196,14 +198,14 @@ async def _run(
 
 
 def _spare_collector() -> None:
-    """Have the garbage collector leave alone what lives as long as the process, and run more seldom."""
+    """Exclude permanent objects from garbage collection, and run it less often."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_YOUNG_OBJECTS)
 
 
 def _end_within(limit_s: float, code: int) -> None:
-    """End the process after `limit_s` at the latest: nobody waits any more for what its threads do."""
+    """End the process after at most `limit_s`: the work of remaining threads is no longer needed."""
 
     def end() -> None:
         working = [thread.name for thread in threading.enumerate() if not thread.daemon]
@@ -220,7 +222,7 @@ def _end_within(limit_s: float, code: int) -> None:
 async def _check(runner: ServiceRunner) -> int:
     try:
         missing = await runner.check()
-    except Exception as error:  # noqa: BLE001 that something cannot be opened is what was requested
+    except Exception as error:  # noqa: BLE001 a failed opening is a result of the check
         missing = {"start": name_fault(error)}
     for name, fault in missing.items():
         say(f"{name}: {fault}")
@@ -228,10 +230,10 @@ async def _check(runner: ServiceRunner) -> int:
 
 
 def select_roles(known: Sequence[str], *, verb: str | None, requested: Sequence[str]) -> frozenset[str]:
-    """Return the roles to run: the requested ones, of those that the verb allows.
+    """Return the roles to run: the requested ones among those that the verb allows.
 
     Raises:
-        ListenError: a role is requested that the service does not have.
+        ListenError: a requested role does not exist in the service.
     """
     unknown = [name for name in requested if name not in known]
     if unknown:

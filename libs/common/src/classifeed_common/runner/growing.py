@@ -1,4 +1,4 @@
-"""`migrate --grow TOPIC`: further partitions for a topic that the service reads."""
+"""`migrate --grow TOPIC`: adds partitions to a topic that the service reads."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from classifeed_common.settings import ServiceSettings
 
 
 def grow_topic(settings: ServiceSettings, growable: Mapping[Topic, Collection[str]], name: str) -> int:
-    """Grow a topic, say what was done or what is in the way, and return the exit code.
+    """Grow a topic, print the result or the obstacle, and return the exit code.
 
     Args:
-        settings: of the service.
-        growable: topics that it reads, as declared, with its groups.
-        name: of one of them.
+        settings: settings of the service.
+        growable: declarations of the topics that it reads, with its groups.
+        name: name of one of them.
 
     Raises:
-        StartError: the service does not read such a topic.
+        StartError: the service does not read this topic.
     """
     topic = next((each for each in growable if each.name == name), None)
     if topic is None:

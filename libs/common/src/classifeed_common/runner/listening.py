@@ -1,4 +1,4 @@
-"""Where a service listens: what it may listen on without keys, and the file with the ports for others."""
+"""Listening addresses of a service: check that they are safe without keys, and write them to the run file."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from classifeed_common.settings import ServiceSettings, variable_of
 
 
 class StartError(Exception):
-    """The service cannot start as it is set up; the text is one line for a person."""
+    """The service cannot start with its configuration; the message is one line for a person."""
 
 
 class ListenError(StartError):
-    """The service cannot or must not listen there."""
+    """The service cannot or must not listen on the address."""
 
 
 def is_loopback(address: str) -> bool:
-    """Whether nobody outside of this machine can reach host:port (or a unix socket)."""
+    """Return whether host:port (or a unix socket) can be reached from this machine only."""
     if address.startswith("unix:"):
         return True
     host = address.rpartition(":")[0].strip("[]")
@@ -36,7 +36,7 @@ def is_loopback(address: str) -> bool:
 
 
 def require_keys(settings: ServiceSettings) -> None:
-    """Pass when callers must have tokens, or can only be on this machine.
+    """Return if callers need tokens, or can only be on this machine.
 
     Raises:
         ListenError: anybody could call.
@@ -54,7 +54,7 @@ def require_keys(settings: ServiceSettings) -> None:
 
 
 def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
-    """Return which hosts HTTP requests may be for: those of `http_hosts`, and what HTTP listens on."""
+    """Return the hosts that HTTP requests may name: those of `http_hosts`, and the host of the listening address."""
     listens_on = settings.http_listen.rpartition(":")[0]
     return AllowedHosts.of(
         [*settings.http_hosts.split(","), listens_on],
@@ -64,24 +64,24 @@ def allowed_hosts(settings: ServiceSettings) -> AllowedHosts:
 
 
 def http_keys(settings: ServiceSettings, *, required_by: str = "") -> KeyStore | None:
-    """Return what checks the tokens of HTTP callers; None: only this machine can call, and no setting requires tokens.
+    """Return the keys for tokens of HTTP callers; None: only this machine can call, and no setting requires tokens.
 
     Args:
-        required_by: the setting that wants tokens on the loopback too; empty: none does.
+        required_by: setting that requires tokens on the loopback, too; empty: none does.
 
     Raises:
-        ListenError: there are no keys to check tokens with.
+        ListenError: there are no keys.
     """
     if settings.keys_dir is not None:
         return KeyStore(settings.keys_dir) if required_by or not is_loopback(settings.http_listen) else None
     if required_by:
         variable = variable_of(type(settings), "keys_dir")
         raise ListenError(f"{required_by} needs {variable}, the folder of token keys.")
-    return None  # require_keys lets it listen on the loopback only
+    return None  # require_keys allows the loopback only
 
 
 def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Iterable[str]) -> None:
-    """Write pid and addresses; a reader sees the whole file or none."""
+    """Write pid and addresses atomically."""
     content = {"service": service, "pid": os.getpid(), "grpc": grpc, "http": http, "roles": sorted(roles)}
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}")
@@ -90,5 +90,5 @@ def write_run_file(path: Path, *, service: str, grpc: str, http: str, roles: Ite
 
 
 def say(line: str) -> None:
-    """Print one line for whoever started the process."""
+    """Print one line for the person who started the process."""
     print(line, file=sys.stderr)  # noqa: T201 there may be no log yet, and this is for a person

@@ -1,4 +1,4 @@
-"""What every bootstrap builds out of the settings in the same way; nothing is opened yet."""
+"""Parts that bootstraps build from settings in the same way; nothing is opened yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_common.settings import ServiceSettings
 
 
 def database_of(settings: ServiceSettings) -> Database:
-    """Return the service's database, at most `db_pool_max` connections."""
+    """Return the service's database, with at most `db_pool_max` connections."""
     return Database(
         settings.dsn.get_secret_value(),
         schema=settings.db_schema,
@@ -28,16 +28,16 @@ def database_of(settings: ServiceSettings) -> Database:
 
 
 def channel_to(audience: str, address: str, settings: ServiceSettings) -> grpc.aio.Channel:
-    """Return a channel to another service; calls carry tokens where there is a folder of keys."""
+    """Return a channel to another service; calls carry tokens if there is a folder of keys."""
     keys = KeyStore(settings.keys_dir) if settings.keys_dir is not None else None
     return open_channel(address, caller=settings.service_name(), audience=audience, keys=keys)
 
 
 class SchemaCheck:
-    """A readiness check: the database responds, and its migrations have run.
+    """A readiness check: the database responds and is migrated.
 
     Args:
-        database: of the service.
+        database: database of the service.
         package: import name of the service, which has the migrations.
     """
 
@@ -46,7 +46,7 @@ class SchemaCheck:
         self._package = package
 
     async def __call__(self) -> None:
-        """Pass, or raise what is wrong.
+        """Return if the check passes.
 
         Raises:
             FailedPrecondition: NOT_MIGRATED, the migrate step has not run for this version.
@@ -55,11 +55,11 @@ class SchemaCheck:
             await check_revision(connection, self._package, self._database.schema)
 
     async def check_alone(self) -> None:
-        """Pass, or raise what is wrong, on a connection of its own: for before the database is opened.
+        """Run the check on a separate connection, before the database is opened.
 
         Raises:
             FailedPrecondition: NOT_MIGRATED, the migrate step has not run for this version.
-            psycopg.OperationalError: the database does not respond, or does not let us in.
+            psycopg.OperationalError: the database does not respond, or refuses the connection.
         """
         async with self._database.dedicated_connection() as connection:
             await check_revision(connection, self._package, self._database.schema)

@@ -1,4 +1,4 @@
-"""Probes the dependencies again and again whether they are there."""
+"""Readiness: repeated checks of the dependencies."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ Check = Callable[[], Awaitable[None]]
 
 
 class Since:
-    """Since when something has been so: the same moment however often it is read, until it was otherwise between."""
+    """Remembers since when each name has been noted without a gap."""
 
     def __init__(self) -> None:
         self._began: dict[str, str] = {}
 
     def note(self, names: Iterable[str]) -> None:
-        """Take what is so now; what is not among it any more is forgotten."""
+        """Record the present names; names that are missing now are forgotten."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self._began = {name: self._began.get(name, now) for name in names}
 
     def of(self, names: Iterable[str]) -> dict[str, str]:
-        """Return since when each has been so, of those that were noted."""
+        """Return the start times of those names that are noted."""
         return {name: self._began[name] for name in names if name in self._began}
 
 
 class Readiness:
-    """State of each dependency; ready when all are there.
+    """The state of each dependency; ready when all are available.
 
     Args:
-        checks: by name; each returns when its dependency responds and raises otherwise.
-        on_change: called with whether all are there, after each round.
+        checks: checks by name; each returns if its dependency responds, and raises otherwise.
+        on_change: called after each round with whether all are available.
     """
 
     def __init__(self, checks: Mapping[str, Check], on_change: Callable[[bool], None]) -> None:
@@ -56,11 +56,11 @@ class Readiness:
 
     @property
     def missing_since(self) -> dict[str, str]:
-        """When each dependency that is missing now was first missed, by name; ISO 8601 in UTC, to the second."""
+        """Time since which each dependency has been missing, by name; ISO 8601 in UTC, to the second."""
         return self._since.of(self.faults)
 
     async def check(self) -> bool:
-        """Ask all at once and return whether all responded."""
+        """Run all checks at once, and return whether all passed."""
         found = await asyncio.gather(*(self._ask(name) for name in self._checks))
         for name, fault in zip(self._checks, found, strict=True):
             self._note(name, fault)
@@ -70,12 +70,12 @@ class Readiness:
         return ready
 
     def note(self, name: str, fault: str | None) -> None:
-        """Note what is wrong with a dependency before it is open; None: it is."""
+        """Record the fault of a dependency that is not open yet; None: it is open."""
         self._note(name, fault)
         self._since.note(self.faults)
 
     async def watch(self, stop: asyncio.Event) -> None:
-        """Check until `stop` is set; sooner again while something is missing."""
+        """Run checks until `stop` is set, more often while a dependency is missing."""
         try:
             while not stop.is_set():
                 ready = await self.check()
@@ -85,8 +85,9 @@ class Readiness:
                 asking.cancel()
 
     async def _ask(self, name: str) -> str | None:
-        # A check that takes too long is not cancelled at once, which may take as long again, but polled for its outcome
-        # next time: what is missing is known soon, and no more than one check holds a connection.
+        # A check that takes too long is not cancelled at once, because that may take as long again. Its result is
+        # polled in the next round. So a missing dependency is known soon, and only one check at a time holds a
+        # connection.
         now_s = asyncio.get_running_loop().time()
         if name not in self._asking:
             self._asking[name] = (asyncio.ensure_future(self._checks[name]()), now_s)
@@ -100,7 +101,7 @@ class Readiness:
         del self._asking[name]
         try:
             asking.result()
-        except Exception as error:  # noqa: BLE001 any failure of a check means: not there
+        except Exception as error:  # noqa: BLE001 any failure of a check means that the dependency is missing
             return name_fault(error)
         return None
 

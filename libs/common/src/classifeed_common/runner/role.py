@@ -1,4 +1,4 @@
-"""Roles: what a service does by itself, besides answering calls."""
+"""Role: background work of a service, in addition to serving calls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = structlog.get_logger("runner")
 
 
 class RolePart(Protocol):
-    """A loop that is run together with others, as one role."""
+    """A loop that runs together with others as one role."""
 
     async def run(self, stop: asyncio.Event) -> None:
         """See `Role.run`."""
@@ -28,17 +28,17 @@ class RolePart(Protocol):
 
 @dataclass(frozen=True)
 class Role:
-    """A loop of a service, under the name by which it can be run alone.
+    """A loop of a service, with a name under which it can run alone.
 
     Attributes:
-        name: unique in the service; also the name of its Deployment.
-        run: works until the event is set, then ends what it has begun and returns. It is cancelled when it does not
-            within the drain grace, and must bear that at any await: whatever counts is in a transaction.
-        backlog: counts what waits for it, by item; raises rather than guess.
-        blocked: says what it cannot go on with although it runs, and why, each in words that name the fix: a partition
-            whose record fails, a shard whose queue was cut off. Empty: nothing. Called often: returns from memory.
-        is_everywhere: whether each process runs it, whatever it was started for: what all others need, such as a look
-            at the file that their rules come from. It cannot be chosen, and is no Deployment.
+        name: name, unique in the service; also the name of its Deployment.
+        run: works until the event is set, then completes the work under way and returns. After the drain grace time it
+            is cancelled, and must survive that at any await: all effects must be in transactions.
+        backlog: counts its waiting work, by item; raises if a count is unknown.
+        blocked: returns what the role cannot continue with, and why, each with the fix: a partition whose record fails,
+            a shard whose queue was cut off. Empty: nothing. Called often, so it must return from memory.
+        is_everywhere: whether each process runs it, with any selection of roles: for work that all other roles need,
+            such as checking the file of their rules. It cannot be selected, and has no Deployment.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Role:
     def together(
         cls, name: str, *parts: RolePart, backlog: Callable[[], Awaitable[Mapping[str, int]]] | None = None
     ) -> Role:
-        """Return a role that runs several loops side by side; what blocks any of them blocks it."""
+        """Return a role that runs several loops in parallel; a fault that blocks one of them blocks the role."""
 
         async def run(stop: asyncio.Event) -> None:
             async with asyncio.TaskGroup() as group:
@@ -65,14 +65,14 @@ class Role:
 
 
 class RoleEndedError(Exception):
-    """A role ended although it was not stopped; the process ends with it, so that its supervisor starts it afresh."""
+    """A role ended although it was not stopped. The process ends with it, and its supervisor starts it again."""
 
 
 async def run_role(role: Role, stop: asyncio.Event) -> None:
     """Run a role to its end.
 
     Raises:
-        RoleEndedError: it failed, or returned before `stop` was set: a loop that died in silence is never acceptable.
+        RoleEndedError: it failed, or returned before `stop` was set: a loop must never end silently.
     """
     structlog.contextvars.bind_contextvars(role=role.name)
     try:

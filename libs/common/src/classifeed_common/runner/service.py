@@ -1,4 +1,4 @@
-"""One process of a service: serves, works, says how it is, and ends in order."""
+"""ServiceRunner: one process of a service, with serving, roles, health and drain."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def _nothing() -> None:
 
 
 async def _fault_of(opening: Opening) -> str | None:
-    """Return why something cannot be opened now, in words; None: it is open."""
+    """Return why something cannot be opened now; None: it is open."""
     try:
         await opening()
     except Exception as error:
@@ -59,23 +59,23 @@ async def _fault_of(opening: Opening) -> str | None:
 
 
 class ServiceRunner:
-    """Runs what a service declares; one `run` per object.
+    """Runs the declared parts of a service; call `run` once per object.
 
     Args:
-        settings: where to listen, keys, drain times, roles.
+        settings: addresses, keys, drain times and roles.
         service: name of the service.
-        version: what is running, shown on /health.
-        roles: its loops; they start once `on_start` has returned and are all stopped together.
-        servicers: what it serves over gRPC; without `serve` only health and reflection are.
-        schema: its database; nothing is opened before the migrate step has run. None: it has none.
-        readiness: further dependencies that it cannot work without, by name; each check raises while it is missing.
-        opens: what is opened before `on_start`, one after the other, by the names that readiness has for it. The
-            process waits for what does not respond, and says so; each is called again then.
+        version: version of the service, shown on /health.
+        roles: loops of the service; they start once `on_start` has returned, and are stopped together.
+        servicers: gRPC services; without the role `serve`, only health and reflection are served.
+        schema: check of its database; nothing is opened before the migrate step has run. None: it has no database.
+        readiness: checks of further required dependencies, by name; each raises while its dependency is missing.
+        opens: functions that open dependencies before `on_start`, in this order, by their names in readiness. The
+            process waits for a dependency that does not respond, reports it, and calls the function again.
         on_start: opens pools and producers; a failure ends the process.
-        on_stop: closes them; called even when `on_start` failed half-way.
-        routes: HTTP routes besides the standard ones, which they win over; without `serve` they are left out.
-        policy: who may call what.
-        keys: verifies tokens; unless given, those of `settings.keys_dir`.
+        on_stop: closes them; also called if `on_start` failed half-way.
+        routes: further HTTP routes, which take precedence over the standard ones; left out without the role `serve`.
+        policy: policy of callers and methods.
+        keys: keys that verify tokens; None: those of `settings.keys_dir`.
     """
 
     def __init__(
@@ -122,17 +122,17 @@ class ServiceRunner:
 
     @property
     def role_names(self) -> list[str]:
-        """Every role that can be requested, `serve` first."""
+        """Every role that can be selected, `serve` first."""
         return [SERVE, *(name for name, role in self._roles.items() if not role.is_everywhere)]
 
     @property
     def is_ready(self) -> bool:
-        """Whether traffic may come."""
+        """Whether the process accepts traffic."""
         return self._health.is_serving
 
     @property
     def refusal(self) -> Unavailable | None:
-        """Why no request can be taken now, for the routes of the service; None: they can."""
+        """Reason why the service's routes accept no request now; None: they do."""
         if self._draining:
             return Unavailable(
                 "DRAINING", f"{self.service} is stopping. Call another replica, or try again.", retry_after_s=1
@@ -143,7 +143,7 @@ class ServiceRunner:
 
     @property
     def blocked(self) -> dict[str, dict[str, str]]:
-        """What roles of this process cannot continue with, and why, by role; roles that can are left out."""
+        """Items that roles of this process cannot continue with, and the reasons, by role; other roles are left out."""
         sources = {name: role.blocked for name, role in self._roles.items() if name in self._selected}
         found = {name: dict(blocked()) for name, blocked in sources.items() if blocked is not None}
         if SERVE in self._selected and self._keys is not None:
@@ -151,9 +151,10 @@ class ServiceRunner:
         return {name: items for name, items in found.items() if items}
 
     def describe(self) -> dict[str, object]:
-        """Return the response of /health; `degraded` is ready for calls, while a role cannot go on with something.
+        """Return the response of /health; `degraded` means ready for calls while a role is blocked.
 
-        `since` says when each of what is missing or blocked (`<role>: <what>`) was first seen so, in UTC.
+        `since` has the time since which each dependency has been missing, and each item (`<role>: <item>`) blocked, in
+        UTC.
         """
         blocked = self.blocked
         self._blocked_since.note(named := [f"{role}: {what}" for role, items in blocked.items() for what in items])
@@ -168,7 +169,7 @@ class ServiceRunner:
         }
 
     async def check(self) -> dict[str, str]:
-        """Open everything, ask each dependency once, close; returns what is missing, by name."""
+        """Open everything, check each dependency once, and close; return the missing dependencies by name."""
         try:
             for name, opening in self._opens.items():
                 if (fault := await _fault_of(opening)) is not None:
@@ -180,12 +181,12 @@ class ServiceRunner:
             await self._on_stop()
 
     async def run(self, stop: asyncio.Event, selected: Collection[str] | None = None) -> int:
-        """Run until `stop` is set or a role fails, drains, and return the exit code: 0, or 1 after a failure.
+        """Run until `stop` is set or a role fails, drain, and return the exit code: 0, or 1 after a failure.
 
         Args:
-            stop: ends the process in order: health says NOT_SERVING, then roles end what they have begun, then no
-                more calls are accepted, and those under way may end within the grace.
-            selected: roles to run, `serve` among them to serve calls; None: all. Those that run everywhere are added.
+            stop: ends the process in order: health reports NOT_SERVING, roles complete their work, new calls are
+                refused, and calls under way may complete within the grace time.
+            selected: roles to run, with `serve` to serve calls; None: all. Roles that run everywhere are added.
 
         Raises:
             ListenError: an address is in use, or would be open to anybody.
@@ -215,7 +216,7 @@ class ServiceRunner:
         return 1 if failed else 0
 
     def http_app(self, selected: Collection[str]) -> Starlette:
-        """Return the HTTP application of a process with these roles, as `run` serves it."""
+        """Return the HTTP application of a process with these roles."""
         backlogs: dict[str, BacklogSource] = {
             role.name: role.backlog
             for role in self._roles.values()
@@ -225,7 +226,7 @@ class ServiceRunner:
         return build_app(self, backlogs, routes, hosts=allowed_hosts(self.settings))
 
     async def _open(self, stop: asyncio.Event) -> bool:
-        """Open what the service works with; False when it was stopped meanwhile (a database can be slow)."""
+        """Open the dependencies; return False if the process is stopped meanwhile (a database can be slow)."""
         opening = asyncio.create_task(self._start(), name="open")
         stopping = asyncio.create_task(stop.wait(), name="stop")
         await asyncio.wait([opening, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -239,7 +240,8 @@ class ServiceRunner:
         return True
 
     async def _start(self) -> None:
-        # A process that began before its migrate step, or while a server restarts, would end at once, again and again.
+        # Without this loop, a process that starts before its migrate step, or during a restart of a server, would exit
+        # again and again.
         for name, opening in self._opens.items():
             while (fault := await _fault_of(opening)) is not None:
                 self._readiness.note(name, fault)
@@ -260,7 +262,7 @@ class ServiceRunner:
         self._health.drain()
         closing.set()
         if not failed:
-            # Whoever balances load needs a moment to see NOT_SERVING before calls are refused.
+            # Load balancers need a moment to see NOT_SERVING before calls are refused.
             await asyncio.sleep(self.settings.drain_notice_s)
         self._draining = True
         for servicer in self._servicers:

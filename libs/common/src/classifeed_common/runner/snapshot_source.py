@@ -1,4 +1,4 @@
-"""Where the snapshots of a service come from, by its settings; apart from `parts`, as few services have one."""
+"""The source of a service's snapshots, from its settings. Separate from `parts`: few services have snapshots."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from classifeed_common.snapshot.s3_source import S3Source
 
 
 def source_of(settings: ServiceSettings, location: str, default: PackagedSource) -> Source:
-    """Return where a snapshot comes from.
+    """Return the source of a snapshot.
 
     Args:
-        settings: of the service, for S3.
-        location: a path, or `s3://<bucket>/<key>`; empty: what lies in the wheel.
-        default: that.
+        settings: settings of the service, for S3.
+        location: a path, or `s3://<bucket>/<key>`; empty: the default.
+        default: source in the wheel.
     """
     if not location:
         return default

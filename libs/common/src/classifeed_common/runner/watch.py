@@ -1,4 +1,4 @@
-"""Watch: looks now and then at what a service cannot go on with, for readiness."""
+"""Watch: checks periodically for blocked work, for readiness."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _log = structlog.get_logger("runner")
 
 
 class Watch:
-    """Remembers the last look, so that `blocked` returns from memory (`Role.blocked`).
+    """Remembers the result of the last check, so that `blocked` returns from memory (`Role.blocked`).
 
-    What was found before stands as long as looking fails; that is then named beside it.
+    While checks fail, the last result stays, and the failure is reported in addition.
 
     Args:
-        look: reads the tables and returns what is blocked, and why, in words that name the fix.
-        what: is looked at, as the object of a sentence, such as "texts that wait".
-        period_s: from one look to the next, in seconds.
-        clock: of the process; None: the machine's.
+        look: reads the tables and returns blocked items and the reasons, each with the fix.
+        what: checked items, as the object of a sentence, such as "texts that wait".
+        period_s: seconds between two checks.
+        clock: clock of the fault's duration; None: the system's.
     """
 
     def __init__(
@@ -40,16 +40,16 @@ class Watch:
             period_s=period_s,
             name=what,
             doing=f"reading {what}",
-            effect="What is shown of them is as of the last success",
+            effect="The list shown is from the last successful read",
             clock=clock,
         )
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until `stop` is set."""
+        """Check until `stop` is set."""
         await self._work.run(stop)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what the last look found, and why there is no later one."""
+        """Return the result of the last check, and the fault of later ones."""
         return {**self._found, **self._work.blocked()}
 
     async def _look_once(self) -> None:

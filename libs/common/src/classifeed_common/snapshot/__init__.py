@@ -1,4 +1,4 @@
-"""Snapshot: a versioned file, checked by its schema, swapped as a whole while the process runs (ADR 0053)."""
+"""Snapshot: a versioned file, validated by a schema, replaced as a whole while the process runs (ADR 0053)."""
 
 from classifeed_common.snapshot.faults import DocumentFault, SnapshotError, SourceMissing
 from classifeed_common.snapshot.snapshot import Loaded, Snapshot

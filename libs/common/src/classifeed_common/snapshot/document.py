@@ -1,7 +1,7 @@
-"""Documents in YAML or JSON: read, and checked by a JSON Schema, each fault with its line and path.
+"""Documents in YAML or JSON, validated by a JSON Schema; each fault has its line and path.
 
-Of YAML what the eye sees is what is read: no key is used twice, keys are texts, `no` and `2026-11-23` are texts, and
-there are no aliases, which can make a document of any size out of a few lines.
+YAML is restricted so that it means what it looks like. Duplicate keys and keys that are no texts are faults. `no` and
+`2026-11-23` are texts. Aliases are refused: with them a few lines can expand to a document of any size.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OTHERS_OF_YAML_1_1: Final = frozenset({_BOOL_TAG, "tag:yaml.org,2002:timestamp"
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML without what surprises in version 1.1."""
+    """YAML without the surprising types of version 1.1."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -39,7 +39,7 @@ def read_document(content: bytes, *, is_json: bool) -> Any:
     """Return the document in a file.
 
     Raises:
-        DocumentFault: it cannot be read, with the line where that is known.
+        DocumentFault: the file cannot be read; with the line if it is known.
     """
     try:
         text = content.decode()
@@ -49,10 +49,10 @@ def read_document(content: bytes, *, is_json: bool) -> Any:
 
 
 def check_document(document: Any, validator: Draft202012Validator) -> None:
-    """Pass when a document is as its schema says.
+    """Return if a document is valid by its schema.
 
     Raises:
-        DocumentFault: the most telling fault, with its path, and how many there are besides.
+        DocumentFault: the most specific fault with its path, and the number of further ones.
     """
     faults = list(validator.iter_errors(document))
     if not faults:
@@ -64,7 +64,7 @@ def check_document(document: Any, validator: Draft202012Validator) -> None:
 
 
 def find_line(content: bytes, path: Path) -> int | None:
-    """Return the line of what stands at a path, or of what holds it; None: it is unknown."""
+    """Return the line of the element at a path, or of its nearest existing parent; None: it is unknown."""
     try:
         node = _Loader(content).get_single_node()
     except yaml.YAMLError:
@@ -103,7 +103,7 @@ def _read_yaml(text: str) -> Any:
 
 
 def _check_events(text: str) -> None:
-    """Pass when a document can be composed: libyaml ends the process where it is nested too deep."""
+    """Return if a document can be composed: libyaml crashes the process if it is nested too deep."""
     level = 0
     for event in yaml.parse(text, Loader=_Loader):
         line = event.start_mark.line + 1 if event.start_mark is not None else None

@@ -1,4 +1,4 @@
-"""What can be wrong with a snapshot."""
+"""Faults of a snapshot."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ Path: TypeAlias = Sequence[str | int]
 
 
 class DocumentFault(ValueError):
-    """A document is wrong, here.
+    """A fault in a document.
 
     Args:
-        words: what is wrong, and what is allowed.
-        path: keys and indexes from the top of the document; empty: the document as a whole.
-        line: from 1; None: not known yet.
+        words: the fault, and the allowed values.
+        path: keys and indexes from the top of the document; empty: the whole document.
+        line: line number from 1; None: not known yet.
     """
 
     def __init__(self, words: str, path: Path = (), line: int | None = None) -> None:
@@ -30,8 +30,8 @@ class DocumentFault(ValueError):
 
 
 class SourceMissing(Exception):
-    """There is no such file; the text names it."""
+    """The file does not exist; the message names it."""
 
 
 class SnapshotError(Exception):
-    """There is nothing to begin with; the text is one line for a person."""
+    """There is no valid first version; the message is one line for a person."""

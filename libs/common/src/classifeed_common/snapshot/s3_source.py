@@ -1,4 +1,4 @@
-"""Snapshots out of S3."""
+"""Snapshots in S3."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from classifeed_common.snapshot.sources import MAX_BYTES, within_limit
 
 
 class S3Source:
-    """An object of S3.
+    """An object in S3.
 
     Args:
-        client: for this source alone.
-        bucket: where it lies.
-        key: what it is called there.
+        client: client for this source only.
+        bucket: bucket of the object.
+        key: key of the object.
     """
 
     def __init__(self, client: S3Client, bucket: str, key: str) -> None:
@@ -26,7 +26,7 @@ class S3Source:
 
     @property
     def name(self) -> str:
-        """Its address."""
+        """URL of the object."""
         return f"s3://{self._bucket}/{self._key}"
 
     async def stamp(self) -> str:

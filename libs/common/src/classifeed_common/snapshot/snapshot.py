@@ -1,4 +1,4 @@
-"""Snapshot: the newest right version of a file, as a value that readers take without waiting."""
+"""Snapshot: the newest valid version of a file, as a value that readers get without waiting."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Loaded(Generic[T]):
     """One version of a file.
 
     Attributes:
-        value: what `parse` made of it.
-        version: `<name>@<hash>`, the name being the document's own (its top-level key `name`), or the hash alone. It
-            belongs to every decision that is made with the value.
+        value: result of `parse`.
+        version: `<name>@<hash>` with the document's top-level key `name`, or the hash alone. Store it with every
+            decision that is made with the value.
     """
 
     value: T
@@ -41,18 +41,18 @@ class Loaded(Generic[T]):
 
 
 class Snapshot(Generic[T]):
-    """A file that is looked at again and again; what is wrong with it leaves the version before in force.
+    """A file that is checked repeatedly; while its content is invalid, the previous version stays in force.
 
-    Take `current` once for each decision: what is read of it belongs together, whatever is swapped meanwhile.
+    Take `current` once per decision: its values belong together, even if the version is replaced meanwhile.
 
     Args:
-        name: what it is called in logs, metrics and readiness, such as `rules`.
-        source: where the file is.
+        name: name in logs, metrics and readiness, such as `rules`.
+        source: source of the file.
         schema: JSON Schema (2020-12) of the document.
-        parse: makes the value of a document that is as the schema says; in a thread, so it shares nothing. It raises
-            `DocumentFault` with the path of what is wrong, or any ValueError.
-        look_every_s: from one look to the next, in seconds. A new version is in force after two looks: what changes
-            from one to the next may be half written.
+        parse: converts a valid document into the value; runs in a thread, so it must share no state. It raises
+            `DocumentFault` with the path of the fault, or any ValueError.
+        look_every_s: seconds between two checks. A new version comes into force after two checks: content that changes
+            between them may be incomplete.
     """
 
     def __init__(
@@ -72,19 +72,19 @@ class Snapshot(Generic[T]):
         self._look_every_s = look_every_s
         self._current: Loaded[T] | None = None
         self._digest = ""
-        self._seen = ""  # stamp of the last look
-        self._judged = ""  # stamp of the content that was taken or refused last
+        self._seen = ""  # stamp of the last check
+        self._judged = ""  # stamp of the content that was accepted or refused last
         self._refused = ""  # why that content was refused
-        self._fault = ""  # what is wrong now; empty: what is in force is what the source has
+        self._fault = ""  # present fault; empty: the version in force is the source's
 
     @property
     def current(self) -> Loaded[T]:
-        """The version in force; neither waits nor locks, from any thread."""
+        """The version in force; does not wait or lock, may be called in any thread."""
         assert self._current is not None, "open() comes first"
         return self._current
 
     def blocked(self) -> Mapping[str, str]:
-        """Return what is wrong with the file, by the name of the snapshot, for `Role.blocked`."""
+        """Return the fault of the file, by the name of the snapshot, for `Role.blocked`."""
         if not self._fault:
             return {}
         return {
@@ -94,10 +94,10 @@ class Snapshot(Generic[T]):
     async def open(self) -> None:
         """Load the first version.
 
-        Nothing else is taken in its place: decisions by rules that nobody chose are worse than none.
+        There is no fallback: decisions by rules that nobody chose are worse than none.
 
         Raises:
-            SnapshotError: the file is wrong, is not there or cannot be read.
+            SnapshotError: the file is invalid, missing or cannot be read.
             Unavailable: the object store does not respond.
         """
         try:
@@ -112,13 +112,13 @@ class Snapshot(Generic[T]):
         SNAPSHOT_REFUSED.labels(self._name).set(0)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Look until `stop` is set; the loop of a role."""
+        """Check the file until `stop` is set; the loop of a role."""
         while not stop.is_set():
             await self.look()
             await wait_for_event(stop, self._look_every_s)
 
     async def look(self) -> None:
-        """Look once: what has changed, and did not change any more since the last look, is taken or refused."""
+        """Check once: a changed file that is stable since the last check is accepted or refused."""
         try:
             stamp = await self._source.stamp()
             is_settled, self._seen = stamp == self._seen, stamp
@@ -140,7 +140,7 @@ class Snapshot(Generic[T]):
         self._source.close()
 
     async def _judge(self, content: bytes) -> str:
-        """Put a content in force, unless it is so already; return why it is refused, or nothing."""
+        """Put a content in force unless it is already; return why it is refused, or an empty text."""
         digest = hashlib.sha256(content).hexdigest()
         if digest == self._digest:
             return ""
@@ -151,7 +151,7 @@ class Snapshot(Generic[T]):
         except INTERRUPTIONS:
             raise
         except BaseException as error:  # noqa: BLE001
-            # A fault of `parse`: the version in force is none the worse for it.
+            # A fault of `parse`: the version in force stays.
             log_fault(_log, "snapshot.parse.failed", error, snapshot=self._name, source=self._source.name)
             return self._explain(error)
         before, self._current, self._digest = self._current, loaded, digest

@@ -1,4 +1,4 @@
-"""Where snapshots come from: a file, or one that lies in the wheel; objects of S3 are in `s3_source`."""
+"""Sources of snapshots: a file, or a packaged file; `s3_source` has objects of S3."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ class Source(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in logs and messages; `.json` at its end says that it is JSON, anything else is YAML."""
+        """Name in logs and messages; it ends in `.json` for JSON, any other name is YAML."""
 
     async def stamp(self) -> str:
-        """Return what differs once the content may have changed; cheap.
+        """Return a cheap value that changes with the content.
 
         Raises:
-            SourceMissing: there is no such file.
-            OSError: it cannot be looked at.
-            Unavailable: likewise, as the object store does not respond.
+            SourceMissing: the file does not exist.
+            OSError: the file cannot be examined.
+            Unavailable: the object store does not respond.
         """
 
     async def read(self) -> bytes:
@@ -33,9 +33,9 @@ class Source(Protocol):
 
         Raises:
             DocumentFault: it is larger than 16 MiB.
-            SourceMissing: there is no such file.
-            OSError: it cannot be read.
-            Unavailable: likewise, as the object store does not respond.
+            SourceMissing: the file does not exist.
+            OSError: the file cannot be read.
+            Unavailable: the object store does not respond.
         """
 
     def close(self) -> None:
@@ -43,14 +43,14 @@ class Source(Protocol):
 
 
 class FileSource:
-    """A file of this machine, such as one of a ConfigMap."""
+    """A local file, such as one of a ConfigMap."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     @property
     def name(self) -> str:
-        """Its path."""
+        """Path of the file."""
         return str(self._path)
 
     async def stamp(self) -> str:
@@ -80,10 +80,10 @@ class FileSource:
 
 
 class PackagedSource:
-    """A file that lies beside the code, which never changes.
+    """A file in a Python package, which never changes.
 
     Args:
-        package: as in `classifeed_moderation.rules`.
+        package: name of the package, such as `classifeed_moderation.rules`.
         file: name of the file in it.
     """
 
@@ -112,7 +112,7 @@ class PackagedSource:
 
 
 def within_limit(content: bytes) -> bytes:
-    """Return the content.
+    """Return the content if it is within the limit.
 
     Raises:
         DocumentFault: it is larger than 16 MiB.

@@ -1,4 +1,4 @@
-"""Faults in the log: one that passes is a line, one that nobody foresaw has its traceback."""
+"""Faults in the log: one line for a passing fault, a traceback for an unforeseen one."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ def log_fault(
     noted_in: LastingFault | None = None,
     **fields: Any,
 ) -> None:
-    """Log a fault that whoever works waits out.
+    """Log a fault after which the work continues.
 
-    What passes by itself, or has a message of ours (`DomainError`), is a warning in one line: nothing is wrong with
-    the code, and a database that restarts is no news for each thing that waits for it. Anything else is a fault of the
-    code: an error with its traceback.
+    A passing fault, or one with our own message (`DomainError`), is a warning in one line: the code is right, and a
+    restarting database would otherwise fill the log. Any other fault is a bug: an error with its traceback.
 
     Args:
         log: logger of the module.
-        event: what did not work.
-        error: why.
-        retry_in_s: when it is tried again, in seconds, where that is known.
-        is_repeated: it failed before and was logged then: no second traceback.
-        noted_in: of the same work, for `Role.blocked`; it says whether it failed before, and keeps this fault, too.
-        fields: what the line says besides.
+        event: name of the event.
+        error: the fault.
+        retry_in_s: seconds until the next attempt, if known.
+        is_repeated: whether the fault was logged before; a second traceback is left out.
+        noted_in: fault record of the same work, for `Role.blocked`. It tells whether the work failed before, and also
+            stores this fault.
+        fields: further fields of the line.
     """
     if noted_in is not None:
         is_repeated = noted_in.attempts > 0

@@ -1,4 +1,4 @@
-"""Files of lines beside the stream of logs, shared by the processes of a machine and turned over by size or time."""
+"""Log files in addition to the log stream, shared by the processes of a machine and rotated by size or time."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ KEPT: Final = 10
 
 
 class RotatedFile(logging.Handler):
-    """Appends each record as a line; a file that is full or of yesterday becomes `<name>.1`, and `<name>.10` goes.
+    """Appends each record as a line; rotates the file to `<name>.1` when it is due, and deletes `<name>.10`.
 
-    The handlers of the standard library know one process and the machine's own clock. Here any number of processes may
-    append to one file: a line is one write at its end, and only who rotates the file takes a lock, which nobody
-    waits for. A process that stands still with it can thus keep no other one from writing.
+    The standard library's handlers support one process and the system's time zone only. Here several processes may
+    append to one file: each line is a single write at its end. Only a rotation takes a lock, without waiting for it. So
+    a paused process that holds the lock does not stop other processes from writing.
 
-    A line that cannot be written is lost to the file; that is reported once on stderr, until lines come through again.
+    A line that cannot be written is lost to the file. This is reported once on stderr, until a write succeeds.
 
     Args:
-        path: the file; its folder is there.
-        rotation: when it is turned over.
-        zone: the clock that days begin by.
+        path: path of the file; its folder exists.
+        rotation: when to rotate.
+        zone: time zone of days.
     """
 
     def __init__(self, path: Path, rotation: Rotation, zone: tzinfo) -> None:
@@ -68,7 +68,7 @@ class RotatedFile(logging.Handler):
         os.write(file, line)
 
     def _opened(self) -> int:
-        """Return the file that has the name now: another process may have put aside the one that was open."""
+        """Return the file with the current name: another process may have rotated the open one."""
         if self._file is not None and not self._is_named(self._file):
             self._close_file()
         if self._file is None:
@@ -79,7 +79,7 @@ class RotatedFile(logging.Handler):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            return  # another process is at it
+            return  # another process rotates it
         if self._is_named(file):
             for number in range(KEPT - 1, 0, -1):
                 with suppress(FileNotFoundError):

@@ -1,4 +1,4 @@
-"""When a file of lines is put aside for a new one: `10 MB`, `1 day`, `midnight`."""
+"""Rotation rules of log files: `10 MB`, `1 day`, `midnight`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ _FORM = re.compile(r"(?P<count>[1-9][0-9]{0,8})\s*(?P<unit>[a-z]+)", re.IGNORECA
 _BYTES: Final = {"kb": 1024, "mb": 1024**2, "gb": 1024**3}
 _DAY_S: Final = 86_400
 _SECONDS: Final = {"hour": 3600, "day": _DAY_S, "week": 7 * _DAY_S}
-_MONDAY_S: Final = 4 * _DAY_S  # 1970 began on a Thursday; weeks are to begin on Mondays
+_MONDAY_S: Final = 4 * _DAY_S  # 1970 began on a Thursday; weeks begin on Mondays
 
 
 @dataclass(frozen=True, slots=True)
 class Rotation:
-    """One of the two is set.
+    """A rotation rule; exactly one of the two values is set.
 
     Attributes:
-        max_bytes: no line makes the file larger than this.
-        period_s: hours, days or weeks by the clock on the wall; a line of the next one begins a new file.
+        max_bytes: largest size of the file.
+        period_s: hours, days or weeks of local time, in seconds; the first line of the next period begins a new file.
     """
 
     max_bytes: int | None = None
@@ -28,10 +28,10 @@ class Rotation:
 
     @classmethod
     def parse(cls, text: str) -> Rotation:
-        """Read a size (KB, MB, GB, of 1024), a span (hours, days, weeks) or `midnight`, which is a day.
+        """Parse a size (KB, MB, GB, of 1024), a period (hours, days, weeks) or `midnight`, which is a day.
 
         Raises:
-            ValueError: it is none of them.
+            ValueError: the text has another form.
         """
         if text.strip().lower() == "midnight":
             return cls(period_s=_DAY_S)
@@ -44,13 +44,13 @@ class Rotation:
         raise ValueError('must be a size ("10 MB"; KB, MB, GB), a span ("1 day"; hours, days, weeks) or "midnight"')
 
     def is_due(self, *, size_bytes: int, written_at: float, now: float, zone: tzinfo) -> bool:
-        """Whether the next line belongs into a new file.
+        """Return whether the next line must begin a new file.
 
         Args:
-            size_bytes: what the file would have with it.
-            written_at: when the last line was written, in seconds since 1970.
-            now: the time of the next line.
-            zone: the clock on the wall.
+            size_bytes: size of the file with this line.
+            written_at: time of the last line, in seconds since 1970.
+            now: time of the next line, in seconds since 1970.
+            zone: time zone of periods.
         """
         if self.max_bytes is not None:
             return size_bytes > self.max_bytes

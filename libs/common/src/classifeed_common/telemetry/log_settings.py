@@ -1,4 +1,4 @@
-"""Settings of the files that a process writes beside its stream of logs, and of the clock on its wall."""
+"""Settings of the files that a process writes in addition to its log stream."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FILE_NAME = r"^[^/]*$"
 def _check_zone(name: str) -> str:
     try:
         find_zone(name)
-    except ValueError as error:  # the value itself is shown beside the fault
+    except ValueError as error:  # the settings error shows the value
         raise ValueError("the time zone is not known") from error
     return name
 
@@ -45,28 +45,32 @@ WritableFolder = Annotated[Path, AfterValidator(_make_writable)]
 
 
 class LogFileSettings(BaseSettings):
-    """Three files beside the stream, each where its folder is set. Processes may share them."""
+    """Settings of three files in addition to the log stream; processes may share them."""
 
     log_path: WritableFolder | None = Field(
         default=None, description="Folder of the log as JSON lines; unset: no file."
     )
-    log_file_name: str = Field(default="", pattern=_FILE_NAME, description="Name in it; empty: <service>.log.")
+    log_file_name: str = Field(
+        default="", pattern=_FILE_NAME, description="Name of the log in its folder; empty: <service>.log."
+    )
     log_rotation: Annotated[str, AfterValidator(_check_rotation)] = Field(
         default="10 MB",
         description='When files are rotated: "10 MB" (KB, MB, GB), "1 day" (hours, days, weeks), "midnight"; '
-        "ten old ones are kept.",
+        "ten old files are kept.",
     )
     metric_path: WritableFolder | None = Field(
         default=None, description="Folder of the metrics as JSON lines; unset: no file."
     )
     metric_file_name: str = Field(
-        default="", pattern=_FILE_NAME, description="Name in it; empty: <service>-metrics.jsonl."
+        default="",
+        pattern=_FILE_NAME,
+        description="Name of the metrics in their folder; empty: <service>-metrics.jsonl.",
     )
     audit_log_path: WritableFolder | None = Field(
         default=None,
-        description="Folder of the audit log: each request, and who changed what; unset: no file, and no lines of gRPC "
-        "requests.",
+        description="Folder of the audit log: requests, and who changed what; unset: no file, and no audit lines of "
+        "gRPC requests.",
     )
     audit_log_file_name: str = Field(
-        default="", pattern=_FILE_NAME, description="Name in it; empty: <service>-audit.log."
+        default="", pattern=_FILE_NAME, description="Name of the audit log in its folder; empty: <service>-audit.log."
     )

@@ -1,6 +1,6 @@
-"""Logs: one JSON object a line in production, colours on a terminal; always with what the call at hand is about.
+"""Logging: one JSON object per line in production, colours on a terminal, with the context of the current call.
 
-Loggers whose names end in `.audit` are the audit log: requests, and who changed what. They have a file of their own.
+Loggers whose names end in `.audit` are the audit log: requests and changes. The audit log has a separate file.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from classifeed_common.telemetry.tracing import trace_ids
 
 RPC_AUDIT: Final = "classifeed_common.rpc.audit"
 _AUDIT: Final = ".audit"
-# Of libraries: httpcore logs the headers of responses, urllib3 each line.
+# Libraries that log too much: httpcore logs the headers of responses, urllib3 each line.
 _NOISY: Final = ("uvicorn", "httpx", "httpcore", "urllib3")
 
 
@@ -34,19 +34,19 @@ def configure_logging(
     log_file: RotatedFile | None = None,
     audit_file: RotatedFile | None = None,
 ) -> None:
-    """Send the logs of structlog and of the standard library (libraries speak there) to one stream in one form.
+    """Send the logs of structlog and of the standard library, which libraries use, to one stream in one format.
 
-    Call it once, at the start of the process, before the first gRPC server or channel: gRPC's core writes by itself and
-    is set to errors only); a second call replaces the first.
+    Call it once, at the start of the process, before the first gRPC server or channel: gRPC's core logs on its own and
+    is limited to errors here. A second call replaces the first.
 
     Args:
         service: name in each line.
-        level: least level logged.
-        as_json: the form of the stream; files always have JSON.
-        stream: stderr unless given.
-        zone: clock of the timestamps.
-        log_file: gets all lines too.
-        audit_file: gets those of the audit log too. Without one, gRPC requests leave no audit lines: they are many.
+        level: lowest level that is logged.
+        as_json: whether the stream is JSON; files always are.
+        stream: stream of the log; None: stderr.
+        zone: time zone of the timestamps.
+        log_file: file for all lines.
+        audit_file: file for the audit log; None: gRPC requests, which are many, leave no audit lines.
     """
     os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
     shared: list[Any] = [
@@ -56,8 +56,8 @@ def configure_logging(
         _add_trace,
         _Clock(zone),
     ]
-    # Plain traces only: those of rich and of structlog's dictionaries show local variables, which hold passwords and
-    # the texts of users.
+    # Plain tracebacks only: those of rich and of structlog's dictionaries show local variables, which contain passwords
+    # and texts of users.
     as_lines = _formatter(
         shared, [structlog.processors.format_exc_info, structlog.processors.JSONRenderer(ensure_ascii=False)]
     )
@@ -101,9 +101,9 @@ def _formatter(shared: list[Any], last: list[Any]) -> logging.Formatter:
 
 
 class _Clock:
-    """Stamps lines with the time of a zone, with its offset: moments stay clear whatever zone a reader expects.
+    """Adds a timestamp in a time zone, with its offset, so that it is unambiguous.
 
-    The zone of the machine plays no part.
+    The system's time zone is not used.
     """
 
     def __init__(self, zone: tzinfo) -> None:

@@ -1,4 +1,4 @@
-"""Metrics of the process as JSON lines, for where nobody scrapes `/metrics`."""
+"""Metrics of the process as JSON lines, for installations without a scraper of `/metrics`."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _Series = tuple[tuple[str, str], ...]
 
 
 class MetricFile:
-    """Writes all metrics when its block begins, every `interval_s` seconds, and when it ends, from a thread of its own.
+    """Writes all metrics when its block begins, every `interval_s` seconds, and when it ends, in a separate thread.
 
     Args:
-        file: where to, such as a `RotatedFile`; closed at the end.
+        file: handler that writes the lines, such as a `RotatedFile`; closed at the end.
         service: name in each line.
-        interval_s: seconds between two looks.
-        zone: clock of the timestamps.
+        interval_s: seconds between two writes.
+        zone: time zone of the timestamps.
     """
 
     def __init__(self, file: logging.Handler, *, service: str, interval_s: float, zone: tzinfo) -> None:
@@ -62,12 +62,12 @@ class MetricFile:
             "pid": os.getpid(),
         }
         lines = [json.dumps(head | series) for metric in REGISTRY.collect() for series in list_series(metric)]
-        # One record: all lines of a look stand together, in one file.
+        # One record, so that all lines of a write are together in one file.
         self._file.handle(logging.makeLogRecord({"msg": "\n".join(lines)}))
 
 
 def list_series(metric: Metric) -> Iterator[dict[str, Any]]:
-    """Each series of a metric with its value; of a histogram count, sum, and buckets by their upper bounds."""
+    """Yield each series of a metric with its value; for a histogram: count, sum, and buckets by upper bound."""
     found: dict[_Series, dict[str, Any]] = {}
     for sample in metric.samples:
         part = sample.name.removeprefix(metric.name)

@@ -1,4 +1,4 @@
-"""Metrics as typed constants: a service or library declares its own in one module, each with its meaning.
+"""Metrics as typed constants: each service or library declares its metrics with their meaning in one module.
 
 The page docs/reference/metrics.md is generated from them (`python -m tools.metrics_page`).
 """
@@ -18,22 +18,22 @@ PREFIX: Final = "classifeed_"
 
 Kind: TypeAlias = Literal["counter", "gauge", "histogram"]
 Labels: TypeAlias = Mapping[str, str | tuple[str, ...]]
-"""Labels by name: their values where these are known beforehand, else words that say what they are. Never values that
-grow with the use: no seller, task or address.
+"""Labels by name, with their values if these are fixed, otherwise with a description. Values must not grow with the
+use: no seller, task or address.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """What describes a metric.
+    """The description of a metric.
 
     Attributes:
-        name: as it is scraped, a counter's with `_total`, a histogram's without `_bucket`.
+        name: scraped name; a counter's with `_total`, a histogram's without `_bucket`.
         kind: counter, gauge or histogram.
-        unit: of its value.
-        meaning: a sentence or two.
+        unit: unit of its value.
+        meaning: description of one or two sentences.
         labels: see `Labels`.
-        standard: whose name it is, where it has not our prefix.
+        standard: standard that defines the name, if it has not our prefix.
     """
 
     name: str
@@ -48,7 +48,7 @@ class MetricSet:
     """The metrics of one module.
 
     Attributes:
-        declarations: what was declared, in order.
+        declarations: declarations in order.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ class MetricSet:
         return Histogram(name, meaning, tuple(labels or ()), buckets=buckets)
 
     def declare(self, declaration: Declaration) -> None:
-        """Note a metric that is registered otherwise.
+        """Record a metric that other code registers.
 
         Raises:
             ValueError: the name has neither our prefix nor that of a standard, or is a counter's without `_total`.

@@ -1,4 +1,4 @@
-"""Metrics that every service has, whether it moves them or not."""
+"""Metrics of every service, even if it does not update them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ HTTP_REFUSALS: Final = METRICS.counter(
     "classifeed_http_refusals_total",
     "Requests that were refused before they were handled.",
     unit="requests",
-    labels={"api": "name of the HTTP API; `pages`: sent by a web page, to whichever route", "reason": "why"},
+    labels={"api": "name of the HTTP API; `pages`: sent by a web page, to any route", "reason": "why"},
 )
 HTTP_CONNECTIONS_CLOSED: Final = METRICS.counter(
     "classifeed_http_connections_closed_total",
@@ -79,23 +79,23 @@ SNAPSHOT_REFUSED: Final = METRICS.gauge(
     "classifeed_snapshot_refused",
     "1 while the file of a snapshot is wrong or missing and an older version stays in force: `/health/ready` says why.",
     unit="snapshots",
-    labels={"snapshot": "what it is called, such as `rules`"},
+    labels={"snapshot": "name of the snapshot, such as `rules`"},
 )
 SNAPSHOT_SWAPS: Final = METRICS.counter(
     "classifeed_snapshot_swaps_total",
     "Versions of a snapshot that were put in force, the first one too.",
     unit="versions",
-    labels={"snapshot": "what it is called, such as `rules`"},
+    labels={"snapshot": "name of the snapshot, such as `rules`"},
 )
 DB_DEAD_CONNECTIONS: Final = METRICS.counter(
     "classifeed_db_dead_connections_total",
-    "Connections to PostgreSQL that were open and gave no response.",
+    "Open connections to PostgreSQL that were cut because they gave no response.",
     unit="connections",
     labels=_SCHEMA,
 )
 DB_UNANSWERED_PROBES: Final = METRICS.counter(
     "classifeed_db_unanswered_probes_total",
-    "Probes of silent connections that PostgreSQL gave no response to.",
+    "Probes of silent connections without a response from PostgreSQL.",
     unit="probes",
     labels=_SCHEMA,
 )
@@ -113,7 +113,7 @@ BLOBS_UNKNOWN: Final = METRICS.counter(
 )
 BLOBS_DAMAGED: Final = METRICS.counter(
     "classifeed_blobs_damaged_total",
-    "Files with references that could not be read, by what was wrong with them (missing, corrupt).",
+    "Files with references that could not be read, by fault (missing, corrupt).",
     unit="files",
     labels={**_SCHEMA, "fault": ("missing", "corrupt")},
 )
@@ -133,24 +133,24 @@ PUBLISHED: Final = METRICS.counter(
     "classifeed_published_rows_total",
     "Rows that were pushed to another service, by whether it accepted them.",
     unit="rows",
-    labels={"name": "what is published, such as `offers`", "taken": ("yes", "no")},
+    labels={"name": "name of the mark, such as `offers`", "taken": ("yes", "no")},
 )
 REPAIRED_DOCUMENTS: Final = METRICS.counter(
     "classifeed_repaired_documents_total",
-    "Documents of the registry that did not equal their table, as after its restore, and were withdrawn, as their rows "
-    "are lost, or published again.",
+    "Documents of the registry that differed from their table, for example after its restore: withdrawn because their "
+    "rows are lost, or published again.",
     unit="documents",
     labels={"client": "client of the index, such as `offers`", "repair": ("withdrawn", "published")},
 )
 PARTITION_LAG: Final = METRICS.gauge(
     "classifeed_consumer_partition_lag_records",
-    "Records of the partition that the group has not handled yet, as counted within the last seconds.",
+    "Records of the partition that the group has not handled yet, counted every few seconds.",
     unit="records",
     labels=_PARTITION,
 )
 OLDEST_AGE: Final = METRICS.gauge(
     "classifeed_consumer_oldest_age_seconds",
-    "Age of the record that the group is handling, or began last; 0 when all are handled.",
+    "Age of the record that the group handles now, or began to handle last; 0: all are handled.",
     unit="seconds",
     labels=_PARTITION,
 )
@@ -162,7 +162,7 @@ HANDLED: Final = METRICS.counter(
 )
 BLOCKED_SECONDS: Final = METRICS.gauge(
     "classifeed_consumer_blocked_seconds",
-    "How long the next record of the partition has been failing; present while it fails. Alert above 60.",
+    "Time since the first failure of the partition's next record; present while it fails. Alert above 60.",
     unit="seconds",
     labels=_PARTITION,
 )
@@ -205,7 +205,7 @@ PRODUCERS_REPLACED: Final = METRICS.counter(
 
 
 def remove(gauge: Gauge, part: tuple[str, str, int]) -> None:
-    """Take away the value of a partition that is not measured any more; idempotent."""
+    """Remove the gauge of a partition that is not measured any more; idempotent."""
     group, topic, partition = part
     with suppress(KeyError):
         gauge.remove(group, topic, str(partition))

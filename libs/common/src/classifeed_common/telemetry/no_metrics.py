@@ -1,4 +1,4 @@
-"""Metrics that count nothing, where prometheus_client is not installed."""
+"""Metrics without effect, for processes without prometheus_client."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from typing import Any, Self, TypeAlias
 
 
 class NoMetric:
-    """Takes every call that a metric of prometheus_client takes."""
+    """A metric with the methods of prometheus_client's metrics and without effect."""
 
     def __init__(self, *_: Any, **__: Any) -> None:
         pass
 
     def labels(self, *_: Any, **__: Any) -> Self:
-        """Return itself, whatever the labels."""
+        """Return the metric itself for any labels."""
         return self
 
     def inc(self, _amount: float = 1) -> None:
-        """Count nothing."""
+        """Do nothing."""
 
     dec = set = observe = inc
 
     def remove(self, *_: Any) -> None:
-        """Remove nothing."""
+        """Do nothing."""
 
 
 Counter: TypeAlias = NoMetric

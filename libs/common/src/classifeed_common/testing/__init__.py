@@ -1,1 +1,1 @@
-"""Fixtures shipped for the tests of every package: real servers, fresh databases, in-process gRPC."""
+"""Test fixtures for every package: real servers, new databases, in-process gRPC."""

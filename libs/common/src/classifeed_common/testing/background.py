@@ -1,4 +1,4 @@
-"""What runs beside a block of a test."""
+"""Roles that run in the background of a test's block."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 
 
 class Runs(Protocol):
-    """A worker, a consumer, a relay: what works until it is stopped."""
+    """A worker, consumer or relay that works until it is stopped."""
 
     def run(self, stop: asyncio.Event, /) -> Awaitable[None]:
         """Work until `stop` is set."""
@@ -17,7 +17,7 @@ class Runs(Protocol):
 
 @asynccontextmanager
 async def running(role: Runs) -> AsyncIterator[None]:
-    """Run it beside the block; leaving the block stops it, and raises what it raised."""
+    """Run a role during the block; the end of the block stops it and raises its error."""
     stop = asyncio.Event()
     task = asyncio.ensure_future(role.run(stop))
     try:

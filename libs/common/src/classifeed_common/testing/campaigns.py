@@ -1,4 +1,4 @@
-"""What long campaigns have and `make test` leaves to shorter tests of the same promise."""
+"""Tests and sizes for long campaigns, which `make test` leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fresh databases for tests: each test has its own, on the session's embedded server, dropped at its end."""
+"""New databases for tests: each test has a separate one on the session's embedded server, dropped at its end."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MigratedDatabase = Callable[..., Awaitable[Database]]
 
 
 class DatabaseServer:
-    """Creates and drops databases on one server; a migrated schema is made once and then copied."""
+    """Creates and drops databases on one server; a schema is migrated once and then copied."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
@@ -29,7 +29,7 @@ class DatabaseServer:
         self._templates: dict[tuple[str, str], str] = {}
 
     def create(self, template: str = "template0") -> str:
-        """Return the DSN of a new database that only the caller knows."""
+        """Create a database and return its DSN, which only the caller knows."""
         name = f"t_{uuid.uuid4().hex[:16]}"
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
@@ -37,7 +37,7 @@ class DatabaseServer:
         return make_conninfo(self._dsn, dbname=name)
 
     def create_migrated(self, package: str, schema: str) -> str:
-        """Return the DSN of a new database with the package's newest schema in it."""
+        """Create a database with the package's newest schema, and return its DSN."""
         if (package, schema) not in self._templates:
             dsn = self.create()
             migrate(package, dsn, schema)
@@ -45,7 +45,7 @@ class DatabaseServer:
         return self.create(self._templates[package, schema])
 
     def back_up(self, dsn: str) -> str:
-        """Copy a database made here, under the feet of whoever works in it; return what `restore` needs."""
+        """Copy a database made here while processes use it; return the argument for `restore`."""
         name, copy = _name_of(dsn), f"t_{uuid.uuid4().hex[:16]}"
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             try:
@@ -56,7 +56,7 @@ class DatabaseServer:
         return copy
 
     def restore(self, dsn: str, backup: str) -> None:
-        """Replace a database by a copy of it, as an operator does with a backup; open sessions are ended."""
+        """Replace a database by a copy, as an operator does with a backup; open sessions are ended."""
         name = _name_of(dsn)
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             [(owner,)] = connection.execute(
@@ -67,14 +67,14 @@ class DatabaseServer:
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {backup} OWNER {owner}")
 
     def drop(self, dsn: str) -> None:
-        """Drop a database made here, ending the sessions still in it."""
+        """Drop a database made here, and end its sessions."""
         name = _name_of(dsn)
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         self._made.remove(name)
 
     def drop_all(self) -> None:
-        """Drop what is left, templates included."""
+        """Drop the remaining databases, including templates."""
         with psycopg.connect(self._dsn, autocommit=True) as connection:
             for name in self._made:
                 connection.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
@@ -83,20 +83,20 @@ class DatabaseServer:
 
 
 class TableBackup:
-    """A copy of some tables of a database, taken and put back while everybody works on."""
+    """A copy of some tables of a database, taken and restored during operation."""
 
     def __init__(self, database: Database, *tables: str) -> None:
         self._database = database
         self._tables = tables
 
     async def take(self) -> None:
-        """Copy the tables; once."""
+        """Copy the tables; call it once."""
         async with self._database.transaction() as tx:
             for table in self._tables:
                 await tx.execute(f"CREATE TABLE {_copy_of(table)} AS TABLE {table}")
 
     async def restore(self) -> None:
-        """Put the copies back in one transaction, as often as wanted."""
+        """Restore the copies in one transaction; may be repeated."""
         async with self._database.transaction() as tx:
             await tx.execute(f"TRUNCATE {', '.join(self._tables)}")
             for table in self._tables:
@@ -112,7 +112,7 @@ def _name_of(dsn: str) -> str:
 
 
 def _copy_closed(connection: psycopg.Connection, name: str, copy: str) -> None:
-    """Close a database to new sessions, end those in it, copy it: PostgreSQL copies none that is in use."""
+    """Close a database to new sessions, end its sessions, and copy it: PostgreSQL copies only unused databases."""
     connection.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")
     ends_at = time.monotonic() + _CLOSE_LIMIT_S
     while True:
@@ -128,7 +128,7 @@ def _copy_closed(connection: psycopg.Connection, name: str, copy: str) -> None:
 
 @pytest.fixture(scope="session")
 def database_server(postgres: EmbeddedPostgres) -> Iterator[DatabaseServer]:
-    """Yield the session's server, as a maker of databases."""
+    """Yield a factory of databases on the session's server."""
     server = DatabaseServer(postgres.dsn)
     yield server
     with suppress(psycopg.OperationalError):  # a test may have stopped the server for good
@@ -137,7 +137,7 @@ def database_server(postgres: EmbeddedPostgres) -> Iterator[DatabaseServer]:
 
 @pytest.fixture
 def database_dsn(database_server: DatabaseServer) -> Iterator[str]:
-    """Yield the DSN of a fresh, empty database; for tests that start processes or run migrations."""
+    """Yield the DSN of a new, empty database; for tests that start processes or run migrations."""
     dsn = database_server.create()
     yield dsn
     with suppress(psycopg.OperationalError):
@@ -146,7 +146,7 @@ def database_dsn(database_server: DatabaseServer) -> Iterator[str]:
 
 @pytest.fixture
 async def database(database_dsn: str) -> AsyncIterator[Database]:
-    """Yield an open Database on a fresh database with an empty schema `test`."""
+    """Yield an open Database on a new database with an empty schema `test`."""
     with psycopg.connect(database_dsn, autocommit=True) as connection:
         connection.execute("CREATE SCHEMA test")
     database = Database(database_dsn, schema="test", application_name="test")
@@ -157,9 +157,7 @@ async def database(database_dsn: str) -> AsyncIterator[Database]:
 
 @pytest.fixture
 async def migrated_database(database_server: DatabaseServer) -> AsyncIterator[MigratedDatabase]:
-    """Yield a factory: `await migrated_database("classifeed_offers", "offers")` is an open Database, freshly
-    migrated.
-    """
+    """Yield a factory: `await migrated_database("classifeed_offers", "offers")` opens a newly migrated Database."""
     async with AsyncExitStack() as stack:
 
         async def make(package: str, schema: str | None = None, *, max_size: int = 4) -> Database:

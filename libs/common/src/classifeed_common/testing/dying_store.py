@@ -1,4 +1,4 @@
-"""DyingStore: a store whose process is killed on one side of the step that brings a file to it."""
+"""DyingStore: a store that kills its process just before or after it stores a file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from classifeed_common.blobs import BlobStore
 
 
 class DyingStore(BlobStore):
-    """Kills its process, as the kernel does, before a file is there or right after.
+    """Sends SIGKILL to its process just before or after a file is stored.
 
     Args:
-        is_file_there: when the process dies.
-        options: of the store.
+        is_file_there: whether the file is stored before the kill.
+        options: options of the store.
     """
 
     def __init__(self, *, is_file_there: bool, **options: Any) -> None:
@@ -27,20 +27,20 @@ class DyingStore(BlobStore):
         self._is_file_there = is_file_there
 
     async def put_file(self, path: Path, sha256: str) -> None:
-        """Put the file, or not, and die."""
+        """Store the file or not, and die."""
         if self._is_file_there:
             await super().put_file(path, sha256)
         os.kill(os.getpid(), signal.SIGKILL)
 
     async def keep(self, sha256: str) -> None:
-        """Copy the file, or not, and die."""
+        """Copy the file or not, and die."""
         if self._is_file_there:
             await super().keep(sha256)
         os.kill(os.getpid(), signal.SIGKILL)
 
 
 async def run_until_killed(script: str, settings: Mapping[str, Any]) -> None:
-    """Run a test's own file as a process with JSON as its argument, and return once a DyingStore has killed it."""
+    """Run a test's file as a process with a JSON argument, and return once a DyingStore has killed it."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, script, json.dumps(settings), stdin=asyncio.subprocess.DEVNULL
     )

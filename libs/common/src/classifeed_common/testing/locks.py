@@ -1,4 +1,4 @@
-"""Locks as seen from outside: two transactions are interleaved step by step, instead of left to race."""
+"""Observation of locks, so that a test interleaves two transactions step by step instead of racing them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SOMEBODY_WAITS: Final = (
 
 
 async def comes_to_wait(work: asyncio.Task[Any], database: Database, *, behind: Tx | None = None) -> bool:
-    """Return True once a session waits for a lock; False if `work` ends before any does.
+    """Return True once a session waits for a lock; False if `work` ends before.
 
     Args:
-        work: what is expected to wait, in a transaction of its own.
-        database: where the sessions are; a further connection is taken from it, to look.
-        behind: an open transaction that holds the lock; None: whoever does.
+        work: task that is expected to wait, in its own transaction.
+        database: database of the sessions; one connection is taken from it for queries.
+        behind: open transaction that holds the lock; None: any transaction.
 
     Raises:
         TimeoutError: neither happened within two minutes.

@@ -1,4 +1,4 @@
-"""Pauses in which records gather, held until a test ends them: nobody sleeps to see what came together."""
+"""Lingers that last until a test ends them, so that no test sleeps to see which records came together."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import pytest
 
 
 class HeldPauses:
-    """Pauses of a module that imports `gather_records`.
+    """The lingers of a module that imports `gather_records`.
 
     Attributes:
-        begun: set once a pause has begun.
-        count: how many have begun.
+        begun: event that is set once a linger has begun.
+        count: number of lingers so far.
     """
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> None:
@@ -23,7 +23,7 @@ class HeldPauses:
         monkeypatch.setattr(module, "gather_records", self._hold)
 
     def end(self) -> None:
-        """End the pause, and those that come."""
+        """End the linger under way, and all later ones at once."""
         self._ended.set()
 
     async def _hold(self, _since_s: float, ends: asyncio.Event, **_: float) -> None:

@@ -1,4 +1,4 @@
-"""Plans of statements, for tests that no hot statement reads a table from end to end."""
+"""Query plans, for tests that no frequent statement scans a whole table."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARAMETER: Final = re.compile(r"%\((\w+)\)[sb]")
 
 
 async def explain(connection: Tx, statement: str, parameters: Mapping[str, Any]) -> list[Node]:
-    """Return the nodes of a statement's plan, as EXPLAIN (FORMAT JSON) has them, each before those below it."""
+    """Return the nodes of a statement's plan from EXPLAIN (FORMAT JSON), each before its children."""
     row = await (await connection.execute("EXPLAIN (FORMAT JSON) " + statement, parameters)).fetchone()
     assert row is not None
     plan = row[0] if isinstance(row[0], list) else json.loads(row[0])
@@ -24,11 +24,14 @@ async def explain(connection: Tx, statement: str, parameters: Mapping[str, Any])
 
 
 async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, Any], *, is_generic: bool) -> int:
-    """Run a statement, and return how many rows the nodes of its plan had in hand, those they left out among them.
+    """Run a statement, and return how many rows the nodes of its plan handled, including filtered ones.
 
     Args:
-        is_generic: whether by the plan that serves all parameters, which PostgreSQL goes over to at the sixth execution
-            of a prepared statement, and which takes each array for ten elements long; otherwise by one for these.
+        connection: open transaction.
+        statement: SQL.
+        parameters: parameters of the statement.
+        is_generic: whether to use the plan for any parameters, to which PostgreSQL switches at the sixth execution of a
+            prepared statement, and which assumes ten elements per array; otherwise the plan for these parameters.
     """
     names = list(dict.fromkeys(_PARAMETER.findall(statement)))
     numbered = _PARAMETER.sub(lambda found: f"${names.index(found[1]) + 1}", statement)
@@ -48,7 +51,7 @@ async def rows_handled(connection: Tx, statement: str, parameters: Mapping[str, 
 
 
 async def rows_scanned(tx: Tx, table: str) -> int:
-    """Return how many rows of a table the statements of a transaction read from end to end."""
+    """Return how many rows of a table the transaction's statements have read by sequential scans."""
     query = "SELECT seq_tup_read FROM pg_stat_xact_user_tables WHERE relid = %s::regclass"
     row = await (await tx.execute(query, [table])).fetchone()
     return int(row[0]) if row else 0
@@ -60,7 +63,7 @@ def _rows_of(node: Node) -> int:
 
 
 async def scanned_tables(connection: Tx, statement: str, parameters: Mapping[str, Any]) -> set[str]:
-    """Return the tables that a statement's plan reads from end to end."""
+    """Return the tables that a statement's plan scans sequentially."""
     nodes = await explain(connection, statement, parameters)
     return {node["Relation Name"] for node in nodes if node["Node Type"] == "Seq Scan"}
 

@@ -1,4 +1,4 @@
-"""The pytest plugin that puts every shared fixture in reach (`-p classifeed_common.testing.plugin`)."""
+"""The pytest plugin with all shared fixtures (`-p classifeed_common.testing.plugin`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytest_plugins = [
 
 
 def pytest_configure() -> None:
-    """Give each process of a parallel run ports of its own, for all servers that it starts."""
+    """Give each process of a parallel run a separate range of ports for the servers that it starts."""
     worker, count = os.environ.get("PYTEST_XDIST_WORKER"), os.environ.get("PYTEST_XDIST_WORKER_COUNT")
     if worker and count and RANGE_VARIABLE not in os.environ:
         os.environ[RANGE_VARIABLE] = range_of_part(int(worker.removeprefix("gw")), int(count))

@@ -1,4 +1,4 @@
-"""How tests of properties draw: the same examples in each run, however slow the machine; new ones in long campaigns."""
+"""Settings of property tests: the same examples in each run on any machine; new ones in long campaigns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In-process gRPC: fresh keys, real servers on unix sockets behind the real interceptor, channels with tokens."""
+"""In-process gRPC: new keys, real servers with the real interceptor on unix sockets, channels with tokens."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OpenChannel = Callable[..., grpc.aio.Channel]
 
 
 def settings_for(service: str) -> ServiceSettings:
-    """Return settings of a service of this name, as a test needs them to build a server."""
+    """Return settings of a service with this name, for a test that builds a server."""
 
     class NamedSettings(ServiceSettings):
         model_config = SettingsConfigDict(env_prefix=f"CLASSIFEED_{service.upper()}_", frozen=True)
@@ -34,7 +34,7 @@ def settings_for(service: str) -> ServiceSettings:
 
 @pytest.fixture
 def socket_dir() -> Iterator[Path]:
-    """Yield a folder whose name is short enough for unix sockets (108 bytes), unlike tmp_path."""
+    """Yield a folder whose path is short enough for unix sockets (108 bytes), unlike tmp_path."""
     folder = Path(tempfile.mkdtemp(prefix="cf-"))
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -42,7 +42,7 @@ def socket_dir() -> Iterator[Path]:
 
 @pytest.fixture
 def keys(tmp_path: Path) -> KeyStore:
-    """Fresh keys of every caller and of every service in the policy table."""
+    """Return new keys of every caller and every service in the policy table."""
     folder = tmp_path / "keys"
     write_keys(folder, sorted({OPERATOR}.union(*CALLERS.values(), *SERVED_BY.values())))
     return KeyStore(folder)

@@ -1,4 +1,4 @@
-"""Session fixtures: real PostgreSQL, Kafka and S3, started when the first test needs them and stopped by process id."""
+"""Session fixtures: real PostgreSQL, Kafka and S3, started for the first test that needs them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from classifeed_common.embedded.memory import free_memory_bytes
 from classifeed_common.embedded.postgres import EmbeddedPostgres
 from classifeed_common.embedded.s3 import EmbeddedS3
 
-_START_LIMIT_S = 300  # a machine may be busy with something else
-_MEMORY = Path("/dev/shm")  # noqa: S108 - the folders in it have names that nobody can foresee
+_START_LIMIT_S = 300  # the machine may be busy
+_MEMORY = Path("/dev/shm")  # noqa: S108 - its folders get unpredictable names
 _ROOM_BYTES = 8 << 30
 
 
 @contextmanager
 def server_folder(name: str) -> Iterator[Path]:
-    """Give a short-named temporary folder for data of servers, removed at the end.
+    """Provide a temporary folder with a short name for data of servers, removed at the end.
 
-    It is in memory where there is much of it: making the files of a database costs 15 ms there, and 30 to 270 on disks.
+    It is in memory if there is enough: creating the files of a database takes 15 ms there, and 30 to 270 ms on disks.
     """
     folder = Path(tempfile.mkdtemp(prefix=f"cf-{name}-", dir=_memory_folder()))
     try:
@@ -36,7 +36,7 @@ def server_folder(name: str) -> Iterator[Path]:
 
 
 def _memory_folder() -> Path | None:
-    """Return the file system in memory, None where it or the memory lacks room."""
+    """Return the folder of the file system in memory; None if it or the memory lacks room."""
     try:
         free = shutil.disk_usage(_MEMORY).free
     except OSError:
@@ -60,7 +60,7 @@ def postgres() -> Iterator[EmbeddedPostgres]:
 def kafka() -> Iterator[EmbeddedKafka]:
     """Yield an embedded Kafka for the whole session; `.bootstrap` is its address.
 
-    A fault test may `stop`, `kill` and `start` it, and leaves it running.
+    A fault test may `stop`, `kill` and `start` it, and must leave it running.
     """
     with server_folder("kafka") as folder:
         server = EmbeddedKafka(folder / "data")

@@ -1,7 +1,7 @@
-"""A TCP proxy on loopback that can fall silent: sockets stay open and acknowledge, and nothing is forwarded.
+"""A TCP proxy on loopback that can fall silent: sockets stay open and acknowledge, but nothing is forwarded.
 
-What a hung load balancer, a stopped machine behind one, or a firewall that forgot a connection looks like from both
-ends. Works in front of any server: PostgreSQL, S3, gRPC.
+To both ends it looks like a hung load balancer, a stopped machine, or a firewall that lost a connection. Works for any
+server: PostgreSQL, S3, gRPC.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _START_LIMIT_S: Final = 60.0
 
 
 class _Link:
-    """One proxied connection; `is_open` lets bytes through."""
+    """One proxied connection; `is_open` lets bytes pass."""
 
     def __init__(self, *, is_open: bool) -> None:
         self.is_open = asyncio.Event()
@@ -38,7 +38,7 @@ class _Link:
     async def pump(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, rewrite: Rewrite | None = None
     ) -> None:
-        """Forward until the end of the stream. What was read before a silence is forwarded after it."""
+        """Forward until the end of the stream. Data read before a silence is forwarded after it."""
         while data := await reader.read(_CHUNK_BYTES):
             await self.is_open.wait()
             writer.write(rewrite(data) if rewrite else data)
@@ -56,12 +56,12 @@ class _Link:
 
 
 class TcpProxy:
-    """Forwards TCP connections to one server. Runs in a thread of its own, so any test may call it.
+    """Forwards TCP connections to one server. Runs in a separate thread, so any test may call it.
 
     Args:
         host: address of the server.
-        port: its port.
-        rewrite: changes what the server sends; pieces as they come.
+        port: port of the server.
+        rewrite: function that changes each received piece of the server's data.
     """
 
     def __init__(self, host: str, port: int, *, rewrite: Rewrite | None = None) -> None:
@@ -77,25 +77,25 @@ class TcpProxy:
 
     @property
     def address(self) -> str:
-        """Where the proxy listens, host:port."""
+        """Address of the proxy, host:port."""
         return f"127.0.0.1:{self.port}"
 
     @property
     def connections(self) -> int:
-        """How many connections are held, silent ones among them."""
+        """Number of open connections, including silent ones."""
         return self._call(lambda: len(self._links))
 
     @property
     def forwarded_bytes(self) -> int:
-        """How many bytes the connections held now have forwarded, in both directions."""
+        """Number of bytes that the open connections have forwarded, in both directions."""
         return self._call(lambda: sum(link.forwarded_bytes for link in self._links))
 
     def dsn(self, dsn: str) -> str:
-        """Return a PostgreSQL connection string that leads through the proxy."""
+        """Return a PostgreSQL connection string through the proxy."""
         return make_conninfo(dsn, host="127.0.0.1", port=self.port)
 
     def start(self) -> Self:
-        """Listen on a free port, or on the one of the last start."""
+        """Listen on a free port, or on the port of the last start."""
         if not self._thread.is_alive():
             self._thread.start()
         self._run(self._listen())
@@ -109,15 +109,15 @@ class TcpProxy:
         self._loop.close()
 
     def silence_existing(self) -> int:
-        """Forward nothing more on the connections of now, and return how many there are; later ones are forwarded."""
+        """Stop forwarding on the present connections, and return their number; later ones are forwarded."""
         return self._call(lambda: self._silence(forwards_new=True))
 
     def silence_all(self) -> int:
-        """Forward nothing at all; new connections are accepted and get no response."""
+        """Stop all forwarding; new connections are accepted without a response. Return the number of present ones."""
         return self._call(lambda: self._silence(forwards_new=False))
 
     def cut_existing(self) -> None:
-        """Reset the connections of now, as a server does that dies."""
+        """Reset the present connections, as a crashing server does."""
 
         def cut() -> None:
             for link in self._links:
@@ -126,7 +126,7 @@ class TcpProxy:
         self._call(cut)
 
     def refuse(self) -> None:
-        """Refuse new connections, until `restore`; those of now are as they are."""
+        """Refuse new connections until `restore`; the present ones are unchanged."""
         self._run(self._stop_listening())
 
     def restore(self) -> None:
@@ -140,7 +140,7 @@ class TcpProxy:
         self._run(restore())
 
     def resume(self) -> None:
-        """Forward on every connection again, first what was held back; as if nothing had happened."""
+        """Forward on every connection again, beginning with the data that was held back."""
 
         def resume() -> None:
             self._forwards_new = True
@@ -168,7 +168,7 @@ class TcpProxy:
         await self._stop_listening()
         writers = [writer for link in self._links for writer in link.writers]
         for link in self._links:
-            link.cut()  # nobody may read what is left to be sent
+            link.cut()  # the peer may not read the rest
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -191,13 +191,13 @@ class TcpProxy:
                 asyncio.create_task(link.pump(onward_reader, writer, self._rewrite)),
             ]
             try:
-                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)  # one end is gone: so is the other
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)  # if one end closes, close the other
             finally:
                 for way in ways:
                     way.cancel()
                 await asyncio.gather(*ways, return_exceptions=True)
         except (OSError, asyncio.CancelledError):
-            pass  # the server is away, and so is the proxy; or the proxy stops
+            pass  # the server is away, or the proxy stops
         finally:
             self._links.discard(link)
             link.close()
@@ -216,10 +216,10 @@ class TcpProxy:
 
 
 class MakeProxy(Protocol):
-    """Starts a proxy before a server; arguments as those of TcpProxy."""
+    """Starts a proxy in front of a server; arguments as for TcpProxy."""
 
     def __call__(self, host: str, port: int, *, rewrite: Rewrite | None = None) -> TcpProxy:
-        """Return a proxy that listens; it is stopped at the end of the test."""
+        """Return a listening proxy, stopped at the end of the test."""
 
 
 @pytest.fixture
@@ -239,7 +239,7 @@ def tcp_proxy() -> Iterator[MakeProxy]:
 
 @pytest.fixture
 def postgres_proxy(tcp_proxy: MakeProxy, database_dsn: str) -> TcpProxy:
-    """Return a proxy before the test's database; `postgres_proxy.dsn(database_dsn)` leads through it."""
+    """Return a proxy for the test's database; `postgres_proxy.dsn(database_dsn)` connects through it."""
     target = conninfo_to_dict(database_dsn)
     return tcp_proxy(str(target["host"]), int(target["port"] or 5432))
 
@@ -251,7 +251,7 @@ ProxiedDatabase = Callable[..., Awaitable[Database]]
 async def proxied_database(
     database: Database, database_dsn: str, postgres_proxy: TcpProxy
 ) -> AsyncIterator[ProxiedDatabase]:
-    """Yield a factory: `await proxied_database(max_size=2)` is what `database` is, through `postgres_proxy`."""
+    """Yield a factory: `await proxied_database(max_size=2)` is like `database`, through `postgres_proxy`."""
     opened: list[Database] = []
 
     async def make(**changes: object) -> Database:

@@ -1,4 +1,4 @@
-"""NUL in each text of a message, found by descriptors; and that a server refuses it, by whatever method it comes."""
+"""Messages with NUL in each of their texts, and a check that a server refuses them in every method."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def list_texts(
     skip: Callable[[FieldDescriptor], bool] = lambda _: False,
     above: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[str, Message]]:
-    """Yield (path, message) for each text that a message can hold: NUL is in that text, and nothing else is set."""
+    """Yield (path, message) for each possible text of a message: this text has NUL, and nothing else is set."""
     for field in descriptor.fields:
         if skip(field):
             continue
@@ -59,7 +59,7 @@ def _put(descriptor: Descriptor, field: FieldDescriptor, value: str | Message) -
 
 
 def fill_texts(message: Message, text: str = "x") -> None:
-    """Set each text that a message can hold, in one item of each list."""
+    """Set each possible text of a message, in one item of each list."""
     for field in message.DESCRIPTOR.fields:
         if field.type == FieldDescriptor.TYPE_STRING:
             if field.is_repeated:
@@ -75,7 +75,7 @@ MessageT = TypeVar("MessageT", bound=Message)
 
 
 def spoil_texts(message: MessageT) -> Iterator[tuple[str, MessageT]]:
-    """Yield (path, copy) for each text that is set in a message, with NUL in that text of the copy."""
+    """Yield (path, copy) for each text that is set in a message; the copy has NUL in this text."""
     for number, (path, _) in enumerate(list(_setters(message))):
         copy = deepcopy(message)
         list(_setters(copy))[number][1](TEXT)
@@ -98,13 +98,13 @@ def _setters(message: Message) -> Iterator[tuple[str, Callable[[str], None]]]:
 async def check_that_nul_is_refused(
     connect: Callable[..., grpc.aio.Channel], target: str, audience: str, *services: str
 ) -> None:
-    """Send NUL in each text of each method, and see each refused with INVALID_ARGUMENT and the path of the text.
+    """Send NUL in each text of each method, and assert that each is refused with INVALID_ARGUMENT and the text's path.
 
     Args:
         connect: the fixture `rpc_channel`.
-        target: of the server, with its real servicers and their database.
-        audience: of the server's tokens.
-        services: full names of all gRPC services that the server has.
+        target: address of the server, which has its real servicers and their database.
+        audience: audience of the server's tokens.
+        services: full names of all gRPC services of the server.
     """
     channels = {caller: connect(target, caller=caller, audience=audience) for caller in (OPERATOR, SERVICE)}
     methods = [(name, method) for name, method in list_methods() if method.containing_service.full_name in services]

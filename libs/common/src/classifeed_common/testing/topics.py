@@ -1,6 +1,4 @@
-"""Topics for tests: names that no other test has, made on the session's Kafka and removed at the end of the test; and
-those that a service always has, read behind what earlier tests have sent.
-"""
+"""Kafka topics for tests: unique ones, removed after the test, and a service's topics without old records."""
 
 from __future__ import annotations
 
@@ -23,30 +21,28 @@ _RETENTION_MS = 60 * 60 * 1000
 
 
 class MakeTopic(Protocol):
-    """Makes a topic and its dead letter topic; returns the topic's name, known to one test alone."""
+    """Creates a topic and its dead letter topic; returns the topic's unique name."""
 
     def __call__(self, name: str = "records", *, partitions: int = 1) -> Awaitable[str]:
-        """Make the topic `name` below the test's prefix."""
+        """Create the topic `name` below the test's prefix."""
         ...
 
 
 @pytest.fixture
 def topic_prefix() -> str:
-    """Return what the names of this test's topics and groups begin with."""
+    """Return the prefix of the names of this test's topics and groups."""
     return f"t{uuid.uuid4().hex[:12]}."
 
 
 @pytest.fixture
 def unique_topic(topic_prefix: str) -> Callable[[str], str]:
-    """Return a factory of topic names that no other test has; nothing is made."""
+    """Return a factory of unique topic names; no topic is created."""
     return lambda name: topic_prefix + name
 
 
 @pytest.fixture
 async def make_topic(kafka: EmbeddedKafka, topic_prefix: str) -> AsyncIterator[MakeTopic]:
-    """Yield a factory of topics: `await make_topic(partitions=4)`; they and their dead letter topics go with the
-    test.
-    """
+    """Yield a factory of topics: `await make_topic(partitions=4)`; removed at the end of the test."""
     cluster = Cluster(kafka.bootstrap, client_id="make-topic")
     made: list[str] = []
 
@@ -62,7 +58,7 @@ async def make_topic(kafka: EmbeddedKafka, topic_prefix: str) -> AsyncIterator[M
 
 
 async def begin_at_ends(database: Database, bootstrap: str, group: str, topic: str) -> None:
-    """Have a group begin behind what a topic holds now: a new database would read what other tests have sent."""
+    """Let a group begin at the end of a topic: with a new database it would read the records of other tests."""
     cluster = Cluster(bootstrap, client_id="begin-at-ends")
     state = (await cluster.topics([topic]))[topic]
     ends = await cluster.ends([(topic, partition) for partition in range(state.partitions)])
@@ -71,7 +67,7 @@ async def begin_at_ends(database: Database, bootstrap: str, group: str, topic: s
 
 
 async def forget_records(bootstrap: str, topic: str) -> None:
-    """Remove all that a topic holds, as its retention does; what comes then has the next offsets."""
+    """Remove all records of a topic, as its retention does; later records have the next offsets."""
     partitions = (await Cluster(bootstrap, client_id="forget-records").topics([topic]))[topic].partitions
     admin = AdminClient({"bootstrap.servers": bootstrap})
     removed = admin.delete_records([TopicPartition(topic, at, OFFSET_END) for at in range(partitions)])

@@ -1,4 +1,4 @@
-"""As much of S3 as a multipart put needs, with a completion that takes its time."""
+"""A minimal S3 server for multipart puts, with a slow completion."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _DONE = (
 
 
 class SlowStore:
-    """What the server has seen, and how long it takes to put parts together.
+    """The requests that the server has received, and the duration of a completion.
 
     Args:
-        complete_s: how long a completion takes, in seconds.
+        complete_s: duration of a completion, in seconds.
     """
 
     def __init__(self, complete_s: float) -> None:
@@ -43,7 +43,7 @@ class SlowStore:
 
 @contextmanager
 def serve_store(complete_s: float) -> Iterator[tuple[SlowStore, str]]:
-    """Give a store, and the address at which it is served."""
+    """Provide a store and its address."""
     store = SlowStore(complete_s)
 
     class Handler(BaseHTTPRequestHandler):

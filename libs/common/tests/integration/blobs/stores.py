@@ -1,4 +1,4 @@
-"""Stores of tests, each with a bucket of its own unless one is named."""
+"""Stores for tests; each has a separate bucket by default."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def make_store(s3: EmbeddedS3, bucket: str = "", owner: str = "", endpoint: str 
 
     Args:
         s3: the server.
-        bucket: its bucket; a new one unless named.
-        owner: whose files it has.
-        endpoint: where the server is reached, such as through a proxy.
+        bucket: name of the bucket; empty: a new one.
+        owner: owner of its files.
+        endpoint: URL of the server, for example through a proxy; empty: the server's.
     """
     return BlobStore(
         endpoint=endpoint or s3.endpoint,

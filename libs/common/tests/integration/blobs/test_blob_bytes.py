@@ -1,4 +1,4 @@
-"""Bytes and pieces of files, without files of our own: verified, and a bucket that is one service's alone."""
+"""Bytes and pieces of stored files are verified; a bucket of a single service is not shared."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def store(s3: EmbeddedS3, bucket: str) -> AsyncIterator[BlobStore]:
 
 
 def spoil(s3: EmbeddedS3, bucket: str, content: bytes) -> None:
-    """Put other bytes where the file is looked for, before the server has seen any: what a bad disk does."""
+    """Put other bytes under the file's key before the file is stored, as a bad disk would."""
     folder = s3.data_dir / bucket / "pictures"
     folder.mkdir()
     (folder / SHA256).write_bytes(content)
@@ -157,7 +157,7 @@ async def test_bytes_from_a_server_that_is_silent_are_unavailable_within_the_lim
 async def test_a_service_outside_of_the_shared_bucket_reads_its_own_files_alone(
     s3: EmbeddedS3, store: BlobStore, bucket: str
 ) -> None:
-    loader = make_store(s3, bucket, "loader")  # by a mistake in the settings
+    loader = make_store(s3, bucket, "loader")  # a wrong setting names the same bucket
     await loader.put_bytes(CONTENT, SHA256)
     with pytest.raises(BlobMissing):
         await store.get_bytes(SHA256)
@@ -180,7 +180,7 @@ async def test_a_file_of_ours_that_is_missing_is_not_verified_by_that_of_another
 
 
 class PicturesSettings(ServiceSettings):
-    """Settings of a service with a bucket of its own."""
+    """Settings of a service with a separate bucket."""
 
 
 async def test_a_bucket_of_its_own_is_a_setting_of_the_service(s3: EmbeddedS3, bucket: str) -> None:

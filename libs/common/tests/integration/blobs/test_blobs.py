@@ -1,4 +1,4 @@
-"""Files by their hash, on a real object store: verified reads, and no clean-up under a user."""
+"""Files by their hash, on a real object store: reads are verified, and no clean-up removes a used file."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ async def test_sweep_takes_what_nobody_needs_and_not_before_its_time(
 
 
 class PausingStore:
-    """The real store, whose delete waits: the moment in which a new reference comes."""
+    """The real store, whose delete waits, so that a new reference can come in between."""
 
     def __init__(self, store: BlobStore) -> None:
         self._store = store
@@ -145,7 +145,7 @@ class PausingStore:
 
 
 async def naive_sweep(db: Database, store: PausingStore) -> None:
-    """Look, forgets the row, and then deletes the file, each by itself."""
+    """Find a file, forget its row and delete it, each in a separate transaction."""
     async with db.transaction() as tx:
         cursor = await tx.execute(SQL["lock_unreferenced"], {"grace_s": 0})
         row = await cursor.fetchone()
@@ -177,7 +177,7 @@ async def test_file_referred_to_while_it_is_swept_is_there_in_the_end(
 
     wanting = asyncio.create_task(refer_then_put())
     if way == "naive":
-        await wanting  # nothing keeps it waiting: the file is still there, so it is not put again
+        await wanting  # nothing makes it wait: the file still exists, so it is not put again
     pausing.go_on.set()
     await asyncio.gather(sweeping, wanting)
     if way == "naive":

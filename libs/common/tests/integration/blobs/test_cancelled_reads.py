@@ -1,4 +1,4 @@
-"""A read whose caller has gone ends with its next chunk, and leaves no file."""
+"""A read whose caller is cancelled ends with its next chunk, and leaves no file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELD_BYTES = 4_000_000
 async def test_cancelled_fetch_reads_no_further_and_leaves_no_file(
     s3: EmbeddedS3, tcp_proxy: MakeProxy, tmp_path: Path
 ) -> None:
-    """A thread cannot be interrupted: by itself it reads gigabytes for nobody, and then writes a file for nobody."""
+    """A thread cannot be interrupted: without checks it would read gigabytes and write a file that nobody needs."""
     passed, is_open = 0, threading.Event()
 
     def hold(data: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Many references at once: counted once each, locked in one order, and by plans that do not grow with the tables."""
+"""Many references at once: each counted once, locked in one order, by plans that do not grow with the tables."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ async def change(db: Database, how: Change, hashes: list[str], ref: str) -> None
 
 
 async def interleave(db: Database, one: Change, other: Change) -> None:
-    """Have two transactions change the same three files in opposite order, while somebody holds the second of three.
+    """Let two transactions change the same three files in opposite order, while a third one holds the second file.
 
-    The first one stops behind that, with the first file in its hands; the other one then comes from the other end.
+    The first one waits for the second file and holds the first; then the other one starts from the last.
     """
 
     async with db.transaction() as holder:
@@ -106,7 +106,7 @@ async def interleave(db: Database, one: Change, other: Change) -> None:
 
 
 async def test_a_file_made_known_while_a_removal_waits_is_left_to_its_maker(tables: Database) -> None:
-    """The removal has not locked its row, and would lock it out of order: a deadlock with whoever came in between."""
+    """The removal has not locked the file's row; locking it out of order could cause a deadlock."""
     async with tables.transaction() as tx:
         await REFS.add_many(tx, [(MIDDLE, "one"), (LAST, "one")])
 
@@ -203,7 +203,7 @@ INSERT INTO blob_refs SELECT 'since:' || substr(sha256, 1, 32), sha256 FROM blob
 async def test_what_is_read_does_not_grow_with_the_tables(tables: Database, count: int) -> None:
     found: dict[tuple[str, bool], int] = {}
     async with tables.transaction() as tx:
-        # In one transaction, so that autovacuum sees nothing of it.
+        # In one transaction, so that autovacuum does not see it.
         for statement in BEFORE.split(";\n"):
             await tx.execute(statement)
         rows = await (

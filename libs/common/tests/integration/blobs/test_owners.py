@@ -1,4 +1,4 @@
-"""Several services in one bucket: each deletes its own files, and none another's."""
+"""Several services in one bucket: each deletes its own files only."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ async def test_files_from_before_owners_are_read_and_kept_and_deleted_by_nobody(
     path, sha256 = file
     await store_of("").put_file(path, sha256)
     api, processor = store_of("api"), store_of("processor")
-    await refer(db, sha256, "upload:1")  # by the code before
+    await refer(db, sha256, "upload:1")  # by earlier code
     assert await has(api, sha256, tmp_path)
     await release(db, "upload:1")
     assert await BlobRefs().sweep(db, api, grace_s=NO_GRACE_S) == 1
@@ -150,7 +150,7 @@ async def test_files_that_a_restored_database_does_not_know_have_the_whole_grace
     assert await BlobRefs().audit(db, store) == 1
     assert await BlobRefs().audit(db, store) == 0
     assert await BlobRefs().sweep(db, store, grace_s=3600) == 0
-    await refer(db, sha256, "task:2")  # the task is made again
+    await refer(db, sha256, "task:2")  # the task is created again
     assert await BlobRefs().sweep(db, store, grace_s=NO_GRACE_S) == 0
     assert await has(store, sha256, tmp_path)
     await release(db, "task:2")

@@ -1,4 +1,4 @@
-"""BlobStore before an object store that is silent: calls end, and nobody else waits for them."""
+"""BlobStore with a silent object store: calls end, and no other work waits for them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def made(folder: Path, size_bytes: int) -> tuple[Path, str]:
 
 
 async def unavailable(what: str, call: Callable[[], Awaitable[object]]) -> None:
-    """See that the call ends by itself, as one that may be tried again, within twice what is promised."""
+    """Assert that the call ends with a retryable error, within twice the promised time."""
     watch = Stopwatch(what)
     with pytest.raises(Unavailable) as caught:
         async with asyncio.timeout(40):
@@ -118,7 +118,7 @@ async def test_transfers_that_hang_keep_nobody_else_waiting(store: BlobStore, pr
     async with asyncio.timeout(RECOVERY_LIMIT_S):
         await asyncio.gather(*threads_of_others)
         proxy.restore()
-        await store.check()  # over a connection of its own kind, in a thread of its own kind
+        await store.check()  # over another connection, in another thread
         await store.delete(sha256)
     assert not any(task.done() for task in hanging)
     for task in hanging:

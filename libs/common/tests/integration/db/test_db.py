@@ -76,7 +76,7 @@ async def test_a_dedicated_connection_hears_notifications_while_the_pool_is_used
 async def test_a_listener_that_hears_nothing_wakes_for_its_own_limit_alone(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Psycopg looks ten times a second whether somebody has pressed Ctrl-C; each service with jobs has a listener."""
+    """Psycopg polls ten times a second for Ctrl-C; every service with jobs has a listener."""
     woken = 0
     wait_for = WatchedConnection.wait
 
@@ -128,7 +128,7 @@ def test_a_schema_is_a_plain_name() -> None:
 
 
 async def test_a_cancellation_counts_though_a_connection_comes_at_the_same_time(database_dsn: str) -> None:
-    """What psycopg_pool waits with forgets it before Python 3.12: the task that was cancelled would go on for ever."""
+    """The wait of psycopg_pool loses it before Python 3.12: the cancelled task would never end."""
     database = Database(database_dsn, schema="test", application_name="test", min_size=1, max_size=1)
     await database.open()
 
@@ -148,7 +148,7 @@ async def test_a_cancellation_counts_though_a_connection_comes_at_the_same_time(
             assert task.cancelled(), f"not {steps} steps after the connection was free"
             cancelled += 1
         async with asyncio.timeout(10):
-            await wait()  # the connection was given back
+            await wait()  # the connection was returned
     assert cancelled > 3
     await database.close()
 
@@ -204,7 +204,7 @@ async def test_without_a_pool_each_transaction_has_a_connection_of_its_own(
             await tx.execute("SELECT id FROM things")
         prepared = await (await tx.execute("SELECT count(*) FROM pg_prepared_statements")).fetchone()
     assert prepared == (0,)
-    async with asyncio.timeout(60):  # the server lets a session go after its client
+    async with asyncio.timeout(60):  # the server closes a session after its client
         while await sessions(database, "unpooled"):
             await asyncio.sleep(0.01)
 

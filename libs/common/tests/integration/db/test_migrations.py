@@ -18,7 +18,7 @@ from classifeed_common.testing.tcp_proxy import TcpProxy
 
 
 class Shop:
-    """A package with migrations, written by the test."""
+    """A package with migrations that the test writes."""
 
     def __init__(self, folder: Path, dsn: str) -> None:
         self.folder, self.dsn = folder, dsn

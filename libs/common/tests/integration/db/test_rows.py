@@ -1,4 +1,4 @@
-"""Rows come by the names of their columns, in whatever order these stand."""
+"""Rows are read by the names of their columns, in any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL that stay open and give no response: found, cut, replaced; slow ones are left alone."""
+"""Connections to PostgreSQL that stay open without a response are found, cut and replaced; slow ones are left alone."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from classifeed_common.testing.tcp_proxy import MakeProxy, ProxiedDatabase, TcpP
 
 pytestmark = pytest.mark.slow
 
-# What TCP alone can do against silence.
+# The protection by TCP alone.
 NAIVE = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3, "tcp_user_timeout": 10_000}
 
 
@@ -53,7 +53,7 @@ async def added(db: Database) -> int:
 
 
 async def persist(attempt: Callable[[], Awaitable[None]]) -> list[BaseException]:
-    """Try until it succeeds, as every role does; return what came before."""
+    """Retry until success, as every role does; return the errors before."""
     faults: list[BaseException] = []
     while True:
         try:
@@ -75,7 +75,7 @@ async def sessions(db: Database, name: str) -> int:
 
 @asynccontextmanager
 async def filled(db: Database, count: int) -> AsyncIterator[None]:
-    """Have `count` pooled connections idle in the block."""
+    """Keep `count` pooled connections idle during the block."""
     ready, go_on = asyncio.Barrier(count + 1), asyncio.Event()
 
     async def hold() -> None:
@@ -115,7 +115,7 @@ async def test_a_statement_on_a_silent_connection_ends_where_keepalives_wait_for
     assert warning["statement"] == "BEGIN"
     assert warning["silent_s"] >= 6
 
-    async with asyncio.timeout(60):  # the kernel's limits pass, and nothing happens: the proxy acknowledges
+    async with asyncio.timeout(60):  # the kernel's limits pass without effect: the proxy acknowledges
         await asyncio.wait([waiting], timeout=12)
     assert not waiting.done()
     naive.pgconn.finish()
@@ -162,7 +162,7 @@ async def test_dead_connections_in_a_pool_are_found_once_and_not_one_after_the_o
         await persist(lambda: add(db))
     watch.stop()
     assert dead() == before + 1
-    # The server is not notified that they are gone: the sessions are ended all the same.
+    # The server does not learn that the clients are gone; the sessions must be ended nevertheless.
     await until(lambda: sessions_are(things, "proxied", at_most=1 + db.pool_stats()["pool_size"]))
 
 
@@ -187,7 +187,7 @@ async def test_once_one_is_dead_the_others_are_asked_about_sooner(
 async def test_locks_of_a_dead_connection_do_not_hold_up_the_next_attempt(
     things: Database, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
 ) -> None:
-    db = await proxied_database(idle_in_transaction_s=3600)  # the server would keep them for that long
+    db = await proxied_database(idle_in_transaction_s=3600)  # the server would keep the locks for that long
     silenced = False
 
     async def add_over_a_silence() -> None:
@@ -265,7 +265,7 @@ async def test_slow_statements_are_not_cut_off(
 
     async with things.transaction() as holder:
         await holder.execute("UPDATE things SET n = n + 1 WHERE id = 1")
-        # An id that is not committed yet: the COPY waits amid its data.
+        # The COPY waits amid its data for the commit of an id.
         await holder.execute("INSERT INTO things (id) VALUES (200)")
         working = [asyncio.create_task(each()) for each in (sleep_long, wait_for_a_lock, copy_into_a_lock)]
         await working[0]
@@ -325,7 +325,7 @@ async def test_a_silence_that_nobody_can_explain_ends_at_its_limit(
 async def test_behind_a_pooler_the_limit_ends_a_silence(
     things: Database, database_dsn: str, tcp_proxy: MakeProxy, postgres_proxy: TcpProxy
 ) -> None:
-    """Process ids that a pooler gives are its own: what the server says of them means nothing."""
+    """The process ids are the pooler's, so the server's reports about them have no meaning."""
     host, port = postgres_proxy.upstream
     pooler = tcp_proxy(host, port, rewrite=with_other_pid)
     db = Database(pooler.dsn(database_dsn), schema="test", application_name="pooled", unanswered_s=12)
@@ -333,7 +333,7 @@ async def test_behind_a_pooler_the_limit_ends_a_silence(
     before = dead()
     with structlog.testing.capture_logs() as logs:
         async with db.transaction() as tx:
-            await tx.execute("SELECT pg_sleep(9)")  # would be cut if "gone" were believed
+            await tx.execute("SELECT pg_sleep(9)")  # would be cut if the report "gone" were believed
     assert [log["event"] for log in logs if log["event"].startswith("db.")] == ["db.probe.pooled"]
     assert dead() == before
     pooler.silence_existing()
@@ -344,7 +344,7 @@ async def test_behind_a_pooler_the_limit_ends_a_silence(
 
 
 def with_other_pid(data: bytes) -> bytes:
-    """BackendKeyData with another process id, as a pooler sends it."""
+    """Return BackendKeyData with another process id, as a pooler sends it."""
     begin, found, rest = data.partition(b"K\0\0\0\x0c")
     return begin + found + b"\x7f\xff\xff\xff" + rest[4:] if found else data
 

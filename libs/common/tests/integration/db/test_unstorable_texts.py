@@ -1,4 +1,4 @@
-"""Texts that PostgreSQL keeps in no column are the sender's fault, and reported so, whichever way they come in."""
+"""A text that PostgreSQL cannot store is reported as the sender's fault, at every entry point."""
 
 from __future__ import annotations
 

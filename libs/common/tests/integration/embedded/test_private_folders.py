@@ -1,4 +1,4 @@
-"""PostgreSQL, which root starts as another user, below folders that this user may not enter."""
+"""PostgreSQL, started by root as another user, below folders that this user may not enter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DAC_READ_SEARCH: Final = 2
 PR_CAPBSET_DROP: Final = 24
 PACKAGE: Final = binaries().parents[1]
 
-# Drops capabilities, becomes a new image without them, and starts PostgreSQL.
+# Drops capabilities, execs itself without them, and starts PostgreSQL.
 SCRIPT: Final = f"""
 import ctypes, json, os, sys
 dropped, binaries, data = json.loads(sys.argv[1])

@@ -1,4 +1,4 @@
-"""Certificates of our own for servers of ours."""
+"""Certificates for test servers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.x509.oid import NameOID
 
 
 class Authority:
-    """Signs certificates; `pem` is its own."""
+    """Signs certificates; `pem` is its own certificate."""
 
     def __init__(self) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -23,13 +23,13 @@ class Authority:
         self.pem = own.public_bytes(serialization.Encoding.PEM).decode()
 
     def server(self, name: str, *, days: int = 1) -> ssl.SSLContext:
-        """Return a server's context with a certificate for `name` that ends `days` days from now."""
+        """Return a server's context with a certificate for `name` that expires `days` days from now."""
         key = ec.generate_private_key(ec.SECP256R1())
         subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
         return _context(self._certificate(subject, key, days=days, name=name), key)
 
     def self_signed(self, name: str) -> ssl.SSLContext:
-        """Return a server's context with a certificate that nobody else vouches for."""
+        """Return a server's context with a self-signed certificate."""
         own = Authority()
         return _context(own._certificate(own._name, own._key, days=1, name=name), own._key)
 

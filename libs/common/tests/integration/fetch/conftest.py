@@ -48,7 +48,7 @@ async def serve() -> AsyncIterator[Serve]:
 
 @pytest.fixture
 async def fetcher() -> AsyncIterator[Fetcher]:
-    """One that may ask servers of this machine."""
+    """Yield a fetcher that may request servers on this machine."""
     fetcher = Fetcher(guard=AddressGuard(allow_loopback=True))
     yield fetcher
     await fetcher.close()

@@ -1,4 +1,4 @@
-"""Servers of ours that stand in for the outer world: raw, so that they can misbehave."""
+"""Test servers that represent the internet: raw, so that they can misbehave."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_common.fetch.fetcher import Fetcher
 
 @dataclass
 class LoopbackRequest:
-    """One request as it came."""
+    """One received request."""
 
     target: str
     headers: dict[str, str]
@@ -25,7 +25,7 @@ class LoopbackRequest:
             await self.writer.drain()
 
     async def left_alone(self) -> None:
-        """Return when the client has gone."""
+        """Return when the client has disconnected."""
         await self.reader.read(-1)
 
     async def respond(self, body: bytes = b"", status: int = 200, **headers: str) -> None:
@@ -39,7 +39,7 @@ Handler = Callable[[LoopbackRequest], Awaitable[None]]
 
 @dataclass
 class Web:
-    """A server that hands requests to its handler: one of each connection, or all where it `keeps` connections."""
+    """A server that passes requests to its handler: one per connection, or all if it `keeps` connections."""
 
     handler: Handler
     keeps: bool = False
@@ -76,7 +76,7 @@ class Web:
 
 
 async def code_of(fetcher: Fetcher, request: FetchRequest | str, *args: object) -> FetchFailed:
-    """Return how a download fails; a download that succeeds fails the test."""
+    """Return the failure of a download; a download that succeeds fails the test."""
     request = FetchRequest(request) if isinstance(request, str) else request
     try:
         outcome = await fetcher.fetch(request, *args)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Links that must lead nowhere. `{port}` is a port at which canaries listen on every loopback address."""
+"""URLs that must lead nowhere. `{port}` is a port at which canaries listen on every loopback address."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ def _links(text: str) -> list[str]:
 
 
 OUTER = "93.184.216.34"
-"""The address of every host of the corpus that looks harmless; a server of ours stands in for it."""
+"""The address of every host of the corpus that looks harmless; a test server represents it."""
 
 LITERALS = _links("""
 http://127.0.0.1:{port}/ http://127.0.0.1/ https://127.0.0.1:{port}/ http://127.0.0.2:{port}/
@@ -182,7 +182,7 @@ RESOLVES_TO = {
     "mixed-garbage": [OUTER, ""],
     "none": [],
 }
-"""First label of a host of `.example.com` → the result of its lookup."""
+"""Result of the look-up, by the first label of a host of `.example.com`."""
 
 LOOKUPS = [f"http://{label}.example.com:{{port}}/" for label in RESOLVES_TO]
 
@@ -200,4 +200,4 @@ REDIRECTS = [
     "///127.0.0.1:{port}/",
     "http:127.0.0.1:{port}",
 ]
-"""Where a harmless host sends whoever asks it."""
+"""Targets of redirects from a harmless host."""

@@ -1,4 +1,4 @@
-"""What the metrics say of downloads."""
+"""Metrics of downloads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def value(name: str, **labels: str) -> float:
 async def test_downloads_are_counted_by_code_and_host(
     serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # The places among the busiest may be taken by hosts of other tests of this process.
+    # Hosts of other tests in this process may have taken all labels.
     monkeypatch.setattr(fetcher_module, "DOWNLOADS", DownloadCounts())
 
     async def here(_: str) -> list[str]:

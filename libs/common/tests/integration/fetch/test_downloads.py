@@ -1,4 +1,4 @@
-"""What a download brings, and what it leaves when it fails."""
+"""The result of a download, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ async def test_not_modified_is_no_answer_to_who_has_nothing(fetcher: Fetcher, se
     web = await serve(lambda request: request.respond(status=304))
     failed = await code_of(fetcher, web.url(), tmp_path / "feed")
     assert (failed.code, failed.http_status) == ("HTTP_UNEXPECTED", 304)
-    # A validator that no header can carry is not sent.
+    # A validator that is not valid in a header is not sent.
     failed = await code_of(fetcher, FetchRequest(web.url(), etag="x\r\nX-Evil: 1"), tmp_path / "feed")
     assert failed.code == "HTTP_UNEXPECTED"
     assert "x-evil" not in web.requests[1].headers
@@ -366,7 +366,7 @@ async def test_a_write_under_way_is_waited_for(
     download = asyncio.create_task(fetcher.fetch(FetchRequest(web.url()), tmp_path / "feed"))
     while not writes.is_set():
         await asyncio.sleep(0.01)
-    for _ in range(3):  # cancelled again and again, it still ends tidily
+    for _ in range(3):  # cancelled repeatedly, it must still end cleanly
         download.cancel()
         await asyncio.sleep(0.01)
         assert not download.done()
@@ -377,7 +377,7 @@ async def test_a_write_under_way_is_waited_for(
 
 
 class OneAtATime:
-    """Permits that are drawn in rotation."""
+    """Permits that are given in rotation."""
 
     def __init__(self) -> None:
         self.free = asyncio.Semaphore(1)

@@ -1,4 +1,4 @@
-"""Fetchers that share a table of hosts: what servers see of two processes, each with its own pool of connections."""
+"""Fetchers with a shared table of hosts: requests of two processes, each with its own connection pool, at servers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def steady(rate: float, **settings: Any) -> HostPolicy:
 
 @pytest.fixture
 async def process(database: Database) -> AsyncIterator[StartFetcher]:
-    """Start processes: `await process(policy)`; those of another schema have a table of their own."""
+    """Start processes: `await process(policy)`; those with another schema have a separate table."""
     made: set[str] = set()
     async with AsyncExitStack() as stack:
 
@@ -74,14 +74,14 @@ async def rate_of(database: Database, host: str = HOST) -> float:
 
 
 async def report_all(fetcher: Fetcher) -> None:
-    """Have everything written that the fetcher knows of hosts."""
+    """Write all reports of a fetcher about hosts."""
     permits = fetcher._means.permits
     assert isinstance(permits, HostLimits)
     await permits.close()
 
 
 def busiest_second(times_s: Sequence[float]) -> int:
-    """Return how many came in one, less a tenth: a request may be on its way for so long on a busy machine."""
+    """Return the largest number in a second, less a tenth: a request may be delayed that long on a busy machine."""
     return max(sum(start_s <= each < start_s + 0.9 for each in times_s) for start_s in times_s)
 
 
@@ -208,7 +208,7 @@ async def test_time_does_not_run_while_a_permit_is_waited_for(
     web = await serve(lambda request: request.respond(b"x"))
     fetcher = await process(steady(0.2))
     limits = FetchLimits(total_s=4)
-    for _ in range(2):  # of four seconds each, with five between them
+    for _ in range(2):  # each takes four seconds, with five between them
         await fetcher.fetch(FetchRequest(web.url()), tmp_path / "file", limits)
 
 
@@ -267,7 +267,7 @@ async def test_whoever_gives_up_does_not_slow_the_host(
 async def test_a_slow_host_is_asked_whatever_it_takes_to_connect(
     process: StartFetcher, serve: Serve, tmp_path: Path
 ) -> None:
-    """At one request in ten seconds a permit is too old by the time of the connection: its time is not lost by that."""
+    """At one request in ten seconds, the permit is too old once the connection is open; its time must not be lost."""
 
     async def slowly(_: str) -> list[str]:
         await asyncio.sleep(0.4)
@@ -285,7 +285,7 @@ async def test_a_slow_host_is_asked_whatever_it_takes_to_connect(
 
 
 async def test_a_redirect_within_a_host_keeps_its_place(process: StartFetcher, serve: Serve, tmp_path: Path) -> None:
-    """Whoever has got a request once does not get the same again because others came between."""
+    """A caller whose request was sent does not have to repeat it because requests of others came between."""
 
     async def handler(request: LoopbackRequest) -> None:
         if request.target == "/moved":
@@ -319,7 +319,7 @@ async def test_a_long_pause_of_an_owner_s_request_is_a_short_one_for_others(
 async def test_a_slow_file_of_one_owner_leaves_the_host_to_another(
     owner: str, process: StartFetcher, serve: Serve, tmp_path: Path
 ) -> None:
-    """A host that many sellers use: of one seller it sees one request at a time, whatever the number of processes."""
+    """A host of many sellers gets one request at a time of one seller, from any number of processes."""
     go_on = asyncio.Event()
 
     async def respond(request: LoopbackRequest) -> None:
@@ -355,7 +355,7 @@ async def test_a_slow_file_of_one_owner_leaves_the_host_to_another(
 
 
 async def first_done(tasks: Sequence[asyncio.Future[object]], count: int) -> list[asyncio.Future[object]]:
-    """Wait until so many are done, and return them."""
+    """Wait until `count` tasks are done, and return them."""
     async with asyncio.timeout(60):
         while sum(task.done() for task in tasks) < count:
             await asyncio.sleep(0.02)

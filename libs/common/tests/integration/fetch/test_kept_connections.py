@@ -1,4 +1,4 @@
-"""Connections that stay open: only for the same name at an address that was checked just now, and only clean ones."""
+"""Kept connections: reused only for the same name at an address that was just checked, and only if clean."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ async def test_a_name_that_has_moved_does_not_use_the_connection_to_where_it_was
     async with keeping(resolver=resolver_of("127.0.0.1", "127.0.0.2", "127.0.0.1")) as fetcher:
         url = web.url(host="shop.example.com")
         await fetch(fetcher, url, tmp_path)
-        assert (await code_of(fetcher, url, tmp_path / "file")).code == "CONNECT_REFUSED"  # nobody is there
+        assert (await code_of(fetcher, url, tmp_path / "file")).code == "CONNECT_REFUSED"  # no server is there
         assert len(web.requests) == 1
-        await fetch(fetcher, url, tmp_path)  # back again: its connection is as good as before
+        await fetch(fetcher, url, tmp_path)  # at the first address again: its connection still works
     assert (web.connections, len(web.requests)) == (1, 2)
 
 
@@ -159,7 +159,7 @@ ENDS = {
     "HTTP/1.0, which says that it keeps": response("Content-Length: 4", "Connection: keep-alive", version="1.0"),
     "more than the body": response("Content-Length: 4", body=b"four" + response("Content-Length: 4", body=b"evil")),
     "more than the last chunk": response("Transfer-Encoding: chunked", body=b"4\r\nfour\r\n0\r\n\r\nrest"),
-    # TLS gives a record of 16 KiB at a time: what follows it lies in the buffer of the connection.
+    # TLS delivers a record of 16 KiB at a time; bytes after it stay in the connection's buffer.
     "more than the last record": record(16384) + response("Content-Length: 4", body=b"evil"),
     "a body that is not read": b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\nbody",
     "a body that does not come": b"HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\n",
@@ -229,7 +229,7 @@ async def test_bytes_and_ends_on_an_idle_connection_drop_it(
         url = web.url("/file", "shop.example.com", "https" if tls else "http")
         await fetch(fetcher, url, tmp_path)
         (stream,) = [kept.stream for kept in fetcher._connections._kept._connections]
-        for times in (1, 2):  # before the sweep has seen it, and by the sweep itself
+        for times in (1, 2):  # before the sweep, and by the sweep
             if late:
                 await web.requests[-1].send(late)
             else:

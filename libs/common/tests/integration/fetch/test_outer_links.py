@@ -1,4 +1,4 @@
-"""Hostile links: whatever the link, the lookup or the redirect says, nothing of this machine is dialled."""
+"""Hostile URLs: no URL, look-up or redirect makes the fetcher dial this machine."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DIRECT = [*LITERALS, *NAMES, *TRICKS, *SCHEMES, *PORTS, *LOOKUPS]
 
 @dataclass
 class Canaries:
-    """Listeners on loopback addresses; whoever connects to one is counted."""
+    """Listeners on loopback addresses that count connections."""
 
     port: int = 0
     connections: list[Any] = field(default_factory=list)
@@ -36,14 +36,14 @@ class Canaries:
 
     async def listen(self) -> None:
         await self._listen_everywhere()
-        for port in WEB_PORTS:  # where nobody else listens, and we may
+        for port in WEB_PORTS:  # where the port is free, and we may listen
             with suppress(OSError):
                 await self._on("127.0.0.1", port)
             with suppress(OSError):
                 await self._on("::1", port)
 
     async def _listen_everywhere(self) -> None:
-        """On one port of every address; another one where somebody has it at one of them."""
+        """Listen on one port of every address; choose another if an address has it in use."""
         for _ in range(20):
             self.port = await self._on("127.0.0.1", 0)
             try:
@@ -79,7 +79,7 @@ async def canaries() -> AsyncIterator[Canaries]:
 
 @dataclass
 class World:
-    """The outer world: a resolver that responds as its owner likes, and one server that is all of the internet."""
+    """The internet: a resolver with any results, and one server for all of its hosts."""
 
     web: Web
     addresses: dict[str, list[list[str]]] = field(default_factory=dict)
@@ -87,7 +87,7 @@ class World:
     dialled: list[str] = field(default_factory=list)
 
     async def resolve(self, name: str) -> list[str]:
-        """Results for a host come one after the other; hosts that nobody named are on this machine."""
+        """Return the next result for a host; unknown hosts are on this machine."""
         self.resolved.append(name)
         if name in self.addresses:
             return self.addresses[name].pop(0)
@@ -98,7 +98,7 @@ class World:
 
 
 async def redirect(request: LoopbackRequest) -> None:
-    """`/to/<text in hexadecimal digits>` redirects there; nothing else exists."""
+    """Redirect `/to/<text in hexadecimal digits>` to the text; nothing else exists."""
     if request.target.startswith("/to/"):
         location = bytes.fromhex(request.target.removeprefix("/to/"))
         await request.send(b"HTTP/1.1 302 Found\r\nLocation: ", location, b"\r\nContent-Length: 0\r\n\r\n")
@@ -174,7 +174,7 @@ async def test_no_link_of_the_corpus_is_dialled(
 async def test_no_link_of_the_corpus_gets_a_connection_that_is_kept(
     outer: Fetcher, world: World, canaries: Canaries, tmp_path: Path
 ) -> None:
-    """Names of the corpus that once led outside have open connections."""
+    """Names of the corpus that once pointed to public addresses have open connections."""
     port = canaries.port
     harmless = {"good.example.com", *(f"{label}.example.com" for label in RESOLVES_TO)}
     world.addresses = {name: [[OUTER]] for name in harmless}

@@ -1,4 +1,4 @@
-"""Owners of downloads: what one of them keeps busy, the others do not wait for (ADR 0035)."""
+"""Owners of downloads: work of one owner does not delay the others (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from classifeed_common.fetch.addresses.look_ups import LookUps
 async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
     monkeypatch: pytest.MonkeyPatch, owner: str
 ) -> None:
-    """Whoever wanted them has given up long ago; the threads are still busy with them."""
+    """Their callers have given up long ago, but the threads are still busy."""
     release, hanging = threading.Event(), threading.Semaphore(0)
     ask = socket.getaddrinfo
 
@@ -39,7 +39,7 @@ async def test_names_that_hang_hold_up_the_look_ups_of_their_owner_alone(
         for task in wanting:
             task.cancel()
         await asyncio.gather(*wanting, return_exceptions=True)
-        again = asyncio.create_task(guard.resolve(links[0], owner=owner))  # waits: its threads are still busy
+        again = asyncio.create_task(guard.resolve(links[0], owner=owner))  # waits: the owner's threads are still busy
         good = guard.check_url("http://shop.test/")
         if is_shared:
             async with asyncio.timeout(60):

@@ -1,4 +1,4 @@
-"""Servers that take their time: each way of it ends within the limits."""
+"""Slow servers: every kind of slowness ends within the limits."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ async def many_tiny_chunks(request: LoopbackRequest) -> None:
         (slow_letters, FetchLimits(read_s=0.3), "READ_TIMEOUT"),
         (always_early_hints, FetchLimits(read_s=0.3), "READ_TIMEOUT"),
         (silent_body, FetchLimits(read_s=0.3), "READ_TIMEOUT"),
-        # The window of the rate is as long as the silence that is borne: long enough that no pause of ours reaches it.
+        # The window of the rate is as long as the accepted silence, so no pause of this test reaches it.
         (slow_body, FetchLimits(read_s=1), "TOO_SLOW"),
         (slow_chunks, FetchLimits(read_s=1), "TOO_SLOW"),
         (slow_chunk_head, FetchLimits(read_s=1), "TOO_SLOW"),

@@ -1,4 +1,4 @@
-"""The way to a file: redirects, secrets, statuses, TLS, proxies."""
+"""Requests on their way to a file: redirects, secrets, statuses, TLS, proxies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .loopback_web import Handler, LoopbackRequest, Web, code_of
 
 
 class Secrets(TypedDict, total=False):
-    """Arguments of a FetchRequest that others must not see."""
+    """Arguments of a FetchRequest that other origins must not see."""
 
     headers: dict[str, str]
     basic_auth: tuple[str, str]
@@ -224,7 +224,7 @@ async def test_a_server_may_name_a_moment(fetcher: Fetcher, serve: Serve, tmp_pa
 
 
 async def test_a_port_where_nobody_listens(fetcher: Fetcher, tmp_path: Path) -> None:
-    with socket.socket() as taken:  # so that nobody else can listen there
+    with socket.socket() as taken:  # so that no other process can listen there
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}/feed.xml"
         assert (await code_of(fetcher, url, tmp_path / "feed")).code == "CONNECT_REFUSED"
@@ -310,7 +310,7 @@ async def test_secrets_are_not_led_out_of_tls(authority: Authority, serve: Serve
 
 
 class Tunnels:
-    """A proxy that makes connections to one server, whatever is requested."""
+    """A proxy that connects every request to one server."""
 
     def __init__(self, port: int, response: bytes = b"HTTP/1.1 200 Fine\r\n\r\n") -> None:
         self.port, self.respond = port, response

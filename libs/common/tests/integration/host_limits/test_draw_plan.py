@@ -1,4 +1,4 @@
-"""The statement of each round: it looks its hosts up, however many others there are, whatever the planner thinks."""
+"""The statement of each round looks up its hosts only, in a table of any size, with any statistics of the planner."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_a_round_handles_its_own_hosts_alone(database: Database, size: int
     async with database.connection() as connection:
         await connection.execute(ddl("fetch_hosts", 1) + ddl("fetch_hosts", 2))
     handled: list[int] = []
-    for first, count in ((0, 300), (300, 20_000)):  # the planner knows of the first ones
+    for first, count in ((0, 300), (300, 20_000)):  # the planner's statistics know the first ones
         await make(database, first, count)
         if not handled:
             async with database.connection() as connection:

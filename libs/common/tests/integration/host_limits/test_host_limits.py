@@ -1,4 +1,4 @@
-"""Permits over processes: two of them are two pools on one database, with nothing else in common."""
+"""Permits across processes: two pools on one database, with nothing else in common, represent two processes."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ async def test_a_permit_is_renewed_as_long_as_it_is_needed(process: StartLimits,
     first, second = await process(policy), await process(policy)
     names: set[int] = set()
     async with asyncio.timeout(120), first.permit(HOST):
-        while len(names) < 5:  # longer than one would last
+        while len(names) < 5:  # longer than the lifetime of one permit
             names.update((await row_of(db))["held"])
             with pytest.raises(HostPaused):
                 await use(second)
@@ -184,7 +184,7 @@ _RENEWING = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND q
 
 
 async def test_a_permit_outlives_its_row(process: StartLimits, db: Database) -> None:
-    """An operator removes what is known of a host while it sends a file."""
+    """An operator removes the row of a host while the host sends a file."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0, hold_s=6)
     first, second = await process(policy), await process(policy)
     async with asyncio.timeout(60), first.permit(HOST):
@@ -225,7 +225,7 @@ async def test_renewals_that_fail_keep_nobody_waiting_and_are_made_up_for(proces
             for limits in (first, second):
                 with pytest.raises(psycopg.errors.UndefinedTable):
                     await use(limits, host="other.example.com")
-            # The permit expires meanwhile, and the other process is the first one that comes again.
+            # The permit expires meanwhile, and the other process is the first to draw.
             await shift(db, "-1 day", table="away")
             first._not_before_s, second._not_before_s = asyncio.get_running_loop().time() + 1, 0.0
             async with db.connection() as connection:
@@ -240,7 +240,7 @@ async def test_renewals_that_fail_keep_nobody_waiting_and_are_made_up_for(proces
 
 
 async def shift(db: Database, by: str, *, table: str = "fetch_hosts") -> None:
-    """Have time go by for the host: all its times lie further back."""
+    """Move all times of the host back."""
     async with db.connection() as connection:
         await connection.execute(
             f"UPDATE {table}"
@@ -283,7 +283,7 @@ async def test_a_shorter_pause_does_not_end_a_longer_one(process: StartLimits) -
 
 
 async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: StartLimits) -> None:
-    """Whoever was slow to connect draws anew before it sends."""
+    """A caller that was slow to connect draws another permit before it sends."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, max_wait_s=3, send_within_s=0.05)
     first, second = await process(policy), await process(policy)
     async with second.permit(HOST) as late:
@@ -294,7 +294,7 @@ async def test_a_permit_that_was_drawn_before_a_pause_is_void_soon(process: Star
 
 
 async def test_whoever_was_slow_to_connect_waits_for_one_that_came_between(process: StartLimits, db: Database) -> None:
-    """Longer than for a first permit: it has a connection, and would begin anew with the same luck."""
+    """It waits longer than for a first permit: it has a connection, and a retry could be as unlucky."""
     policy = HostPolicy(first_rate=0.1, highest_rate=0.1, max_wait_s=5, send_within_s=0.05)
     first, second = await process(policy), await process(policy)
     async with asyncio.timeout(60), first.permit(HOST) as late:
@@ -318,7 +318,7 @@ async def test_a_time_at_which_nothing_was_sent_is_the_host_s_again(db: Database
     assert (await table.draw({HOST: DrawRequest(HostReport(), wants=True)}))[HOST].permit is None
     used = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
     assert used.permit is not None
-    # Somebody has drawn one since.
+    # Another request has drawn one since.
     late = (await table.draw({HOST: DrawRequest(unused.unused(), wants=True)}))[HOST]
     assert (late.permit, late.due_s > 0) == (None, True)
 
@@ -350,7 +350,7 @@ async def test_who_gives_up_waiting_keeps_no_permit(process: StartLimits, db: Da
 
 
 async def test_hosts_that_two_processes_meet_at_once_are_made_once(process: StartLimits, db: Database) -> None:
-    """The second waits for the row of the first, and draws anew instead of overwriting it."""
+    """The second waits for the row of the first, and draws again instead of overwriting it."""
     policy = HostPolicy(first_rate=1e5, highest_rate=1e5, at_a_time=1, max_wait_s=0)
     first, second = await process(policy), await process(policy)
     table = HostTable(db, policy)

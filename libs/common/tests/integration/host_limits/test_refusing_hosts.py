@@ -1,4 +1,4 @@
-"""Hosts that refuse everything: since when, and which of them somebody should look at."""
+"""Hosts that refuse all requests: since when, and which of them are listed for operators."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def report(db: Database, *outcomes: Outcome, host: str = HOST) -> None:
 
 
 async def let_pass(db: Database, hours: int) -> None:
-    """Have all times lie further back."""
+    """Move all times back."""
     async with db.connection() as connection:
         await connection.execute(
             "UPDATE fetch_hosts SET refused_since = refused_since - %(by)s::interval,"

@@ -31,14 +31,14 @@ _SERVICE = "test.v1.NoteService"
 
 
 class Note(BaseModel):
-    """What is put."""
+    """The body of the put."""
 
     text: str
     more: Any = None
 
 
 class Stored(BaseModel):
-    """What became of it."""
+    """The result of the put."""
 
     by: str
     count: int
@@ -46,7 +46,7 @@ class Stored(BaseModel):
 
 @dataclass
 class Notes:
-    """What the operations work with: the notes that were stored, and who stored them."""
+    """The dependency of the operations: the stored notes, and who stored them."""
 
     stored: list[Note] = field(default_factory=list)
 
@@ -65,7 +65,7 @@ PUT_NOTE = Operation(
 
 @dataclass
 class Served:
-    """The API as it is served."""
+    """The served API."""
 
     notes: Notes
     http: httpx.AsyncClient
@@ -130,12 +130,12 @@ def serve(keys: KeyStore) -> Serve:
 
 
 def refusals(reason: str, api: str = "notes") -> float:
-    """Return how many requests were refused for a reason."""
+    """Return the number of requests that were refused for a reason."""
     return REGISTRY.get_sample_value("classifeed_http_refusals_total", {"api": api, "reason": reason}) or 0.0
 
 
 def assert_problem(response: httpx.Response, status: int, reason: str) -> None:
-    """Pass when a response is a problem document."""
+    """Assert that a response is a problem document."""
     assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json"), (
         response.text
     )

@@ -1,4 +1,4 @@
-"""A server in a process of its own, whose memory tests measure: large responses, and a route that reads no body."""
+"""A separate server process whose memory tests measure: large responses, and a route that reads no body."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WHOLE_BYTES = 1 << 20
 
 
 class Serving:
-    """A service that is ready."""
+    """A ready service."""
 
     is_ready = True
     refusal: DomainError | None = None

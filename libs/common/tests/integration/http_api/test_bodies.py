@@ -1,4 +1,4 @@
-"""Bodies that an HTTP API takes, and when it takes none: too large, no JSON, too deep, while it starts or stops."""
+"""Bodies that an HTTP API refuses: too large, no JSON, too deep, while it starts or stops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def token(keys: KeyStore) -> str:
 
 
 async def send_raw(served: Served, *parts: bytes, token: str, more: str) -> bytes:
-    """Send a head and parts of a body, and return what comes until the server closes the connection."""
+    """Send a head and parts of a body, and return the response up to the close of the connection."""
     url = httpx.URL(str(served.http.base_url))
     reader, writer = await asyncio.open_connection(url.host, url.port)
     head = f"POST /v1/notes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{HEADER.name}: {token}\r\n"
@@ -159,7 +159,7 @@ def test_values_are_counted_where_there_are_too_many(value: Any, in_ascii: bool)
 
 
 def count(value: Any) -> int:
-    """Return how many values lie in a value, itself included."""
+    """Return the number of values in a value, including itself."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + sum(map(count, inner))
 

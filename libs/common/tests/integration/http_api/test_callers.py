@@ -1,4 +1,4 @@
-"""Who may request an operation of an HTTP API, and how often."""
+"""Authorisation and rate limits of callers of an HTTP API."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def unsigned(keys: KeyStore, _: Path) -> str:
 
 
 def signed_with_public_half(keys: KeyStore, _: Path) -> str:
-    """Return what a verifier takes that believes the token's own algorithm: HS256 with the public key as secret."""
+    """Return a token for a verifier that trusts the token's algorithm: HS256 with the public key as the secret."""
     [public] = [key for key in read_public_keys(keys.directory) if key["owner"] == CALLER]
     secret = base64.urlsafe_b64decode(public["x"] + "=")
     return jwt.encode(claims(), secret, algorithm="HS256", headers={"kid": own_kid(keys)})
@@ -98,7 +98,7 @@ async def test_without_a_token_nobody_is_let_in_on_the_loopback_either(serve: Se
         assert served.runner.http_address.startswith("127.0.0.1:")
         token = keys.issue(CALLER, AUDIENCE)
         assert_problem(await served.put(), 401, "TICKET_MISSING")
-        # A right token in another header is none.
+        # A valid token in another header does not count.
         response = await served.put(headers={"authorization": f"Bearer {token}"})
         assert_problem(response, 401, "TICKET_MISSING")
         assert "X-Service-Ticket: <token>" in response.json()["detail"]

@@ -1,4 +1,4 @@
-"""Clients that take nothing, send nothing, or are too many: the process stays small, serves others and closes them."""
+"""Clients that read nothing, send nothing, or are too many: the process stays small, serves others and closes them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ GROWTH_BYTES = 64 << 20
 
 @dataclass
 class Process:
-    """A server in a process of its own."""
+    """A separate server process."""
 
     pid: int
     host: str
@@ -57,7 +57,7 @@ class Process:
 
 @pytest.fixture
 async def started() -> AsyncIterator[Callable[..., Awaitable[Process]]]:
-    """Start servers with other limits."""
+    """Start servers with given limits."""
     processes: list[asyncio.subprocess.Process] = []
     clients: list[httpx.AsyncClient] = []
 
@@ -94,7 +94,7 @@ def post(path: str, size: int) -> str:
 
 
 def received(client: socket.socket) -> int:
-    """Return how many bytes come until the connection is closed or reset."""
+    """Return the number of bytes received until the connection is closed or reset."""
     count = 0
     try:
         while part := client.recv(1 << 20):
@@ -115,7 +115,7 @@ async def test_200_slow_readers_cost_little_and_others_are_served(started: Calla
         for _ in range(3):
             assert len((await server.http.get("/file")).content) == FILE_BYTES
             assert (await server.http.get("/health/live")).status_code == 200
-        # Every slow reader is being sent to: 17 MB each would be 1.7 GB, and the whole bodies 100 MB.
+        # All slow readers are being served: 17 MB each would be 1.7 GB, and the whole bodies 100 MB.
         assert server.resident_bytes - before < GROWTH_BYTES
         busy = await server.http.get("/whole")
         assert (busy.status_code, busy.json()["reason"]) == (503, "RESPONSES_BUSY")
@@ -133,7 +133,7 @@ async def test_a_reader_that_takes_nothing_is_disconnected(started: Callable[...
         await until(all_are_closed)
         for client in slow:
             assert await asyncio.to_thread(received, client) < WHOLE_BYTES
-    # What they held is free again.
+    # Their memory is free again.
     assert len((await server.http.get("/whole")).content) == WHOLE_BYTES
 
 
@@ -161,7 +161,7 @@ async def test_of_too_many_connections_health_alone_is_served(started: Callable[
         assert refused.headers["connection"] == "close"
         assert (await server.http.get("/health/live")).status_code == 200
         spare = [server.connect(stack) for _ in range(3)]
-        # The last one finds no place at all.
+        # The last one is not accepted.
         assert await asyncio.to_thread(received, spare[-1]) == 0
 
     async def has_room() -> bool:

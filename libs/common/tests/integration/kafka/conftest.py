@@ -1,4 +1,4 @@
-"""What the tests of Kafka share: a producer, a ledger of effects, and waiting for a condition with a deadline."""
+"""Fixtures of the Kafka tests: a producer, a ledger of effects, and waiting with a timeout."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ReadLetters = Callable[[str, int], list[ReceivedMessage]]
 
 
 class Send(Protocol):
-    """Sends so many numbered values to a topic; returns the values."""
+    """Sends numbered values to a topic; returns the values."""
 
     def __call__(
         self, topic: str, count: int, *, keys: int = 1, partition: int | None = None
@@ -32,13 +32,13 @@ class Send(Protocol):
 
 
 class Eventually(Protocol):
-    """Returns when a condition holds; fails after the deadline."""
+    """Waits until a condition holds; fails after a timeout."""
 
     def __call__(self, condition: Condition, deadline_s: float = 120.0) -> Awaitable[None]: ...
 
 
 class MakeConsumer(Protocol):
-    """Makes a consumer of a topic; `changes` are arguments of OrderedConsumer."""
+    """Creates a consumer of a topic; `changes` are arguments of OrderedConsumer."""
 
     def __call__(self, topic: str, **changes: Any) -> OrderedConsumer[Tx]: ...
 
@@ -50,13 +50,13 @@ class RemoveRecords(Protocol):
 
 
 class Work(Protocol):
-    """What runs until it is stopped: a consumer or a relay."""
+    """A consumer or relay that runs until it is stopped."""
 
     async def run(self, stop: asyncio.Event) -> None: ...
 
 
 def value_of(message: ReceivedMessage) -> bytes:
-    """Return the value of a message that has one."""
+    """Return the value of a message, which must have one."""
     value = message.value()
     assert value is not None
     return value
@@ -68,7 +68,7 @@ def headers_of(message: ReceivedMessage) -> dict[str, str | bytes | None]:
 
 @dataclass(frozen=True)
 class Report:
-    """What the effects got wrong, compared with what was sent."""
+    """Wrong effects, compared with the sent values."""
 
     lost: tuple[str, ...] = ()
     doubled: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class Report:
 
 
 class Ledger:
-    """A table without any constraint: whatever takes effect, however often, leaves a row."""
+    """A table without constraints: every effect leaves a row, also a repeated one."""
 
     def __init__(self, db: Database) -> None:
         self.db = db
@@ -90,7 +90,7 @@ class Ledger:
             )
 
     async def rows(self) -> list[tuple[str, str]]:
-        """Key and value of every effect, in the order in which they took hold."""
+        """Return key and value of every effect, in the order of the effects."""
         async with self.db.connection() as connection:
             cursor = await connection.execute("SELECT key, value FROM effects ORDER BY place")
             return await cursor.fetchall()
@@ -99,7 +99,7 @@ class Ledger:
         return [value for _, value in await self.rows()]
 
     async def report(self, sent: Sequence[str]) -> Report:
-        """Compare with the values sent; they are numbers with leading zeros, ascending per key."""
+        """Compare the effects with the sent values: numbers with leading zeros, ascending per key."""
         rows = await self.rows()
         counts = Counter(value for _, value in rows)
         last: dict[str, str] = {}
@@ -152,7 +152,7 @@ def cluster(kafka: EmbeddedKafka) -> Cluster:
 
 @pytest.fixture
 def send(producer: KafkaProducer) -> Send:
-    """Send numbered values to a topic, keys going round: returns the values."""
+    """Return a function that sends numbered values to a topic, with keys in rotation, and returns the values."""
     sent = 0
 
     async def send(topic: str, count: int, *, keys: int = 1, partition: int | None = None) -> list[str]:
@@ -173,7 +173,7 @@ def send(producer: KafkaProducer) -> Send:
 
 @pytest.fixture
 def eventually() -> Eventually:
-    """Wait until an asynchronous condition holds; fail after the deadline."""
+    """Return a function that waits until an asynchronous condition holds, and fails after a timeout."""
 
     async def eventually(condition: Condition, deadline_s: float = 120.0) -> None:
         until = time.monotonic() + deadline_s
@@ -185,7 +185,7 @@ def eventually() -> Eventually:
 
 
 class Running:
-    """A consumer (or relay) at work. Leaving the block stops it, or waits for the end that it comes to by itself."""
+    """A running consumer or relay. The end of the block stops it, or waits for its own end."""
 
     def __init__(self, work: Work, *, ends_with: type[Exception] | None = None) -> None:
         self._work = work
@@ -232,7 +232,7 @@ def consumer(kafka: EmbeddedKafka, ledger: Ledger, topic_prefix: str) -> MakeCon
 
 @pytest.fixture
 def remove_records(kafka: EmbeddedKafka) -> RemoveRecords:
-    """Remove the first records of partition 0, as retention does."""
+    """Return a function that removes the first records of partition 0, as retention does."""
     admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
 
     def remove(topic: str, *, before: int) -> None:
@@ -249,7 +249,7 @@ def running() -> type[Running]:
 
 @pytest.fixture
 def read_letters(kafka: EmbeddedKafka) -> ReadLetters:
-    """Read the records of partition 0 from its start, at least so many of them, until no more come. Blocks."""
+    """Return a blocking function that reads partition 0 until it has enough records and no more come."""
 
     def read_letters(topic: str, count: int) -> list[ReceivedMessage]:
         consumer = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": "reads", "enable.partition.eof": True})

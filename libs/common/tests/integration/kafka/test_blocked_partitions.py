@@ -1,4 +1,4 @@
-"""A record that fails blocks its own partition: the others go on, and what waits is named, counted and tried again."""
+"""A record that fails blocks its own partition: the others continue; blocked ones are reported, counted and retried."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.kafka
 
 
 class Panic(BaseException):
-    """As pyo3 derives what it makes of a panic: no `Exception`."""
+    """A BaseException, like pyo3's exception for a panic."""
 
 
 def failing(ledger: Ledger, bad: set[str], error: type[BaseException] = ValueError) -> Handle:
-    """Write the records, and then fail for as long as one of them is `bad`."""
+    """Write the records, then fail while one of them is `bad`."""
 
     async def handle(tx: Tx, records: Sequence[Record]) -> None:
         await ledger.write(tx, records)
@@ -39,7 +39,7 @@ def failing(ledger: Ledger, bad: set[str], error: type[BaseException] = ValueErr
 
 
 def polling_at_once(subject: OrderedConsumer[Tx], count: int, monkeypatch: pytest.MonkeyPatch) -> OrderedConsumer[Tx]:
-    """Make the first `count` records come in one poll, though the broker may send them in several."""
+    """Make the first `count` records come in one poll, even if the broker sends them in several."""
     gathered: list[Record] = []
     poll, is_whole = subject._reader.poll, False
 
@@ -115,7 +115,7 @@ async def test_faults_of_the_surroundings_cost_one_attempt_for_all_partitions(
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Otherwise a database that takes ten seconds to refuse would be tried by each of them, one after the other."""
+    """Otherwise each partition in turn would wait for a database that takes ten seconds to refuse."""
     topic = await make_topic(partitions=4)
     sent = [value for partition in range(4) for value in await send(topic, 2, partition=partition)]
     attempts: list[set[int]] = []
@@ -190,7 +190,7 @@ async def test_a_record_larger_than_a_message_of_ours_becomes_a_dead_letter(
     size: int,
     is_cut: bool,
 ) -> None:
-    """Another client may send what ours would not, and 30 MB of zeros travel as a record of some kilobytes."""
+    """Another client may send larger records, and 30 MB of zeros are compressed to some kilobytes."""
     topic = await make_topic()
     other = Producer(
         {"bootstrap.servers": kafka.bootstrap, "message.max.bytes": 100_000_000, "compression.type": "lz4"}

@@ -1,4 +1,4 @@
-"""KafkaProducer against real Kafka: acknowledged means there, in order, through the death of the broker."""
+"""KafkaProducer with real Kafka: acknowledged messages are stored, in order, even if the broker is killed."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def test_a_key_keeps_its_partition_and_a_named_partition_is_taken(
     topic = await make_topic(partitions=4)
     await producer.send([Message(topic, b"same", b"1"), Message(topic, b"same", b"2")])
     await producer.send([Message(topic, b"same", b"3", partition=partition) for partition in range(4)])
-    # murmur2 of "same" on 4 partitions, as Kafka's Java clients have it: other tools must find the same one.
+    # murmur2 of "same" on 4 partitions, as in Kafka's Java clients: other tools must find the same partition.
     assert [[message.value() for message in await read(topic, partition)] for partition in range(4)] == [
         [b"1", b"2", b"3"] if partition == _murmur2(b"same") % 4 else [b"3"] for partition in range(4)
     ]
@@ -119,7 +119,7 @@ async def test_absent_broker_is_told_within_the_limit() -> None:
 async def test_a_client_that_delivers_nothing_is_replaced_and_its_senders_hear_of_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As one that lost its brokers for good: here it never had any, and another client is supposed to reach them."""
+    """Like a client that has lost its brokers for good: this one never had any, and another one seems to reach them."""
     monkeypatch.setattr(producer_module, "_STALLED_S", 0.3)
     monkeypatch.setattr(producer_module, "_PROBE_EVERY_S", 0.0)
     reachable = False
@@ -176,7 +176,7 @@ async def test_death_of_the_broker_in_the_middle_loses_and_reorders_nothing(
 
 
 def _murmur2(data: bytes) -> int:
-    """Kafka's hash of a key, as its documentation gives it."""
+    """Return Kafka's hash of a key, as documented."""
     mask, multiplier = 0xFFFFFFFF, 0x5BD1E995
     value = (0x9747B28C ^ len(data)) & mask
     whole = len(data) // 4 * 4

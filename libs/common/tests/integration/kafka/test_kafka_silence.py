@@ -47,7 +47,7 @@ async def test_effects_go_on_after_a_silence_once_each_and_in_order(
 async def test_an_effect_whose_commit_was_lost_does_not_hold_up_the_next(
     ledger: Ledger, proxied_database: ProxiedDatabase, postgres_proxy: TcpProxy
 ) -> None:
-    """The rows of positions are locked by a session that waits for a client whose words do not come through."""
+    """The rows of positions are locked by a session that waits for its client, whose messages are lost."""
     part = GroupPartition("group", "topic", 0)
     begun, moved = {part: Position("id", 0)}, {part: Position("id", 5)}
     positions = TablePositions(await proxied_database(idle_in_transaction_s=3600), effect_limit_s=3600)

@@ -1,4 +1,4 @@
-"""Clients of librdkafka that read nothing and do not notice: replaced, and never while that would do harm."""
+"""librdkafka clients that read nothing and do not notice are replaced, but never while that would do harm."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_client_that_left_its_group_is_replaced(
     subject = consumer(topic)
     async with running(subject):
         await eventually(ledger.holding(sent))
-        # What a lost membership looks like from here: the group revokes, and nothing follows.
+        # A lost membership looks like this: the group revokes, and nothing follows.
         await subject._reader._in_thread(subject._reader._client.unsubscribe)
         sent += await send(topic, 10, keys=4)
         await eventually(ledger.holding(sent))
@@ -68,7 +68,7 @@ async def test_a_client_without_a_group_that_gets_nothing_is_replaced(
     subject = consumer(topic, assign_all=True)
     async with running(subject):
         await eventually(ledger.holding(sent))
-        # What a client that lost its brokers looks like: it polls, and nothing comes.
+        # A client that lost its brokers looks like this: it polls, and nothing comes.
         await subject._reader._in_thread(subject._reader._client.unassign)
         sent += await send(topic, 10, keys=4)
         await eventually(ledger.holding(sent))
@@ -77,7 +77,7 @@ async def test_a_client_without_a_group_that_gets_nothing_is_replaced(
 
 
 class Idle:
-    """A reader that lost its assignment; counts how often it is opened anew."""
+    """A reader without an assignment; counts how often it is reopened."""
 
     joined = False
     reopened = 0
@@ -130,7 +130,7 @@ async def test_the_patience_grows_with_each_replacement_and_a_group_that_knows_u
 async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
     kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str, eventually: Eventually
 ) -> None:
-    """While positions are loaded the group may take the partitions away; to assign them then would be to keep them."""
+    """The group may revoke the partitions while positions are loaded; an `assign` after that would keep them."""
     topic = await make_topic(partitions=2)
     reader = PartitionReader(
         bootstrap=kafka.bootstrap,
@@ -158,7 +158,7 @@ async def test_offsets_of_an_assignment_that_changed_hands_are_not_read_from(
 
 
 async def test_at_most_one_commit_is_under_way(kafka: EmbeddedKafka, make_topic: MakeTopic, topic_prefix: str) -> None:
-    """A rebalance waits for every commit before it; a broker that stood still would hold it up by all of them."""
+    """A rebalance waits for every earlier commit; a broker that was paused would delay it by all of them."""
     topic = await make_topic()
     reader = PartitionReader(
         bootstrap=kafka.bootstrap,

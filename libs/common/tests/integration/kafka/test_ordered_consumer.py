@@ -1,4 +1,4 @@
-"""OrderedConsumer against real Kafka and PostgreSQL: order, first start, rebalances, zombies, lost responses."""
+"""OrderedConsumer with real Kafka and PostgreSQL: order, first start, rebalances, zombies, lost responses."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_consumer_that_has_ended_leaves_no_connection_behind(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """Those of a searcher that makes its index anew would go on connecting until they are collected."""
+    """Clients of a searcher that rebuilds its index would keep connecting until they are collected."""
     topic = await make_topic()
     sent = await send(topic, 20)
 
@@ -76,7 +76,7 @@ async def test_a_consumer_that_has_ended_leaves_no_connection_behind(
 
 
 def threads_of_the_library() -> int:
-    """Return how many threads librdkafka has in this process: it names them."""
+    """Return the number of librdkafka's threads in this process, by their names."""
     count = 0
     for task in Path("/proc/self/task").iterdir():
         with suppress(FileNotFoundError):
@@ -142,7 +142,7 @@ async def test_one_transaction_covers_all_polled_partitions(
         await ledger.write(tx, records)
 
     async def shared() -> bool:
-        """Responses of the broker may come for one partition at a time: sent to until two come together."""
+        """Send until two partitions come together: the broker may respond for one at a time."""
         if any(len(partitions) > 1 for partitions in transactions.values()):
             return True
         await send(topic, 12, keys=12)
@@ -300,7 +300,7 @@ async def test_offsets_that_stay_as_they_are_are_committed_once(
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each is a write of the broker: those of ten idle groups every second took a third of what it did."""
+    """Each commit is a write of the broker: ten idle groups with one per second took a third of its time."""
     monkeypatch.setattr(consumer_module, "_SHOW_EVERY_S", 0.0)
     topic = await make_topic()
     sent = await send(topic, 10)
@@ -339,7 +339,7 @@ async def test_rebalance_in_the_middle_of_handling(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """A second member joins while the first one handles; the first one goes on when it owns less."""
+    """A second member joins while the first one handles; the first one continues with fewer partitions."""
     topic = await make_topic(partitions=4)
     sent = await send(topic, 40, keys=16)
     in_the_middle, go_on = asyncio.Event(), asyncio.Event()
@@ -378,7 +378,7 @@ async def test_two_owners_of_one_partition(
     compares: bool,
     fault: str | None,
 ) -> None:
-    """Both believe that they own it, as after a pause past the session; without the comparison the effects double."""
+    """Both believe that they own it, as after a long pause; without the comparison effects are doubled."""
     topic = await make_topic()
     sent = await send(topic, 10)
     polled, go_on = asyncio.Event(), asyncio.Event()
@@ -478,7 +478,7 @@ async def test_holes_of_transactions_are_read_through(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """Markers of transactions take offsets that no record has; the consumer must neither stop nor skip."""
+    """Transaction markers use offsets without records; the consumer must neither stop nor skip records."""
     topic = await make_topic()
     other = Producer({"bootstrap.servers": kafka.bootstrap, "transactional.id": topic})
     other.init_transactions(120)
@@ -506,7 +506,7 @@ async def test_stale_fetch_is_not_taken_for_a_hole(
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Records that come too early, as out of an old fetch, are left alone; those in between are read first."""
+    """Records that come too early, as from a stale fetch, are ignored; the ones in between are read first."""
     topic = await make_topic()
     sent = await send(topic, 10)
     subject = consumer(topic, max_records=3)
@@ -544,7 +544,7 @@ async def test_without_a_group_all_partitions_are_read_and_grown_ones_found(
         await eventually(ledger.holding(sent))
         admin = AdminClient({"bootstrap.servers": kafka.bootstrap})
         admin.create_partitions([NewPartitions(topic, 3)])[topic].result(60)
-        later = KafkaProducer(kafka.bootstrap, client_id="later")  # producers learn of new partitions by and by
+        later = KafkaProducer(kafka.bootstrap, client_id="later")  # existing producers learn of new partitions late
         await later.start()
         await later.send([Message(topic, b"key", b"grown", partition=2)])
         await later.close()

@@ -1,4 +1,4 @@
-"""What stops an OrderedConsumer, what blocks it, and what it passes over: each on purpose, with words."""
+"""Faults that stop or block an OrderedConsumer, and records that it skips, each on purpose and with a message."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def test_recreated_topic_as_long_as_the_old_one_is_noticed_without_a_recor
         await eventually(ledger.holding(sent))
 
         async def read_nothing(self: PartitionReader, max_records: int, timeout_s: float) -> list[Record]:
-            # As where the topic was gone for less than the client took to look at it.
+            # As if the topic was missing for a shorter time than the client's refresh.
             await asyncio.sleep(0.05)
             return []
 
@@ -276,7 +276,7 @@ async def test_position_past_the_end_of_the_log_stops(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """As after a restore of Kafka older than the database."""
+    """As after a restore of Kafka from a backup older than the database."""
     topic = await make_topic()
     sent = await send(topic, 5)
     async with running(consumer(topic)):
@@ -297,7 +297,7 @@ async def test_passing_fault_blocks_without_losing_the_membership(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """A fault longer than max.poll.interval: nothing is skipped, and the group never takes the partitions away."""
+    """A fault longer than max.poll.interval: nothing is skipped, and the group never reassigns the partitions."""
     topic = await make_topic()
     sent = await send(topic, 5)
     fails, attempts = True, 0
@@ -317,7 +317,7 @@ async def test_passing_fault_blocks_without_losing_the_membership(
 
         await eventually(tried)
         generation = subject._reader.generation
-        await asyncio.sleep(8)  # the time itself is what is tested: max_poll_interval_s is 6
+        await asyncio.sleep(8)  # the time itself is tested: max_poll_interval_s is 6
         assert await ledger.values() == []
         fails = False
         sent += await send(topic, 5)

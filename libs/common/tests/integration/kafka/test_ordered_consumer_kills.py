@@ -1,4 +1,4 @@
-"""Each record takes effect once and in order, whoever dies or stands still when; and ways of consuming that break it.
+"""Each record takes effect once and in order, even if processes are killed or paused; simpler consumers fail.
 
 This file is also the process that the tests kill: `python <this file> <json>`.
 """
@@ -24,7 +24,7 @@ from classifeed_common.kafka import GroupPartition, OrderedConsumer, Position, R
 from classifeed_common.testing.campaigns import in_campaigns
 from classifeed_common.testing.topics import MakeTopic
 
-if TYPE_CHECKING:  # the process that is killed runs this file by its path, where there is no package
+if TYPE_CHECKING:  # the killed process runs this file by its path, without a package
     from .conftest import Eventually, Ledger, Send
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
@@ -35,7 +35,7 @@ COUNT = 30
 
 
 class Gate:
-    """Stops the process at one point of one record: says so, and goes on when a line comes in."""
+    """Pauses the process at one point of one record: reports it, and continues when a line is received."""
 
     def __init__(self, point: str | None) -> None:
         self._point = point
@@ -54,7 +54,7 @@ async def write(tx: Tx, values: list[str]) -> None:
 
 
 class GatedPositions(TablePositions):
-    """The real positions, with gates before and after the effect."""
+    """The real positions, with pauses before and after the effect."""
 
     def __init__(self, db: Database, gate: Gate) -> None:
         super().__init__(db, effect_limit_s=3)
@@ -95,7 +95,7 @@ async def consume_really(db: Database, gate: Gate, bootstrap: str, topic: str, s
 async def consume_naively(
     db: Database, gate: Gate, bootstrap: str, topic: str, stop: asyncio.Event, *, commit_first: bool
 ) -> None:
-    """Kafka's own commit as the truth, before or after the effect."""
+    """Consume with Kafka's own commits only, before or after the effect."""
     from confluent_kafka import Consumer, KafkaException
 
     consumer = Consumer(
@@ -142,7 +142,7 @@ async def consume(settings: dict[str, str]) -> None:
 
 @dataclass(frozen=True)
 class Start:
-    """Starts consuming processes of one topic."""
+    """Starts consumer processes of one topic."""
 
     topic: str
     process: Callable[..., Awaitable[asyncio.subprocess.Process]]
@@ -153,7 +153,7 @@ class Start:
 
 @pytest.fixture
 async def start(kafka: EmbeddedKafka, ledger: Ledger, make_topic: MakeTopic) -> AsyncIterator[Start]:
-    """Start a consuming process; all are killed at the end, by their ids."""
+    """Start a consumer process; all are killed at the end, by their ids."""
     processes: list[asyncio.subprocess.Process] = []
     topic = await make_topic()
 
@@ -216,7 +216,7 @@ async def test_sigkill_around_the_effect(
         process.kill()
         await process.wait()
         if point != COMMITTED:
-            # Otherwise the next one is not stopped by the same record: it is handled already.
+            # Otherwise the same record does not stop the next process: it is already handled.
             assert GATE_VALUE not in await ledger.values()
     process = await start(way)
     await eventually(lambda: _has(ledger, sent[-1]), 150)
@@ -239,7 +239,7 @@ async def test_sigkill_around_the_effect(
 async def test_zombie_stopped_past_its_session(
     start: Start, ledger: Ledger, send: Send, eventually: Eventually, way: str, point: str, fault: str | None
 ) -> None:
-    """SIGSTOP before or inside the effect; another takes over and finishes; the first one wakes up and goes on."""
+    """SIGSTOP before or inside the effect; another process takes over; then the first one is resumed."""
     sent = await send(start.topic, COUNT)
     zombie = await start(way, point)
     await reach(zombie, f"at {point}")
@@ -253,7 +253,7 @@ async def test_zombie_stopped_past_its_session(
         await eventually(lambda: _doubled(ledger, sent))
     await end(heir)
     more = await send(start.topic, 5)
-    await eventually(lambda: _has(ledger, more[-1]), 150)  # the woken one works again, from the right place
+    await eventually(lambda: _has(ledger, more[-1]), 150)  # the resumed process works again, from the right position
     await end(zombie)
     report = await ledger.report(sent + more)
     assert not report.lost

@@ -30,13 +30,13 @@ Read = Callable[[str], Awaitable[list[ReceivedMessage]]]
 
 
 class Producer(Protocol):
-    """What a relay sends with."""
+    """The part of KafkaProducer that a relay uses."""
 
     async def send(self, messages: Sequence[Message], *, limit_s: float | None = 30.0) -> None: ...
 
 
 class MakeRelay(Protocol):
-    """Makes a relay; `changes` are arguments of Relay."""
+    """Creates a relay; `changes` are arguments of Relay."""
 
     def __call__(self, holder: str = "one", ttl_s: float = 60, **changes: Any) -> Relay: ...
 
@@ -170,7 +170,7 @@ async def test_order_within_and_between_puts(
 
 
 async def watermark_relay(db: Database, producer: KafkaProducer, stop: asyncio.Event) -> None:
-    """Relay the naive way: remember the last id that was sent, and read what is above it."""
+    """Relay the naive way: remember the last sent id, and read above it."""
     last = 0
     while not stop.is_set():
         async with db.connection() as connection:
@@ -274,7 +274,7 @@ async def test_order_of_a_key_is_the_order_of_its_commits(
     draws: str,
     keeps_order: bool,
 ) -> None:
-    """Two transactions change one thing; the ids must be drawn under its lock, or the older change overtakes."""
+    """Two transactions change the same thing; the ids must be drawn under its lock, or the older change overtakes."""
     topic = await make_topic()
     async with db.transaction() as tx:
         await tx.execute("INSERT INTO things VALUES ('x', 0)")
@@ -397,7 +397,7 @@ async def test_one_relay_at_a_time_and_the_next_one_takes_over(
     async with running(relay("first", producer=Named("first"))):
         await put(b"1")
         await eventually(arrived(read, topic, 1))
-        second = running(relay("second", ttl_s=3, producer=Named("second")))  # looks often
+        second = running(relay("second", ttl_s=3, producer=Named("second")))  # retries often
         await second.__aenter__()
         for n in range(2, 6):
             await put(str(n).encode())
@@ -420,7 +420,7 @@ async def test_relay_that_lost_its_lease_stops_sending(
     running: type[Running],
     eventually: Eventually,
 ) -> None:
-    """Its lease is taken by another holder behind its back, as after a pause; the guard keeps it from reading on."""
+    """Another holder takes its lease unnoticed, as after a pause; the guard keeps it from reading on."""
     topic = await make_topic()
     sent: list[bytes] = []
 
@@ -449,7 +449,7 @@ async def test_relay_that_lost_its_lease_stops_sending(
         outbox.wake()
         until = time.monotonic() + 1.0
         while time.monotonic() < until:
-            assert b"2" not in sent  # the first one may be sent again, where its response was late
+            assert b"2" not in sent  # the first one may be sent again, as its response was late
             await asyncio.sleep(0.05)
     assert set(values(await read(topic))) == {"1"}
 
@@ -464,7 +464,7 @@ async def test_wake_spares_the_wait_for_the_next_look(
     eventually: Eventually,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(relay_module, "_FIRST_PAUSE_S", 100.0)  # no look by itself within the test
+    monkeypatch.setattr(relay_module, "_FIRST_PAUSE_S", 100.0)  # no poll within the test
     topic = await make_topic()
     async with running(relay(max_idle_s=100)):
         for n in range(3):
@@ -519,7 +519,7 @@ async def test_a_look_at_an_empty_outbox_takes_no_lock_and_sees_what_comes(
     topic = await make_topic()
 
     async def scans(table: str) -> int:
-        """Return how often the table was read; each connection reports what it did within a second."""
+        """Return how often the table was read; each connection reports its statistics within a second."""
         counted = "SELECT seq_scan + coalesce(idx_scan, 0) FROM pg_stat_user_tables WHERE relname = %s"
         async with db.connection() as connection:
             row = await (await connection.execute(counted, [table])).fetchone()
@@ -585,7 +585,7 @@ async def test_kafka_away_and_back(
         kafka.spawn()
         await asyncio.to_thread(kafka.wait_ready, 300)
         await eventually(lambda: empty(subject), 300)
-    # What the broker may have had when it went is sent again, in its order.
+    # Messages that the broker may have stored before it stopped are sent again, in order.
     assert list(dict.fromkeys(values(await read(topic)))) == [str(n) for n in range(50)]
 
 

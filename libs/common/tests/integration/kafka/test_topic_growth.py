@@ -1,4 +1,4 @@
-"""Growing a topic on real Kafka: under load, killed at each step, refused while somebody sends or is behind."""
+"""Growth of a topic on real Kafka: under load, killed at each step, refused while it is written to or not read."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ MOVED = [f"key-{n}" for n in range(KEYS) if partition_of(b"key-%d" % n, 4) != pa
 
 
 class Numbers:
-    """Values to send, ascending over all producers, with the key of each."""
+    """Values to send with their keys, ascending over all producers."""
 
     def __init__(self) -> None:
         self.sent: list[str] = []
@@ -76,7 +76,7 @@ def growth(cluster: Cluster, ledger: Ledger) -> TopicGrowth:
 
 @pytest.fixture
 async def new_producer(kafka: EmbeddedKafka) -> AsyncIterator[NewProducer]:
-    """Start producers: one that starts after a growth knows the new number from the beginning."""
+    """Start producers: one that starts after a growth knows the new number from the start."""
     made: list[KafkaProducer] = []
 
     async def start() -> KafkaProducer:
@@ -124,7 +124,7 @@ async def test_what_is_sent_before_and_after_takes_effect_once_and_in_order(
     async with running(consumer(topic, refuses_misplaced=True, metadata_refresh_s=1)):
         loading = asyncio.create_task(load())
         await eventually(lambda: _has(numbers, 3000))
-        longer = TopicGrowth(cluster, ledger.db, quiet_s=3, settle_s=0.2)  # than the load ever waits for the broker
+        longer = TopicGrowth(cluster, ledger.db, quiet_s=3, settle_s=0.2)  # longer than the load's waits for the broker
         with pytest.raises(FailedPrecondition) as refused:
             await longer.grow(declared(topic), frozenset({group}))
         assert refused.value.reason in {"GROUP_BEHIND", "TOPIC_BUSY"}
@@ -182,7 +182,7 @@ async def _leave_behind(
     new_producer: NewProducer,
     eventually: Eventually,
 ) -> None:
-    """Have the group begin, stop it, and send more."""
+    """Let the group begin, stop it, and send more."""
     producer = await new_producer()
     await producer.send(numbers.messages(topic, 100))
     async with running(consumer(topic)):
@@ -286,11 +286,11 @@ async def test_a_growth_that_was_skipped_once_is_not_skipped_again_under_load(
 
 
 class Killed(BaseException):
-    """The process dies here."""
+    """The process is killed here."""
 
 
 class DyingCluster(Cluster):
-    """Dies before or after the n-th call of those that a growth makes."""
+    """Fails before or after the n-th of the calls that a growth makes."""
 
     dies_at = -1
     calls = 0
@@ -313,7 +313,7 @@ class DyingCluster(Cluster):
 
 
 class DyingPositions(TablePositions):
-    """Dies after it has written."""
+    """Fails after its write."""
 
     async def begin(self, starts: Mapping[GroupPartition, Position]) -> None:
         await super().begin(starts)
@@ -338,7 +338,7 @@ async def test_a_growth_that_is_killed_at_any_step_is_repeated(
     async with running(consumer(topic)):
         await eventually(ledger.holding(numbers.sent))
     deaths = 0
-    for target in (5, 6):  # twice from the beginning: a topic that was grown is grown again
+    for target in (5, 6):  # twice from the start: a grown topic can grow again
         for step in range(12):
             dying = DyingCluster(kafka.bootstrap, client_id="dying")
             dying.dies_at = step
@@ -403,14 +403,14 @@ async def test_who_is_behind_is_named_with_how_much(
 
 
 def _commit(kafka: EmbeddedKafka, topic: str, group: str, partition: int, offset: int) -> None:
-    """Be a reader without a table of positions."""
+    """Act as a reader without a table of positions."""
     reader = Consumer({"bootstrap.servers": kafka.bootstrap, "group.id": group})
     reader.commit(offsets=[TopicPartition(topic, partition, offset)], asynchronous=False)
     reader.close()
 
 
 class SendingCluster(Cluster):
-    """Sends a record after the n-th response to a request for the ends: a producer that was not stopped."""
+    """Sends a record after the n-th request for the ends, as a producer that was not stopped."""
 
     send: Callable[[], Awaitable[None]]
     after = 0
@@ -491,7 +491,7 @@ async def test_a_producer_that_still_counts_the_old_partitions_is_refused(
         await eventually(ledger.holding(numbers.sent))
     await TopicGrowth(cluster, ledger.db, quiet_s=0, settle_s=0).grow(declared(topic), frozenset({group}))
     before = len(numbers.sent)
-    await producer.send(numbers.messages(topic, 100))  # it has just calls how many there are
+    await producer.send(numbers.messages(topic, 100))  # it has just learned the number of partitions
     old = set(numbers.sent[before:])
     wrong = {value for value in old if f"key-{int(value) % KEYS}" in MOVED}
     await (await new_producer()).send(numbers.messages(topic, 100))

@@ -1,4 +1,4 @@
-"""A process of test_lease_keeper: keeps its share of 64 names and writes each one's fence under its guard."""
+"""A process of test_lease_keeper: keeps its share of 64 names, and writes each one's fence under its guard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lease and its guard, beside the naive ways that the same situations break."""
+"""Leases and their guard, compared with naive approaches that fail in the same situations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Check = Callable[[Database, Tx, Leases, Lease], Awaitable[None]]
 
 
 async def expire(db: Database, name: str) -> None:
-    """Do what waiting for the ttl does, without waiting."""
+    """Expire a lease without waiting for the ttl."""
     async with db.connection() as connection:
         await connection.execute("UPDATE leases SET expires_at = clock_timestamp() WHERE name = %s", [name])
 
@@ -57,7 +57,7 @@ NAIVE_FENCE = (
 async def test_no_fence_is_given_twice_across_a_restore(
     db: Database, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
-    """The table is restored from a backup; whoever has seen the fences since must still accept the new holder's."""
+    """The table is restored from a backup; observers of later fences must still accept the new holder's."""
     if way == "one more than the last":
         monkeypatch.setattr(leases_module, "_ACQUIRE", NAIVE_FENCE)
     leases = Leases(db, "ann", 60)
@@ -114,7 +114,7 @@ async def test_renewal_keeps_what_is_held_and_tells_what_is_lost(db: Database) -
 
 
 async def test_expiry_is_by_the_database_alone(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A process whose clock is a day ahead neither takes early nor gives late."""
+    """A process whose clock is a day ahead neither acquires early nor releases late."""
     ahead, sober = Leases(db, "ahead", 60), Leases(db, "sober", 60)
     lease = await acquired(sober, "n")
     monkeypatch.setattr("time.time", lambda: 4e9)
@@ -150,7 +150,7 @@ async def test_some_names_are_taken_up_to_the_count(db: Database) -> None:
     assert len(theirs) == 6
 
 
-# --- The zombie: it stood still past its lease, another one took over and wrote; then it goes on.
+# --- The zombie: it was paused beyond its lease, another holder wrote; then it continues.
 
 
 async def guard(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
@@ -158,7 +158,7 @@ async def guard(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
 
 
 async def look_first(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None:
-    """Write the naive way: see whether the lease is held, then write."""
+    """Write the naive way: check whether the lease is held, then write."""
     async with db.connection() as connection:
         found = await connection.execute(
             "SELECT 1 FROM leases WHERE name = %s AND holder = %s AND expires_at > clock_timestamp()",
@@ -169,7 +169,7 @@ async def look_first(db: Database, tx: Tx, leases: Leases, lease: Lease) -> None
 
 
 async def zombie_overwrites(db: Database, check: Check) -> bool:
-    """Whether a holder that pauses between its check and its write undoes what its successor wrote."""
+    """Return whether a holder that pauses between its check and its write overwrites its successor."""
     zombie, successor = Leases(db, "zombie", 60), Leases(db, "successor", 60)
     old = await acquired(zombie, "n")
     checked, go_on = asyncio.Event(), asyncio.Event()
@@ -185,7 +185,7 @@ async def zombie_overwrites(db: Database, check: Check) -> bool:
     await checked.wait()
     await expire(db, "n")
     new = await successor.acquire("n")
-    if new is not None:  # with the guard, the take-over waits for the transaction under way
+    if new is not None:  # with the guard, the takeover waits for the open transaction
         async with db.transaction() as tx:
             await successor.guard(tx, new)
             await tx.execute("UPDATE work SET value = 'successor'")
@@ -235,11 +235,11 @@ async def test_renewals_and_further_guards_pass_a_guarded_transaction(db: Databa
     lease = await acquired(leases, "n")
     async with db.transaction() as tx, asyncio.timeout(60):
         await leases.guard(tx, lease)
-        assert await leases.renew([lease]) == {"n"}  # would end by its own time-out if it had to wait
+        assert await leases.renew([lease]) == {"n"}  # would time out if it had to wait
         async with db.transaction() as other:
             await leases.guard(other, lease)
         await expire(db, "n")
-        assert await Leases(db, "bob", 25).acquire("n") is None  # renewed in between, and still locked for take-over
+        assert await Leases(db, "bob", 25).acquire("n") is None  # renewed in between, and still locked for a takeover
     await acquired(Leases(db, "bob", 25), "n")
 
 

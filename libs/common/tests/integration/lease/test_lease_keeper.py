@@ -1,4 +1,4 @@
-"""LeaseKeeper: fair shares that follow the living, over kills and pauses of whole processes."""
+"""LeaseKeeper: fair shares of the living members, across kills and pauses of whole processes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = [f"shard/{number}" for number in range(64)]
 
 
 class Member:
-    """A keeper in this process, with a record of calls of its callbacks."""
+    """A keeper in this process that records the calls of its callbacks."""
 
     def __init__(self, db: Database, holder: str, working: dict[str, str], ttl_s: float = 600) -> None:
         self.holder = holder
@@ -42,7 +42,7 @@ class Member:
         self.working[lease.name] = self.holder
 
     async def lose(self, lease: Lease) -> None:
-        await asyncio.sleep(0)  # work takes its time to stop
+        await asyncio.sleep(0)  # stopping takes a moment
         assert self.working.pop(lease.name) == self.holder
 
     async def drain(self) -> None:
@@ -119,7 +119,7 @@ async def test_all_counts_as_lost_while_the_database_is_away(db: Database, membe
     ann = members("ann", ttl_s=0.9)
     await until(lambda: shares(ann) == [64])
     async with db.transaction() as tx:
-        await tx.execute("LOCK TABLE leases IN ACCESS EXCLUSIVE MODE")  # nobody can renew
+        await tx.execute("LOCK TABLE leases IN ACCESS EXCLUSIVE MODE")  # no holder can renew
         await until(lambda: ann.working == {})
     await until(lambda: shares(ann) == [64])
 
@@ -170,7 +170,7 @@ CHILD = Path(__file__).with_name("lease_child.py")
 
 @contextmanager
 def child(dsn: str, holder: str, ttl_s: float) -> Iterator[subprocess.Popen[bytes]]:
-    """Give a process that keeps its share of NAMES and writes under each lease's guard, again and again."""
+    """Provide a process that keeps its share of NAMES and writes under each lease's guard repeatedly."""
     process = subprocess.Popen([sys.executable, str(CHILD), dsn, holder, str(ttl_s)])
     try:
         yield process
@@ -199,12 +199,12 @@ async def test_the_leases_of_a_killed_process_are_taken_after_their_ttl(db: Data
     with child(database_dsn, "ann", ttl_s) as ann, child(database_dsn, "bob", ttl_s):
         await until_holders(db, {"ann": 32, "bob": 32})
         ann.send_signal(signal.SIGKILL)
-        await until_holders(db, {"bob": 64})  # how long it takes is measured, not asserted: about ttl + 1 s
+        await until_holders(db, {"bob": 64})  # the duration is printed, not asserted: about ttl + 1 s
 
 
 @pytest.mark.slow
 async def test_a_stopped_process_writes_nothing_once_others_have_its_names(db: Database, database_dsn: str) -> None:
-    """SIGSTOP past the leases, take-over, SIGCONT: the fence of the last write of each name never falls."""
+    """SIGSTOP beyond the leases, takeover, SIGCONT: the fence of the last write of each name never falls."""
     async with db.connection() as connection:
         await connection.execute("TRUNCATE work")
         await connection.execute("INSERT INTO work SELECT n, 'start', 0 FROM generate_series(0, 63) n")

@@ -1,4 +1,4 @@
-"""LeaseKeeper on a connection that stays open and gives no response."""
+"""LeaseKeeper on a connection that stays open without a response."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 class Holder:
-    """A keeper of one name, and what was reported to it of its lease."""
+    """A keeper of one name that records the reports about its lease."""
 
     def __init__(self, db: Database, name: str, ttl_s: float) -> None:
         self.works = False

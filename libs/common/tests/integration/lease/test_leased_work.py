@@ -1,4 +1,4 @@
-"""LeasedWork: one process at a time does the work, and another one only once it has stopped."""
+"""LeasedWork: one process at a time works, and another one starts only after it has stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_common.lease import work as work_module
 
 
 class Process:
-    """A process whose work lasts until it is stopped; `stubborn` work does not care."""
+    """A process whose work lasts until it is stopped; `stubborn` work ignores the stop."""
 
     def __init__(self, db: Database, holder: str, working: list[str], *, stubborn: bool = False) -> None:
         self.holder, self.working, self.stubborn = holder, working, stubborn

@@ -1,4 +1,4 @@
-"""A relay that cannot send is named with topic and reason, for as long as that lasts."""
+"""A relay that cannot send is reported with topic and reason while the fault lasts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARD = "outbox shard 0"
 
 
 class Broker:
-    """Refuses messages, or takes none, until it is well; counts the attempts."""
+    """Refuses messages, or does not acknowledge them, until it recovers; counts the attempts."""
 
     def __init__(self, *, is_silent: bool) -> None:
         self._is_silent = is_silent
@@ -57,7 +57,7 @@ async def test_a_relay_names_topics_and_fault_until_it_sends_again(db: Database)
         await clock.advance(5)
         fault = relay.blocked()[SHARD]
         assert fault.startswith("sending to offers.v1, results.v1 has failed for 5 s, ")
-        assert ": KAFKA_UNAVAILABLE: it has no such topic. Messages wait in the outbox; it continues by" in fault
+        assert ": KAFKA_UNAVAILABLE: it has no such topic. Messages wait in the outbox; it continues once" in fault
         broker.well.set()
         await until(lambda: relay.blocked() == {})
         assert await relay.backlog() == 0

@@ -1,6 +1,6 @@
-"""Outbox and publish mark while a transaction is open elsewhere, so that nothing that dies can be removed.
+"""Outbox and publish mark while a transaction is open elsewhere, so that dead rows cannot be removed.
 
-Counted are the pages that a read touches; times would depend on the machine.
+The tests count the pages that a read touches; times would depend on the machine.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ WHERE g.id = d.id AND g.published_version < d.version
 
 
 class Sink:
-    """Takes messages, as Kafka would."""
+    """Accepts messages in place of Kafka."""
 
     def __init__(self) -> None:
         self.values: list[bytes] = []
@@ -52,7 +52,7 @@ async def db(database: Database) -> Database:
             "CREATE TABLE goods (id int PRIMARY KEY, version bigint NOT NULL, published_version bigint NOT NULL)"
         )
         await tx.execute("CREATE INDEX goods_due ON goods (version) WHERE version > published_version")
-        # Where autovacuum counts 1,000 rows that wait in 167 pages, reading all of them is the cheaper plan.
+        # If autovacuum counts 1,000 waiting rows in 167 pages, a sequential scan is the cheaper plan.
         for table in ("outbox", "goods"):
             await tx.execute(f"ALTER TABLE {table} SET (autovacuum_enabled = off)")
     return database
@@ -60,7 +60,7 @@ async def db(database: Database) -> Database:
 
 @pytest.fixture
 async def open_snapshot(db: Database, database_dsn: str) -> AsyncIterator[None]:
-    """Yield a transaction that has read something and goes on."""
+    """Keep a transaction open that has read something."""
     connection = await psycopg.AsyncConnection.connect(database_dsn)
     async with connection:
         await connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
@@ -107,7 +107,7 @@ async def test_the_relay_reads_few_pages_however_much_was_sent(db: Database, rel
     read = {"shard": 0, "limit": BATCH}
     naive = await pages_of(db, READ_FRONT, {**read, "after": 0})
     assert await pages_of(db, READ_FRONT, {**read, "after": relay._cursor.position}) < naive / 2
-    # All but the step that the cursor lies behind at the most.
+    # All but the step, the largest distance of the cursor.
     assert relay._cursor.position >= (ROUNDS - 1) * BATCH - 5000 - BATCH
 
 
@@ -119,12 +119,12 @@ async def test_the_cursor_does_not_pass_an_id_that_may_still_be_committed(db: Da
     await put(db, [b"1", b"2"])
     assert await relay._send_front(lease) == 2
     async with db.transaction() as late:
-        await Outbox().put(late, [Message("topic", b"key", b"late")])  # its id is drawn, its commit comes last
+        await Outbox().put(late, [Message("topic", b"key", b"late")])  # draws an id, but commits last
         for number in range(5):
             await put(db, [b"early"] * 3)
             assert await relay._send_front(lease) == 3, number
             assert relay._cursor.position < 3
-    # The message after it, of its key: it must not go first.
+    # The next message of its key, which must not be sent first.
     await put(db, [b"next"])
     assert await relay._send_front(lease) == 2
     assert sink.values[-2:] == [b"late", b"next"]
@@ -148,7 +148,7 @@ async def test_an_outbox_whose_ids_begin_again_is_sent_within_a_full_scan(
     async with db.transaction() as tx:
         await tx.execute("ALTER TABLE outbox ALTER COLUMN id RESTART WITH 1")
     await put(db, [b"restored"])
-    relay._cursor._full_scan_at_s = 0.0  # a minute later
+    relay._cursor._full_scan_at_s = 0.0  # as if a minute had passed
     assert await relay._send_front(lease) == 1
     assert sink.values[-1] == b"restored"
 
@@ -177,7 +177,7 @@ async def test_the_pusher_reads_few_pages_however_much_was_pushed(
             await tx.execute(f"UPDATE goods SET version = {next_version('version')}")
     naive = await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": 0})
     assert await pages_of(db, SELECT_DUE, {"limit": BATCH, "above": pusher._cursor.above}) < naive / 2
-    # The gauge as well, where rows are due; that nothing is due takes a full scan.
+    # The gauge also, while rows are due; only a full scan shows that none is.
     counted: list[int] = []
     count = pusher._count
 
@@ -211,9 +211,9 @@ async def test_rows_below_the_cursor_are_pushed_by_the_next_full_scan(db: Databa
         await tx.execute("INSERT INTO goods VALUES (1, 100, 0)")
     above = cursor.begin()
     now_s += 0.5
-    cursor.read(above, 50)  # a full scan that took half a second: the next one comes 10 s later
+    cursor.read(above, 50)  # a full scan that took half a second: the next one follows after 10 s
     async with db.transaction() as tx:
-        await tx.execute("INSERT INTO goods VALUES (2, 40, 0)")  # committed late, or made due again
+        await tx.execute("INSERT INTO goods VALUES (2, 40, 0)")  # committed late, or due again
     await pusher._push_batch(lease)
     assert pushed == [1]
     now_s += 9.0

@@ -1,4 +1,4 @@
-"""A table of goods with a publish mark, and the other service that must know them."""
+"""A table of goods with a publish mark, and the service that receives them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ UPDATE goods g
 
 
 class Peer:
-    """The other service: takes what it receives unless it has something newer."""
+    """The other service: accepts what it receives unless it has a newer version."""
 
     def __init__(self) -> None:
         self.known: dict[str, tuple[int, int]] = {}  # id → (version, price)

@@ -1,4 +1,4 @@
-"""MarkPusher: what it does when the other side is away, refuses, or is to forget; and versions that never fall."""
+"""MarkPusher when the receiver is away, refuses, or loses its data; and versions that never fall."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_all_due_rows_go_in_batches_and_only_once(db: Database) -> None:
 
 
 async def test_marks_are_planned_for_each_batch(db: Database) -> None:
-    # A prepared statement takes arrays for ten elements long from its sixth execution on.
+    # From its sixth execution on, a prepared statement assumes arrays of ten elements.
     prepared: list[int] = []
 
     async def look(tx: Tx) -> None:
@@ -138,12 +138,12 @@ async def test_a_pause_ends_with_the_process(db: Database, monkeypatch: pytest.M
 async def test_what_is_refused_holds_up_nobody_and_goes_when_it_is_taken(db: Database) -> None:
     await fill(db, 40)
     peer = Peer()
-    peer.refused = {f"g{number}" for number in range(1, 26)}  # the oldest: two whole batches and a half
+    peer.refused = {f"g{number}" for number in range(1, 26)}  # the oldest: two and a half batches
     pusher = pusher_of(db, peer.push, batch=10)
     async with running(pusher):
 
         async def others_are_settled() -> bool:
-            # The peer knows them a moment before the mark of the last batch has moved.
+            # The peer knows them a moment before the mark of the last batch is moved.
             return len(peer.known) == 15 and await pusher.backlog() == 25
 
         await until(others_are_settled)
@@ -180,7 +180,7 @@ async def test_a_push_that_fails_is_named_until_one_succeeds(db: Database) -> No
         await clock.advance(5)
         fault = pusher.blocked()["goods"]
         assert fault.startswith("pushing has failed for 5 s, ")
-        assert ": PEER_AWAY: the peer is away. What has changed waits to be pushed; it continues by itself" in fault
+        assert ": PEER_AWAY: the peer is away. Changed rows wait to be pushed; it continues once" in fault
         peer.away = 0
         await until(is_well)
         assert await pusher.backlog() == 0
@@ -193,7 +193,7 @@ async def test_a_push_that_fails_is_named_until_one_succeeds(db: Database) -> No
 
 
 async def test_pushing_goes_on_after_a_lease_that_ran_out_and_was_renewed(db: Database) -> None:
-    """Nobody took it meanwhile, so its keeper never lost it, and nobody would begin again."""
+    """Nobody took it meanwhile, so its keeper never lost it, and no other process would start."""
     await fill(db, 3)
     peer = Peer()
 
@@ -246,7 +246,7 @@ async def test_a_pusher_that_dies_between_push_and_mark_is_followed_by_another(d
 
 
 async def test_a_late_pusher_never_moves_the_mark_back_or_past_a_newer_version(db: Database) -> None:
-    """It pushed version 1 of a row, stood still, and another one pushed version 2."""
+    """It pushed version 1 of a row and was paused, and another pusher pushed version 2."""
     await put(db, "chair", 1)
     peer = Peer()
     late = pusher_of(db, peer.push, holder="late")
@@ -272,10 +272,10 @@ async def test_a_late_pusher_never_moves_the_mark_back_or_past_a_newer_version(d
 
 @pytest.mark.parametrize("way", ["restart", "marks only"])
 async def test_a_full_push_again_reaches_what_was_under_way(db: Database, way: str) -> None:
-    """The other side loses everything while a first push is under way; the marks are set to 0 meanwhile."""
+    """The receiver loses everything during a first push; the marks are set to 0 meanwhile."""
     await fill(db, 5)
     peer = Peer()
-    # Short where a revoked lease has to be taken again; else no pause of ours may let it run out.
+    # Short if a revoked lease must be acquired again; otherwise long, so that no pause of the test lets it expire.
     pusher = pusher_of(db, peer.push, ttl_s=3 if way == "restart" else 300)
 
     async def lose_everything() -> None:
@@ -331,7 +331,7 @@ async def test_idle_work_is_done_between_pushes_now_and_then(db: Database) -> No
 
     async with running(pusher):
         await until(checked_again)
-        async with running(rival):  # it has no lease, so it does not push, and does nothing between pushes
+        async with running(rival):  # without the lease it does not push, and does nothing between pushes
             await put(db, "chair", 1)
             await until(settled(pusher))
             await asyncio.sleep(0.2)

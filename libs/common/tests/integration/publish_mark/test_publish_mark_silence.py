@@ -1,4 +1,4 @@
-"""MarkPusher on connections that stay open and give no response."""
+"""MarkPusher on connections that stay open without a response."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Four ways to notify another service of a change, in the same three accidents: only the mark survives all."""
+"""Four ways to notify another service of a change, with the same three crashes: only the mark survives all."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .goods import ADVANCE, PUT, SELECT_DUE, Peer, prices, put
 
 
 class Crash(Exception):
-    """The process dies here."""
+    """The process crashes here."""
 
 
 class Way(Protocol):
@@ -27,11 +27,11 @@ class Way(Protocol):
     ) -> None: ...
 
     async def settle(self) -> None:
-        """Do what a new process does until nothing is left to do."""
+        """Do the work of a new process until nothing is left."""
 
 
 class Mark:
-    """Ours."""
+    """The real publish mark."""
 
     def __init__(self, db: Database, peer: Peer) -> None:
         self.db, self.peer = db, peer
@@ -65,7 +65,7 @@ class Mark:
 
 
 class InsideTransaction(Mark):
-    """Naive: call the other service before the commit, so that nothing is forgotten."""
+    """Naive: call the other service before the commit, so that no change is lost."""
 
     async def change(
         self, row_id: str, price: int, *, fails_before_commit: bool = False, dies_after_commit: bool = False
@@ -82,7 +82,7 @@ class InsideTransaction(Mark):
 
 
 class AfterCommit(Mark):
-    """Naive: call the other service straight after the commit, so that nothing is announced that never was."""
+    """Naive: call the other service right after the commit, so that only committed changes are announced."""
 
     async def change(
         self, row_id: str, price: int, *, fails_before_commit: bool = False, dies_after_commit: bool = False
@@ -99,7 +99,7 @@ class AfterCommit(Mark):
 
 
 class DirtyFlag(Mark):
-    """Naive: a flag instead of versions: push what is dirty, then clear it."""
+    """Naive: a flag instead of versions: push dirty rows, then clear the flag."""
 
     async def settle(self) -> None:
         while True:

@@ -70,7 +70,7 @@ async def test_a_watch_sees_each_change_and_does_not_hold_up_the_stop(
         seen.append((await watch.read()).status)
         health.drain()
         seen.append((await watch.read()).status)
-        # The grace is longer than the time-out of this test: a watch that stays open would use it up.
+        # The grace time is longer than this test's timeout: a watch that stays open would use it up.
         await server[0].stop(600)
         assert await watch.read() is grpc.aio.EOF
     assert seen == [NOT_SERVING, SERVING, NOT_SERVING]

@@ -88,7 +88,7 @@ def calls_counted(code: str, method: str = GET) -> float:
 
 
 async def until_counted(code: str, count: float) -> None:
-    """Wait for the count: the caller may have its response a moment before the server counts it."""
+    """Wait for the count: the caller may get its response a moment before the server counts it."""
     async with asyncio.timeout(60):
         while calls_counted(code) < count:
             await asyncio.sleep(0.005)

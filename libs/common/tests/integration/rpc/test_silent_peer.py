@@ -1,4 +1,4 @@
-"""gRPC peers whose connections stay open and give no response: noticed by calls and by streams, from both ends."""
+"""gRPC peers whose connections stay open without a response: calls and streams notice it, at both ends."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ OFFER = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers/1
 
 
 class Receiver(ReceiverServiceServicer):
-    """Responds to each batch, and notes when a stream is reported as ended."""
+    """Responds to each batch, and records when a stream is reported as ended."""
 
     def __init__(self) -> None:
         self.ended = asyncio.Event()
@@ -63,7 +63,7 @@ def receiver() -> Receiver:
 
 @pytest.fixture
 async def proxy(receiver: Receiver, keys: KeyStore, tcp_proxy: MakeProxy) -> AsyncIterator[TcpProxy]:
-    """Yield a proxy before a server on TCP that has both services."""
+    """Yield a proxy for a TCP server with both services."""
     methods = ("documents.v1.ReceiverService/PushStream", "offers.v1.OfferService/GetOffer")
     policy = Policy({f"/classifeed.{method}": frozenset({"offers"}) for method in methods})
     server = build_server(settings_for("receiver"), policy, keys=keys)
@@ -118,7 +118,7 @@ async def test_a_peer_that_takes_half_a_second_to_connect_is_reached(
     proxy: TcpProxy, channel: grpc.aio.Channel
 ) -> None:
     proxy.silence_all()
-    call = ReceiverServiceStub(channel).PushStream()  # nobody repeats it
+    call = ReceiverServiceStub(channel).PushStream()  # streams are not retried
     asyncio.get_running_loop().call_later(0.5, proxy.resume)
     await call.write(BATCH)
     assert await call.read() == receiver_pb2.PushBatchResponse()
@@ -136,9 +136,7 @@ async def code_of(waiting: Awaitable[object]) -> grpc.StatusCode:
 async def test_a_quiet_stream_is_pinged_all_the_time_and_outlives_it(
     proxy: TcpProxy, channel: grpc.aio.Channel, keys: KeyStore, naive: str
 ) -> None:
-    """Of two streams that have been quiet for three pings, ours is the first to notice that the peer is silent; the
-    other one goes without one of our options.
-    """
+    """Of two quiet streams, ours is the first to notice the silence; the other lacks one option."""
     other = grpc.aio.insecure_channel(proxy.address, options=[each for each in KEEPALIVE if each[0] != naive])
     await asyncio.gather(channel.channel_ready(), other.channel_ready())
     metadata = (("authorization", f"Bearer {keys.issue('offers', 'receiver')}"),)

@@ -1,4 +1,4 @@
-"""A whole process of a service, in this process and as one of its own."""
+"""A whole process of a service, inside this process and as a separate one."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ REQUEST = offer_service_pb2.GetOfferRequest(name="sellers/s/feeds/default/offers
 
 
 class Offers(OfferServiceServicer):
-    """Responds once it may."""
+    """Responds once the test allows it."""
 
     def __init__(self) -> None:
         self.requested = asyncio.Event()
@@ -186,7 +186,7 @@ async def test_answers_on_a_kept_connection_do_not_wait_for_acknowledgements() -
     runner = build()
     took_s = [1.0]
     async with running(runner), loopback_client() as client:
-        for _ in range(200):  # one that met no other work of the machine is enough
+        for _ in range(200):  # one request without other load on the machine is enough
             started = time.perf_counter()
             await client.get(f"http://{runner.http_address}/health/live")
             took_s.append(time.perf_counter() - started)
@@ -444,7 +444,7 @@ async def test_a_port_in_use_is_said_in_one_line(field: str) -> None:
 
 
 async def test_two_processes_never_share_a_port() -> None:
-    """gRPC's default would let them, each with half of the calls."""
+    """gRPC's default would allow it, and each process would get half of the calls."""
     first = build()
     async with running(first), asyncio.timeout(120):
         with pytest.raises(ListenError, match=first.grpc_address):

@@ -1,4 +1,4 @@
-"""A process that starts before its migrate step, or while a server is away, waits for it, and says so."""
+"""A process that starts before its migrate step, or while a server is away, waits and reports it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @pytest.fixture
 def migrate(database: Database) -> Migrate:
-    """Do what the migrate step does: a table that a role reads, and the revision."""
+    """Do the migrate step: create the table that a role reads, and the revision."""
 
     async def migrate(revision: str) -> None:
         version = Identifier(database.schema, "alembic_version")
@@ -90,11 +90,11 @@ async def process(database: Database, package: str) -> AsyncIterator[Process]:
 
 
 class Process:
-    """A service whose start and role read a table, and that opens an object store before.
+    """A service whose start and role read a table, after it has opened an object store.
 
     Attributes:
-        goods: what start and role have read.
-        store_fault: what opening the object store raises; None: it opens.
+        goods: rows that start and role have read.
+        store_fault: error of opening the object store; None: it opens.
     """
 
     def __init__(self, database: Database, package: str) -> None:

@@ -1,4 +1,4 @@
-"""What a service says of itself while a dependency is silent: soon, and without piling up questions."""
+"""The health of a service while a dependency is silent: reported soon, and without piling up checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_common.testing.tcp_proxy import ProxiedDatabase, TcpProxy
 
 
 class Stuck:
-    """A dependency that is silent, and that takes until the end of the test to be cancelled."""
+    """A silent dependency whose check cannot be cancelled before the end of the test."""
 
     def __init__(self) -> None:
         self.calls = 0

@@ -1,4 +1,4 @@
-"""A snapshot of rules out of a file."""
+"""A snapshot of rules from a file."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Rules = dict[str, bool]
 
 
 def parse(document: Any) -> Rules:
-    """Return the rules by verdict; a verdict that stands twice is wrong, and no schema can say so."""
+    """Return the rules by verdict; a duplicate verdict is a fault that no schema can express."""
     rules: Rules = {}
     for number, rule in enumerate(document["rules"]):
         if rule["verdict"] in rules:
@@ -51,18 +51,18 @@ def text_of(name: str = "", **rules: bool) -> str:
 
 @dataclass
 class File:
-    """The file of a snapshot; each change has another time, however fast they follow each other."""
+    """The file of a snapshot; every change has a different modification time."""
 
     path: Path
     changes: int = 0
 
     def write(self, text: str) -> None:
-        """Write in place, as an editor may do."""
+        """Write in place, as some editors do."""
         self.path.write_text(text)
         self._touch()
 
     def replace(self, text: str) -> None:
-        """Put another file in its place, as a ConfigMap does."""
+        """Replace the file, as a ConfigMap does."""
         other = self.path.with_name("other")
         other.write_text(text)
         other.replace(self.path)

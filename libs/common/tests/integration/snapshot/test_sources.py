@@ -1,4 +1,4 @@
-"""Where snapshots come from: YAML and JSON, the wheel, S3."""
+"""Sources of snapshots: YAML and JSON, the wheel, S3."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JSON = '{\n\t"name": "of json",\n\t"rules": [{"verdict": "spam", "allowed": true
         ('{"rules": NaN}', "NaN is not a number of JSON"),
         ('{"rules": [\n{"verdict": "spam",\n"allowed": 1}]}', "line 3, rules[0].allowed: 1 is not of type 'boolean'"),
         ('{\n\t"rules": 1\n}', "line 2, rules: 1 is not of type 'array'"),
-        ('{"name": "\\ud83d\\ude00",\n"rules": 1}', "rules: 1 is not"),  # no YAML: a path, and no line
+        ('{"name": "\\ud83d\\ude00",\n"rules": 1}', "rules: 1 is not"),  # no valid YAML: a path, but no line
         ("[" * 100_000, "is JSON that cannot be read"),
         ("rules: []", "line 1: is not JSON"),
     ],
@@ -95,7 +95,7 @@ def test_a_location_is_a_path_or_an_address(file: File) -> None:
 
 @dataclass
 class Object:
-    """An object of S3 that a snapshot is made of."""
+    """An object in S3 as the source of a snapshot."""
 
     client: S3Client
     bucket: str

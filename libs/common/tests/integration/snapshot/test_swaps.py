@@ -1,4 +1,4 @@
-"""A snapshot has the newest right version of its file, and what is wrong is refused as a whole."""
+"""A snapshot has the newest valid version of its file; an invalid file is refused as a whole."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_bound_is_two_seconds(file: File) -> None:
     assert make_snapshot(file.path)._look_every_s == 1.0
 
 
-# Each with the message about it after the name of the file.
+# Contents, each with the message about it after the name of the file.
 WRONG: Mapping[str, tuple[str, str]] = {
     "no yaml": ("rules:\n  - {verdict: spam\nname: x\n", "line 3: is not YAML: "),
     "a field is missing": ("rules:\n  - verdict: spam\n", "line 2, rules[0]: 'allowed' is a required property"),
@@ -134,7 +134,7 @@ async def test_a_half_written_file_is_not_taken_though_it_is_right(file: File, s
         file.write(whole[:end])
         await snapshot.look()
         assert snapshot.current is before
-    file.write(whole[:cut])  # a right document, of half of the rules
+    file.write(whole[:cut])  # a valid document with half of the rules
     await snapshot.look()
     file.write(whole)
     await snapshot.look()
@@ -198,7 +198,7 @@ async def test_a_file_that_is_away_leaves_its_version_in_force(file: File, snaps
 
 
 class Panic(BaseException):
-    """What pyo3 makes of a panic of an engine is derived like this."""
+    """Derived like pyo3's exception for a panic of an engine."""
 
 
 @pytest.mark.parametrize("fault", [KeyError("nothing"), Panic("the automaton is too large")], ids=["error", "panic"])
@@ -220,7 +220,7 @@ async def test_a_fault_of_parse_leaves_the_version_in_force(file: File, fault: B
 
 
 async def test_readers_see_one_whole_version(file: File) -> None:
-    """Threads read while versions are swapped: name, hash and rules of what one reader took are of one file."""
+    """Threads read while versions are replaced: name, hash and rules that one reader takes are from the same file."""
     texts = [text_of(f"v{n}", **{f"rule{n}x{i}": True for i in range(n + 1)}) for n in range(40)]
     wanted = {
         f"v{n}@{hashlib.sha256(text.encode()).hexdigest()[:12]}": [f"rule{n}x{i}" for i in range(n + 1)]

@@ -1,6 +1,6 @@
-"""Spans go to a collector by the standard OTEL_* variables, and a collector that is not there costs nothing.
+"""Spans go to a collector by the standard OTEL_* variables; a missing collector delays nothing.
 
-Tracing is set once per process, so each test has a process of its own.
+Tracing is set once per process, so each test has a separate process.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ PROGRAM = """
 
 
 class Collector(TraceServiceServicer):
-    """Takes spans; while it stands still it takes them and does not answer."""
+    """Accepts spans; while it is paused it accepts them but does not respond."""
 
     def __init__(self) -> None:
         self.requests: list[ExportTraceServiceRequest] = []
@@ -62,7 +62,7 @@ class Collector(TraceServiceServicer):
         return ExportTraceServiceResponse()
 
     def spans(self) -> list[tuple[dict[str, str], str]]:
-        """Return the attributes of its process and the name of each span."""
+        """Return the attributes of the process and the name of each span."""
         return [
             ({item.key: item.value.string_value for item in resource.resource.attributes}, span.name)
             for request in self.requests
@@ -77,7 +77,7 @@ Found = tuple[Collector, dict[str, str]]
 
 @pytest.fixture
 def collector() -> Iterator[Found]:
-    """Yield a collector, and the variables by which it is found."""
+    """Yield a collector, and the variables that point to it."""
     servicer = Collector()
     server = grpc.server(ThreadPoolExecutor(4))
     add_TraceServiceServicer_to_server(servicer, server)  # type: ignore[no-untyped-call]
@@ -142,11 +142,11 @@ def test_variables_turn_it_off(collector: Found, variables: dict[str, str], is_t
     servicer, found_by = collector
     ended = run({**found_by, **variables})
     assert servicer.spans() == []
-    assert ended.traced is is_traced  # what logs name
+    assert ended.traced is is_traced  # trace ids in logs
 
 
 def test_a_collector_that_stands_still_holds_up_nobody(collector: Found) -> None:
-    """Not the work (more spans than are kept), not the end: the SDK alone would wait 30 s."""
+    """It delays neither the work (more spans than are kept) nor the exit: the SDK alone would wait 30 s."""
     servicer, found_by = collector
     servicer.may_respond.clear()
     ended = run({**found_by, "OTEL_EXPORTER_OTLP_TIMEOUT": "3600"}, spans=5000)

@@ -1,5 +1,7 @@
-"""One trace from the first caller to the last service, in spans, files and logs. Tracing is set once per process, so
-each test has a process of its own."""
+"""One trace from the first caller to the last service, in spans, files and logs.
+
+Tracing is set once per process, so each test has a separate process.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def reason_of(store: KeyStore, token: str, audience: str = "offers") -> str:
 
 
 def forge(folder: Path, signer: str, **changed: object) -> str:
-    """Return a token signed with a real key of `signer`, with claims of our own."""
+    """Return a token signed with a real key of `signer`, with changed claims."""
     claims = {"iss": signer, "sub": signer, "aud": "offers", "exp": 1_800_000_060, "jti": "1"} | changed
     published = json.loads((folder / "jwks.json").read_text())["keys"]
     kid = next(key["kid"] for key in published if key["owner"] == signer)

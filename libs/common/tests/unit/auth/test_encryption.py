@@ -1,4 +1,4 @@
-"""Secrets can be decrypted for the one they were encrypted for, and for nobody else."""
+"""Secrets can be decrypted in their own context only."""
 
 from __future__ import annotations
 

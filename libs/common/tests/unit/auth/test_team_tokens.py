@@ -1,4 +1,4 @@
-"""Tokens of other teams: for named methods only, until they expire or are withdrawn."""
+"""Team tokens: for named methods only, until they expire or are revoked."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def reason_of(store: KeyStore, token: str, audience: str = "api") -> str:
 
 
 def forge(folder: Path, signer: str, **changed: object) -> str:
-    """Return a token that the list has as good, whatever it says."""
+    """Return a token that the list has as good, with any claims."""
     listed = {"token_id": "1", "team": "shop", "may": [], "created_at": int(NOW), "expires_at": int(NOW + 60)}
     (folder / "tokens.json").write_text(json.dumps({"tokens": [listed]}))
     claims = {
@@ -85,7 +85,7 @@ def test_a_token_is_for_its_methods_and_for_the_services_that_have_them(folder: 
 
 
 def test_no_token_goes_past_what_the_operator_may(folder: Path) -> None:
-    """Nor does one that was signed before the table took a method from the operator."""
+    """Nor does one that was signed before the table removed a method of the operator."""
     of_services = next(method for method, callers in CALLERS.items() if OPERATOR not in callers)
     service, _, name = of_services.removeprefix("/").partition("/")
     verified = store_at(folder).verify(forge(folder, OPERATOR, may={service: [name]}), "api")
@@ -167,7 +167,7 @@ def test_the_services_behind_each_grpc_service_are_known() -> None:
 
 
 def test_a_token_is_good_only_while_the_file_lists_it(folder: Path) -> None:
-    """A list that is put back, made anew or shortened revives no token."""
+    """A list that is restored, created again or shortened revives no token."""
     token, record = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     revoke_team_token(folder, record.token_id, now_s=NOW)
     store = store_at(folder)
@@ -236,7 +236,7 @@ def test_a_file_that_cannot_be_read_is_read_once_it_can(folder: Path) -> None:
 
 
 def test_keys_of_a_service_without_any_token_lack_nothing(folder: Path) -> None:
-    """Until a team sends a token: then the operator has made one, and the list of it is missing here."""
+    """Once a team sends a token, the operator must have made one, so the missing list is a fault."""
     token, _ = create_team_token(folder, "shop", ["read"], DAY_S, now_s=NOW, owners=["*"], policy=POLICY)
     (folder / "tokens.json").unlink()
     store = store_at(folder)
@@ -320,7 +320,7 @@ def test_a_claim_of_another_form_names_nobody(folder: Path, claim: object) -> No
 
 
 def test_the_version_before_reads_the_list(folder: Path) -> None:
-    """It builds records from the members of the entries, and knows no further ones."""
+    """It builds records from the members of the entries, and accepts no further ones."""
     create_team_token(folder, "shop", ["read"], DAY_S, owners=["a"], now_s=NOW, policy=POLICY)
     [entry] = json.loads((folder / "tokens.json").read_text())["tokens"]
     assert set(entry) == {"token_id", "team", "may", "created_at", "expires_at", "revoked_at"}

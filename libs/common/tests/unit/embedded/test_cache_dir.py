@@ -1,4 +1,4 @@
-"""The folder of fetched files, with and without a home that can be written."""
+"""The folder of fetched files, with and without a writable home."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def test_identity_is_of_one_process_only() -> None:
     assert me.is_running()
     stranger = ProcessIdentity(os.getpid(), "1")
     assert not stranger.is_running()
-    assert not stranger.send(signal.SIGKILL)  # and we live
+    assert not stranger.send(signal.SIGKILL)  # and this process lives
 
 
 def test_a_zombie_is_gone() -> None:

@@ -15,7 +15,7 @@ _MAKES = "-XX:AOTCacheOutput="
 
 
 class Runs:
-    """Stands for brokers that write their classes, as Java does, or fail."""
+    """Replaces brokers that write their cache of classes, or fail."""
 
     def __init__(self, error: Exception | None = None) -> None:
         self._error = error
@@ -59,7 +59,7 @@ def test_of_several_that_start_at_once_one_makes_them(jars: list[Path], monkeypa
 
     def exclusive(path: Path) -> AbstractContextManager[None]:
         entered.append(path)
-        if len(entered) == len(threads):  # all have found none
+        if len(entered) == len(threads):  # all have found no cache
             run.may_end.set()
         return kafka_jars.exclusive(path)
 

@@ -1,4 +1,4 @@
-"""Free memory is what the machine has and what the control groups around a process leave, whichever is less."""
+"""Free memory is the machine's or that of a control group around the process, whichever is less."""
 
 from __future__ import annotations
 

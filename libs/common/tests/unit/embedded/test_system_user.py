@@ -1,4 +1,4 @@
-"""The system user of servers that are started by root, made by several processes at once."""
+"""The system user of servers started by root, created by several processes at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STARTERS = 4
 
 
 class Accounts:
-    """What stands in /etc/passwd, and `useradd` as it is: a second one that runs meanwhile replaces the user."""
+    """The content of /etc/passwd, with `useradd`'s race: a concurrent second run replaces the user."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.uids: dict[str, int] = {}
@@ -35,14 +35,14 @@ class Accounts:
         found = self.uids.get(name)
         if not getattr(self._has_read, "done", False):
             self._has_read.done = True
-            self._all_look.wait(10)  # all of them have seen that there is no such user
+            self._all_look.wait(10)  # all processes have seen that the user is missing
         if found is None:
             raise KeyError(name)
         return SimpleNamespace(pw_uid=found, pw_gid=found)
 
     def useradd(self, command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
         with suppress(threading.BrokenBarrierError):
-            self._all_make.wait(0.5)  # whoever else runs meanwhile has looked for the name, too
+            self._all_make.wait(0.5)  # concurrent runs have looked for the name, too
         self.uids[command[-1]] = self.free.popleft()
         return subprocess.CompletedProcess(command, 0, "", "")
 

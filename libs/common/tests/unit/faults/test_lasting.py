@@ -1,4 +1,4 @@
-"""What fails for seconds is named with its reason and its time; what is over, or may be, is not."""
+"""A fault that lasts for seconds is reported with its reason and duration; one that is over is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_common.faults.lasting import LastingFault
 
 
 def named(fault: LastingFault) -> dict[str, str]:
-    return fault.blocked("feeds", "pushing", "What has changed waits")
+    return fault.blocked("feeds", "pushing", "Changed rows wait")
 
 
 async def test_a_fault_is_named_once_it_has_lasted_and_until_it_is_over() -> None:
@@ -24,7 +24,7 @@ async def test_a_fault_is_named_once_it_has_lasted_and_until_it_is_over() -> Non
     assert named(fault) == {
         "feeds": (
             "pushing has failed for 5 s, 2 times: CALLER_REFUSED: api may not call this: allow it. "
-            "What has changed waits; it continues by itself once the cause is fixed."
+            "Changed rows wait; it continues once the cause is fixed."
         )
     }
     fault.clear()
@@ -42,7 +42,7 @@ async def test_what_gets_no_response_is_named_while_it_waits() -> None:
         await clock.advance(4)
         assert named(fault) == {}
         await clock.advance(3)
-        assert named(fault)["feeds"].startswith("pushing has waited 7 s for Kafka to acknowledge 3 messages. What has")
+        assert named(fault)["feeds"].startswith("pushing has waited 7 s for Kafka to acknowledge 3 messages. Changed")
         raise TimeoutError
     assert named(fault) == {}
 

@@ -1,4 +1,4 @@
-"""What passes by itself is tried again for as long as it lasts; what nobody foresaw is not."""
+"""A passing fault is retried while it lasts; an unforeseen one is not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hosts that are distinguished: so many at a time, whatever is downloaded for however long."""
+"""Hosts with a label: a bounded number, after any downloads."""
 
 from __future__ import annotations
 

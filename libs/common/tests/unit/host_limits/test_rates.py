@@ -1,4 +1,4 @@
-"""Rates of hosts: bounded, slower when refused, faster while served; time is counted, not waited for."""
+"""Rates of hosts: bounded, slower after refusals, faster after successes; with a simulated clock."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_second_at_full_use_adds_a_step_at_most(rate: float) -> None:
 
 @given(st.floats(min_value=0.5, max_value=40), rates)
 def test_a_host_gets_about_as_many_requests_as_it_bears(bears: float, rate: float) -> None:
-    """A server that refuses what is more than `bears` per second, over 600 s of a clock that is the test's."""
+    """A server that refuses more than `bears` requests per second, over 600 s of the test's clock."""
     now_s, last_s, served, refused = 0.0, float("-inf"), 0, 0
     while now_s < 600:
         is_served = now_s - last_s >= 1 / bears
@@ -66,7 +66,7 @@ def test_a_host_gets_about_as_many_requests_as_it_bears(bears: float, rate: floa
 
 @given(st.floats(min_value=0.1, max_value=400), st.lists(st.floats(min_value=0, max_value=1), min_size=2, max_size=50))
 def test_no_second_has_more_requests_than_the_rate(rate: float, lateness: list[float]) -> None:
-    """Whenever within its time each permit is used."""
+    """Each permit is used at any time within its lifetime."""
     policy = HostPolicy(lowest_rate=0.1, highest_rate=400)
     space_s = spacing_s(rate, policy)
     sent_s = sorted(number * space_s + late * policy.send_within_s for number, late in enumerate(lateness))

@@ -1,4 +1,4 @@
-"""What a count of the backlog costs, and when an old one stands for a new one."""
+"""The cost of a count of the backlog, and when a cached count is used."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from classifeed_common.http.backlog import Backlog
 
 
 class Source:
-    """What waits for a role; counting it takes `took_s` by the clock of the test."""
+    """Waiting work of a role; counting it takes `took_s` by the test's clock."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, took_s: float, waiting: int) -> None:
         self.now_s, self.took_s, self.waiting, self.counts = 1000.0, took_s, waiting, 0
@@ -50,7 +50,7 @@ async def test_few_and_what_was_counted_quickly_are_counted_each_time(
 
 async def test_each_role_is_kept_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = Source(monkeypatch, 0.0, 3)
-    slow = Source(monkeypatch, 1.0, 5_000)  # its clock is the one of both
+    slow = Source(monkeypatch, 1.0, 5_000)  # both use its clock
     counted = Backlog({"slow": slow.count, "quick": quick.count})
     monkeypatch.setattr("classifeed_common.http.backlog.asyncio.gather", one_after_the_other)
     assert await counted.count() == {"slow.rows": 5_000, "quick.rows": 3}

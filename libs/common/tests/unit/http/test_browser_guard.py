@@ -1,4 +1,4 @@
-"""Which requests a server with HTTP takes: those of programs and of its own pages."""
+"""Requests that an HTTP server accepts: those of programs, and of the service's pages."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def ask(
         ("localhost", True, True),
         ("LOCALHOST.:80", True, True),
         ("[::1]:8081", True, True),
-        ("10.1.2.3:8080", False, True),  # how kubelet and Prometheus come to a pod
+        ("10.1.2.3:8080", False, True),  # how kubelet and Prometheus address a pod
         ("[fd00::7]:8080", False, True),
         ("0.0.0.0:8081", False, True),
         ("shop-loader:8080", False, True),

@@ -1,4 +1,4 @@
-"""The budget of bodies that are in memory."""
+"""The memory budget of request bodies."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ async def test_bodies_of_all_requests_have_a_budget() -> None:
     with pytest.raises(Unavailable, match="other requests"):
         await refused
     await asyncio.gather(held, small)
-    await request(100)  # one that is alone fits
+    await request(100)  # a lone body fits
     assert read == [9 * FREE_BYTES, FREE_BYTES, 100 * FREE_BYTES]

@@ -1,4 +1,4 @@
-"""Headers of messages: type and trace, there and back."""
+"""Headers of messages: type and trace, in both directions."""
 
 from __future__ import annotations
 

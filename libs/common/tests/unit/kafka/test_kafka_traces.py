@@ -1,4 +1,4 @@
-"""Spans around records: one for each trace of an effect, and who is current in it."""
+"""Spans around records: one per trace of an effect, and which of them is current."""
 
 from __future__ import annotations
 

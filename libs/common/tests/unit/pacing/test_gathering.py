@@ -1,4 +1,4 @@
-"""How long records gather."""
+"""The duration of a linger."""
 
 from __future__ import annotations
 

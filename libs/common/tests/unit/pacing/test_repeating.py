@@ -1,4 +1,4 @@
-"""Repeated work goes on after every fault, soon at first, and names one that lasts."""
+"""Repeated work continues after every fault, soon at first, and reports a fault that lasts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from classifeed_common.pacing.repeating import RepeatedWork
 
 
 class Sweep:
-    """Fails, or finds more, as is written; afterwards it stops the loop."""
+    """Fails or finds more, as specified; afterwards it stops the loop."""
 
     def __init__(self, *outcomes: Exception | bool | int) -> None:
         self.outcomes = list(outcomes)
@@ -68,7 +68,7 @@ async def test_words_say_what_fails_and_what_follows(pauses: list[float]) -> Non
     sweep = Sweep(OSError("full"), OSError("full"))
     await sweep.work.run(sweep.stop)
     assert sweep.work.blocked() == {
-        "sweep": "sweeping has failed for 6 s, 2 times: OSError: full. Files stay; it continues by itself once the "
+        "sweep": "sweeping has failed for 6 s, 2 times: OSError: full. Files stay; it continues once the "
         "cause is fixed."
     }
 

@@ -1,4 +1,4 @@
-"""A reader of a stream that takes nothing is disconnected."""
+"""A stream's reader that reads nothing is disconnected."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def test_the_call_of_a_reader_that_takes_nothing_is_cancelled() -> None:
         source = numbers(closed)
         async for _ in disconnect_idle(source, silence_s=0.01):
             try:
-                await asyncio.Event().wait()  # as grpc does while flow control keeps the message
+                await asyncio.Event().wait()  # as grpc does while flow control holds the message
             finally:
                 await source.aclose()  # type: ignore[attr-defined]
 

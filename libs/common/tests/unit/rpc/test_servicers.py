@@ -1,4 +1,4 @@
-"""A servicer joined from families of methods has each method of its service once."""
+"""A servicer joined from families has each method of its service once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ METHODS = sorted(name for name in vars(SearchServiceServicer) if not name.starts
 
 
 def family(methods: list[str], drained: list[str] | None = None) -> Any:
-    """Return an object with these methods; with a list: one that notes there that it is drained."""
+    """Return an object with these methods; with a list, it records there that it is drained."""
     members: dict[str, Any] = {name: lambda self, name=name: name for name in methods}
     if drained is not None:
         members["drain"] = lambda self: drained.append(methods[0])

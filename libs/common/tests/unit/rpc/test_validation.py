@@ -1,4 +1,4 @@
-"""How a request that breaks the rules of its proto is refused."""
+"""Refusals of requests that break the rules of their proto."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a service loads before it has built anything."""
+"""Modules that a service loads before it builds anything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readiness shows of the tables is what the last look found."""
+"""Readiness shows the result of the last check of the tables."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ async def test_a_look_that_fails_for_long_is_named_beside_what_was_found_before(
         await watch.run(stop)
     assert watch.blocked() == {
         "a": "why",
-        "texts that wait": "reading texts that wait has failed for 30 s, 2 times: LookupError: no such table. What is "
-        "shown of them is as of the last success; it continues by itself once the cause is fixed.",
+        "texts that wait": "reading texts that wait has failed for 30 s, 2 times: LookupError: no such table. The "
+        "list shown is from the last successful read; it continues once the cause is fixed.",
     }

@@ -1,4 +1,4 @@
-"""A fault that passes is one line; a fault of the code has its traceback."""
+"""A passing fault is one line; a fault of the code has its traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from classifeed_common.telemetry.fault_log import log_fault
 from classifeed_common.telemetry.logging import configure_logging
 
 _ROOT = Path(__file__).parents[5]
-# Each reports a fault of the code, or an exception of a handler that nobody foresaw.
+# Each reports a fault of the code, or an unforeseen exception of a handler.
 _WITH_TRACEBACK = {
     "classifeed_common/telemetry/fault_log.py",
     "classifeed_common/rpc/faults.py",

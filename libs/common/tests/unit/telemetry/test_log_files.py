@@ -1,4 +1,4 @@
-"""Files of lines: none is lost or torn, whoever writes and whoever rotates the file."""
+"""Log files: no line is lost or torn while several processes write and rotate."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_a_file_is_not_put_aside_twice(opened: Open, tmp_path: Path, monkeypatch
 
     def lock_too_late(file: int, how: int) -> None:
         monkeypatch.undo()
-        write(other, "y" * 900)  # rotates it in the very moment
+        write(other, "y" * 900)  # rotates it at this very moment
         fcntl.flock(file, how)
 
     monkeypatch.setattr("classifeed_common.telemetry.log_files.fcntl.flock", lock_too_late)

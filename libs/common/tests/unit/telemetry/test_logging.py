@@ -1,4 +1,4 @@
-"""Log lines: their times are UTC, whatever clock hangs on the wall of the machine."""
+"""Times of log lines are UTC, in any time zone of the system."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ MOSCOW = ZoneInfo("Europe/Moscow")
 
 
 class Collected(logging.Handler):
-    """Stands where a file does, and says when it has had so many looks."""
+    """Replaces a file, and reports when it has received enough writes."""
 
     def __init__(self, enough: int) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Which pieces get spans, which exporters there are, and how a trace is taken along."""
+"""Sampling of parts, exporters, and propagation of traces."""
 
 from __future__ import annotations
 

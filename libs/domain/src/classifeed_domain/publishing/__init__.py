@@ -1,4 +1,4 @@
-"""Documents of a client on their way to the receiver: schema, pushes, and what both sides know of each other."""
+"""Publishing of a client's documents to the receiver: schema, pushes, positions and comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RegistryComparison: finds documents that a restored table has lost or has in an older state, and mends them."""
+"""RegistryComparison: finds and repairs documents that a restored table has lost or has in an older state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from classifeed_domain.publishing.publisher import DocumentPublisher
 
 _PAGE_DOCUMENTS: Final = 1000
 _ROUND_S: Final = 30.0
-# A page pauses for so many times its duration, so that a comparison takes at most 5 % of the time.
+# The pause after a page, as a multiple of the page's duration: a comparison takes at most 5 % of the time.
 _PAUSES: Final = 20
 _FIRST_BACKOFF_S: Final = 1.0
 _LONGEST_BACKOFF_S: Final = 10.0
@@ -39,11 +39,11 @@ class Unequal(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What a page of the registry and a table do not agree on.
+    """Differences between a page of the registry and a table.
 
     Attributes:
-        lost: live documents of rows that the table does not have.
-        unequal: rows that count as published, and whose document has another version, or is shown and should not be.
+        lost: Live documents whose rows are missing from the table.
+        unequal: Rows marked as published whose document has another version, or is shown and should not be.
     """
 
     lost: list[StoredDocument] = field(default_factory=list)
@@ -54,7 +54,7 @@ class ListedDocuments(Protocol):
     """Lists the registry's documents of one client."""
 
     async def list_documents(self, page_token: str, page_size: int) -> tuple[list[StoredDocument], str]:
-        """Return a page and the token of the next one; "" for the first and after the last."""
+        """Return a page and the token of the next page. The token is "" for the first page and after the last one."""
         ...
 
 
@@ -67,27 +67,27 @@ async def _always() -> bool:
 
 
 class RegistryComparison:
-    """Compares the registry with the table that its documents come from, in rounds, one process at a time.
+    """Compares the registry with the source table of its documents, in rounds. One process at a time does so.
 
-    The registry is read first and the table afterwards. Each acknowledged document was a committed row before, so a
-    row that is missing or older than its document was lost: the table was restored from a backup. A lost document is
-    withdrawn with the version after the stored one. That is below the version of a row that is created meanwhile, as
-    versions are not below the clock.
+    The registry is read before the table. Each acknowledged document was a committed row at that time. If a row is
+    missing or older than its document, the table was restored from a backup. A lost document is withdrawn with the
+    version after the stored one. A row that is created meanwhile has a higher version, as versions are never below the
+    clock.
 
     The first round, and each round after a fault such as a restart of the database, has no pauses.
 
     Args:
-        database: with the table.
-        documents: the receiver.
-        publisher: pushes withdrawals.
-        leases: in the same database.
-        schema: of the documents; documents of a later epoch belong to a newer release and are left alone.
-        find_unequal: compares a page with the table; reads only.
-        publish_again: makes rows due again, with a version above the stored one.
-        may_withdraw: whether lost rows will not be created again from what is still to be read.
-        on_due: called after rows became due.
-        page_documents: documents of a page.
-        round_s: shortest time between the beginnings of two rounds, in seconds.
+        database: Database with the table.
+        documents: Client of the receiver.
+        publisher: Publisher that pushes withdrawals.
+        leases: Leases in the same database.
+        schema: Schema of the documents. Documents of a later epoch belong to a newer release and are skipped.
+        find_unequal: Function that compares a page with the table; it only reads.
+        publish_again: Function that makes rows due again, with a version above the stored one.
+        may_withdraw: Whether lost rows cannot be created again from input that is still unread.
+        on_due: Callback after rows became due.
+        page_documents: Documents in a page.
+        round_s: Minimum seconds between the starts of two rounds.
     """
 
     def __init__(
@@ -121,11 +121,11 @@ class RegistryComparison:
         self._work = LeasedWork(leases, name, self._compare_until, on_stop=lambda: None)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Compare until `stop`, whenever this process has the lease."""
+        """Compare until `stop` is set, as long as this process holds the lease."""
         await self._work.run(stop)
 
     def blocked(self) -> dict[str, str]:
-        """Return why this process, which has the lease, cannot compare; for `Role.blocked`."""
+        """Return why the comparison fails in this process, which holds the lease; for `Role.blocked`."""
         effect = "Documents that a restored table has lost stay in the search"
         return self._work.fault.blocked(
             "comparison with the registry", "comparing the registry with its source", effect
@@ -138,10 +138,10 @@ class RegistryComparison:
             try:
                 await self._compare(lease, stopping, is_hurried=is_hurried)
             except LeaseLost:
-                await wait_for_event(stopping, _FIRST_BACKOFF_S)  # the keeper ends this, or has renewed the lease
+                await wait_for_event(stopping, _FIRST_BACKOFF_S)  # the lease is renewed, or its keeper stops this
                 is_hurried = True
                 continue
-            except Exception as error:  # noqa: BLE001 - nobody else would compare
+            except Exception as error:  # noqa: BLE001 - no other process compares
                 log_fault(_log, "documents.comparison.failed", error, retry_in_s=backoff_s, noted_in=self._work.fault)
                 await wait_for_event(stopping, backoff_s)
                 backoff_s, is_hurried = min(backoff_s * 2, _LONGEST_BACKOFF_S), True
@@ -150,7 +150,7 @@ class RegistryComparison:
             backoff_s, is_hurried = _FIRST_BACKOFF_S, False
 
     async def _compare(self, lease: Lease, stopping: asyncio.Event, *, is_hurried: bool) -> None:
-        """Compare all pages once, then wait for the time of the next round."""
+        """Compare all pages once, then wait until the next round is due."""
         clock = asyncio.get_running_loop()
         began_s = clock.time()
         token = ""
@@ -193,7 +193,7 @@ class RegistryComparison:
         _log.warning("documents.withdrawn", client=self._client, documents=withdrawn, example=lost[0].pk)
 
     def _withdrawal_of(self, stored: StoredDocument) -> RawDocument:
-        # Equal each time: a repeated push of the same withdrawal is acknowledged.
+        # Deterministic, so that a repeated push of a withdrawal is acknowledged.
         return RawDocument(
             pk=stored.pk,
             version=stored.version + 1,

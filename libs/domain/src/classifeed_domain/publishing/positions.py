@@ -1,4 +1,4 @@
-"""Positions: what the receiver has acknowledged, in the table `published_positions` of the service that pushes."""
+"""Acknowledged positions of the receiver's shards, in the table `published_positions` of the publishing service."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ async def select_positions(tx: Tx) -> dict[int, int]:
 
 
 async def write_positions(tx: Tx, positions: Mapping[int, int]) -> None:
-    """Note acknowledged elements, by shard."""
+    """Store acknowledged elements, by shard."""
     await tx.execute(SQL["write_positions"], {"shards": list(positions), "idxs": list(positions.values())})
 
 
 async def forget_positions(tx: Tx, shard: int, idx: int) -> bool:
-    """Forget all positions if this one is among them; return whether it was."""
+    """Delete all positions if this one is among them; return whether it was."""
     return (await tx.execute(SQL["forget_positions"], {"shard": shard, "idx": idx})).rowcount > 0

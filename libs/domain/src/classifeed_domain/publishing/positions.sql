@@ -10,6 +10,6 @@ SELECT shard, idx FROM unnest(%(shards)s::smallint[], %(idxs)s::bigint[]) AS n (
     ON CONFLICT (shard) DO UPDATE SET idx = greatest(p.idx, excluded.idx)
 
 -- name: forget_positions
--- All of them, if this one is still among them: otherwise somebody has acted on it already.
+-- Deletes all positions if this one is still stored. If it is gone, another process has handled the loss already.
 DELETE FROM published_positions
  WHERE EXISTS (SELECT FROM published_positions WHERE shard = %(shard)s AND idx = %(idx)s)

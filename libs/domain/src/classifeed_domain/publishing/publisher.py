@@ -1,4 +1,4 @@
-"""DocumentPublisher: pushes documents, and notices when the receiver, or the table they come from, went back."""
+"""DocumentPublisher: pushes documents, and detects that the receiver or the source table was restored from a backup."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from classifeed_common.errors import FailedPrecondition, Unimplemented
 from classifeed_domain.publishing.positions import forget_positions, select_positions, write_positions
 from classifeed_domain.publishing.receiver import PushedDocuments
 
-# How long the receiver must be ahead of us before that means more than a result that we have not noted yet.
+# The receiver may be ahead for a moment, until its response is stored here. After this time it counts as a loss.
 _AHEAD_FOR_S: Final = 30.0
 _NO_TRACES: Final[Mapping[int, str]] = {}
 
 
 class Loss(StrEnum):
-    """Which side lost what it had, so that everything is published once more."""
+    """The side that lost data. After a loss, everything is published again."""
 
     RECEIVER = "the receiver's database was restored from an older backup"
     OWN = "the database that the documents come from was restored from an older backup"
 
 
 class Documents(Protocol):
-    """Takes documents and schemas; idempotent."""
+    """Receiver of documents and schemas; idempotent."""
 
     async def push(
         self, documents: Sequence[RawDocument], known: Mapping[int, int], traces: Mapping[int, str]
     ) -> PushedDocuments:
-        """Return the result of each, in their order; raise when nothing is known."""
+        """Return the result of each document, in order; raise if the results are unknown."""
         ...
 
     async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
-        """Return where the queues end; raise as `push` does."""
+        """Return the end of each shard's queue; raise as `push` does."""
         ...
 
     async def put_schema(self, schema: Schema) -> None:
@@ -49,18 +49,18 @@ Begin: TypeAlias = Callable[[Tx, Loss], Awaitable[object]]
 
 
 class DocumentPublisher:
-    """Pushes documents for MarkPusher, for one pusher at a time.
+    """Pushes documents for one MarkPusher at a time.
 
-    It keeps the newest elements that the receiver acknowledged, in the transaction of the mark, and sends them with
-    each push: a receiver that went back behind them refuses before it writes anything, and everything is pushed again.
-    Where the receiver is ahead of what is kept, it is this database that went back.
+    It stores the newest elements that the receiver acknowledged, in the transaction of the mark, and sends them with
+    each push. A receiver that was restored to an earlier state refuses the push before it writes anything, and
+    everything is published again. If the receiver stays ahead of the stored elements, this database was restored.
 
     Args:
-        database: with the table `published_positions`.
-        documents: the receiver.
-        schema: of the documents.
-        restart: `MarkPusher.restart`: in the same transaction, so that no push from before moves a mark afterwards.
-        begin: begins to publish everything once more, in the transaction that notes the loss.
+        database: Database with the table `published_positions`.
+        documents: Client of the receiver.
+        schema: Schema of the documents.
+        restart: `MarkPusher.restart`, in the same transaction, so that earlier pushes cannot move a mark afterwards.
+        begin: Function that starts to publish everything again, in the transaction that stores the loss.
     """
 
     def __init__(
@@ -74,10 +74,10 @@ class DocumentPublisher:
         self._ahead: dict[tuple[int, int, int], float] = {}
 
     async def push(self, documents: Sequence[RawDocument], traces: Mapping[int, str] = _NO_TRACES) -> PushedDocuments:
-        """Push documents; the positions of the response are to be written with the mark (`record`).
+        """Push documents. The caller stores the positions of the response together with the mark (`record`).
 
         Raises:
-            DomainError: nothing is known of these documents.
+            DomainError: The results of these documents are unknown.
         """
         self._ahead.clear()
         try:
@@ -87,21 +87,21 @@ class DocumentPublisher:
             raise
 
     async def record(self, tx: Tx, positions: Mapping[int, int]) -> None:
-        """Note what a push was acknowledged, in the transaction that moves its marks."""
+        """Store the acknowledged positions of a push, in the transaction that moves its marks."""
         if positions:
             await write_positions(tx, positions)
 
     async def check(self) -> None:
-        """Compare what the receiver has with what it acknowledged, while nothing is due.
+        """Compare the receiver's positions with the acknowledged ones, while no document is due.
 
         Raises:
-            DomainError: the receiver is away, or went back.
+            DomainError: The receiver does not respond, or was restored to an earlier state.
         """
         try:
             known = await self._known()
             ends = await self._documents.check_positions(known)
         except Unimplemented:
-            return  # a receiver that is older than we are
+            return  # a receiver of an earlier release
         except FailedPrecondition as error:
             await self._recover(error)
             raise
@@ -112,7 +112,7 @@ class DocumentPublisher:
             await self._begin_after_own_loss(known, ends)
 
     async def _known(self) -> dict[int, int]:
-        """Return what the receiver has acknowledged; what it has now where nothing was ever noted."""
+        """Return the acknowledged positions; if none are stored, store and return the receiver's current ones."""
         async with self._database.connection() as connection:
             known = await select_positions(connection)
         if known:
@@ -133,17 +133,17 @@ class DocumentPublisher:
             await self._begin_after_loss(int(error.metadata["shard"]), int(error.metadata["idx"]), ends)
 
     async def _begin_after_loss(self, shard: int, idx: int, ends: Mapping[int, int]) -> None:
-        """Publish everything once more, once for each loss: the receiver does not have this element any more."""
+        """Publish everything again, once per loss: the receiver no longer has this element."""
         async with self._database.transaction() as tx:
             if (await select_positions(tx)).get(shard) != idx:
                 return
-            await self._restart(tx)  # first, so that nobody else writes positions or begins
+            await self._restart(tx)  # first, so that no other process writes positions or begins
             if await forget_positions(tx, shard, idx):
                 await write_positions(tx, ends)
                 await self._begin(tx, Loss.RECEIVER)
 
     async def _begin_after_own_loss(self, known: Mapping[int, int], ends: Mapping[int, int]) -> None:
-        """Publish everything once more: the receiver has what this database knows nothing of."""
+        """Publish everything again: the receiver has elements that this database does not know."""
         async with self._database.transaction() as tx:
             await self._restart(tx)
             if await select_positions(tx) == known:

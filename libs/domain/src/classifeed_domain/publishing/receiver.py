@@ -1,4 +1,4 @@
-"""The receiver of documents: schemas and pushes of one client."""
+"""Client of the receiver of documents: schemas and pushes of one client."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from classifeed_common.rpc.status import response_of
 from classifeed_common.splitting import split_by_size
 from classifeed_domain.document_bodies import BodyCodec
 
-# Below what a server takes in one message, with room for what is not documents.
+# Below the server's limit for a message, with room for the other fields.
 _REQUEST_LIMIT_BYTES: Final = 8 * 1024 * 1024
 _REQUEST_LIMIT_DOCUMENTS: Final = 500
 _NO_TRACES: Final[Mapping[int, str]] = {}
@@ -37,18 +37,18 @@ _NO_TRACES: Final[Mapping[int, str]] = {}
 
 @dataclass(slots=True)
 class PushedDocuments:
-    """The result of each document, in their order, and the newest element of each shard that was written."""
+    """The results of the documents, in order, and the newest element of each shard that was written."""
 
     results: list[PushResult] = field(default_factory=list)
     positions: dict[int, int] = field(default_factory=dict)
 
 
 class ReceiverClient:
-    """Calls over one channel for one client; every method raises the receiver's errors as DomainError.
+    """Calls the receiver for one client. Every method raises the receiver's errors as DomainError.
 
     Args:
-        channel: to the receiver.
-        schema: that the documents follow.
+        channel: Channel to the receiver.
+        schema: Schema of the documents.
     """
 
     def __init__(self, channel: grpc.aio.Channel, schema: Schema) -> None:
@@ -67,17 +67,17 @@ class ReceiverClient:
         """Push documents and return the result of each. Idempotent.
 
         Args:
-            documents: any number.
-            known: newest element of each shard that the receiver acknowledged before.
-            traces: `traceparent` of documents that take their trace along to the index, by their index.
+            documents: Any number of documents.
+            known: Newest element of each shard that the receiver acknowledged before.
+            traces: `traceparent` of traced documents, by position in `documents`; the index continues the trace.
 
         Raises:
-            FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have these elements.
+            FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have the elements of `known`.
         """
         pushed = PushedDocuments()
         at = 0
         for part in cut(documents):
-            # What this push was acknowledged counts from its first part on.
+            # Each part is checked against the positions of the parts before it, too.
             positions = _messages_of({**known, **pushed.positions})
             request = PushBatchRequest(
                 client=self._client,
@@ -96,7 +96,7 @@ class ReceiverClient:
         return pushed
 
     async def _push(self, request: PushBatchRequest) -> PushBatchResponse:
-        """Push a batch, and bodies that are refused once more as fields: a receiver from before bodies sees none."""
+        """Push a batch; push documents with refused bodies again as fields, for a receiver that cannot read bodies."""
         response = await response_of(self._documents.PushBatch(request))
         refused = [
             number
@@ -130,14 +130,14 @@ class ReceiverClient:
         try:
             made.fields.extend(self._codec.fields_of(document.body))
         except (DecodeError, RecursionError):
-            return document  # it fits no schema, so it is refused again
+            return document  # the body is invalid, so it is refused again
         return made
 
     async def check_positions(self, known: Mapping[int, int]) -> dict[int, int]:
-        """Return where the receiver's queue of each shard ends.
+        """Return the end of the receiver's queue of each shard.
 
         Raises:
-            FailedPrecondition: REGISTRY_WENT_BACK, it does not have the elements of `known`.
+            FailedPrecondition: REGISTRY_WENT_BACK, the receiver does not have the elements of `known`.
         """
         request = CheckPositionsRequest(client=self._client, positions=_messages_of(known))
         response = await response_of(self._documents.CheckPositions(request))
@@ -147,8 +147,8 @@ class ReceiverClient:
         """Return a page of the registry's documents of this client, removed ones included, and the next token.
 
         Args:
-            page_token: of the page before; "" for the first one.
-            page_size: documents at most, up to 5,000.
+            page_token: Token from the previous page; "" for the first page.
+            page_size: Maximum number of documents, up to 5,000.
         """
         request = ListDocumentsRequest(client=self._client, page_token=page_token, page_size=page_size)
         response = await response_of(self._documents.ListDocuments(request))
@@ -156,7 +156,7 @@ class ReceiverClient:
 
 
 def cut(documents: Sequence[RawDocument], limit_bytes: int = _REQUEST_LIMIT_BYTES) -> Iterator[Sequence[RawDocument]]:
-    """Return the documents in parts that fit into a request each; a document above the limit goes alone."""
+    """Split documents into parts that fit into one request each. A document above the limit is a part on its own."""
     return split_by_size(documents, most_items=_REQUEST_LIMIT_DOCUMENTS, most_bytes=limit_bytes)
 
 

@@ -1,4 +1,4 @@
-"""Put the schema of our documents, as soon as the receiver is there."""
+"""Put the schema of a client's documents, as soon as the receiver responds."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _LONGEST_PAUSE_S: Final = 5.0
 
 
 class Schemas(Protocol):
-    """Takes schemas; idempotent."""
+    """Receiver of schemas; idempotent."""
 
     async def put_schema(self, schema: Schema) -> None:
-        """Put the schema of an epoch; raises when it was not taken."""
+        """Put the schema of an epoch; raise if it was not accepted."""
         ...
 
 
 async def put_schema(schemas: Schemas, schema: Schema, stop: asyncio.Event, on_fault: Callable[[str], None]) -> bool:
-    """Return True once the schema is put, False when `stop` was set before. Tries for ever, at most 5 s apart.
+    """Put a schema, and retry until it is accepted. Return False if `stop` is set before that.
 
-    Even a refusal may pass (a receiver that is older than we are); until then the documents wait in the publish mark.
+    Even a refusal may be temporary (a receiver of an earlier release). Documents wait in the publish mark until then.
 
     Args:
-        schemas: takes the schema.
-        schema: what is put.
-        stop: ends the wait.
-        on_fault: gets why it is not put yet, for people; "" once it is.
+        schemas: Receiver of the schema.
+        schema: Schema to put.
+        stop: Event that ends the retries.
+        on_fault: Callback with the reason of a failed attempt, for people; with "" once the schema is accepted.
     """
     pause_s = _FIRST_PAUSE_S
     while not stop.is_set():

@@ -1,1 +1,1 @@
-"""What operators and public APIs do to jobs and queues, each with an audit entry."""
+"""Administration of jobs and queues by operators and public APIs, with an audit entry for each change."""

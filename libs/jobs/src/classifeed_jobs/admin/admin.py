@@ -1,4 +1,4 @@
-"""JobAdmin: what operators and public APIs do with the jobs, each in a transaction of its own, with an audit trail."""
+"""JobAdmin: operations of operators and public APIs on jobs, each in its own transaction, with an audit trail."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _RETRY_AFTER_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """Who did what to which job or queue; logged after it is durable."""
+    """A change of a job or queue and its caller; logged after the change is committed."""
 
     action: str
     by: str
@@ -48,7 +48,7 @@ class AuditEntry:
 
 @dataclass(frozen=True, slots=True)
 class JobPage:
-    """A page of jobs, newest first; `next_after` begins the next one, None: this was the last."""
+    """A page of jobs, newest first. `next_after` is the start of the next page; None on the last page."""
 
     jobs: list[Job]
     next_after: UUID | None
@@ -56,7 +56,7 @@ class JobPage:
 
 @dataclass(frozen=True, slots=True)
 class SchedulePage:
-    """A page of schedules, in order of their names; `next_after` begins the next one, None: this was the last."""
+    """A page of schedules, by name. `next_after` is the start of the next page; None on the last page."""
 
     schedules: list[ScheduleState]
     next_after: str | None
@@ -64,14 +64,14 @@ class SchedulePage:
 
 @dataclass(frozen=True, slots=True)
 class WorkerPage:
-    """A page of worker processes, in order of their ids; `next_after` begins the next one, None: this was the last."""
+    """A page of worker processes, by id. `next_after` is the start of the next page; None on the last page."""
 
     workers: list[WorkerProcess]
     next_after: str | None
 
 
 def log_audit(entry: AuditEntry) -> None:
-    """Write a line of the log, `job.audit`: the default audit hook."""
+    """Log an entry as `job.audit`. This is the default audit hook."""
     _log.info(
         "job.audit",
         action=entry.action,
@@ -83,16 +83,16 @@ def log_audit(entry: AuditEntry) -> None:
 
 
 class JobAdmin:
-    """The jobs of one service as its HTTP, gRPC and command line show them.
+    """Administers the jobs of one service, for its HTTP API, gRPC API and command line.
 
     Errors are domain errors with a stable reason: JOB_NOT_FOUND, JOB_NOT_FAILED, JOBS_OPEN_LIMIT, SCHEDULE_NOT_FOUND.
 
     Args:
-        database: the service's database.
-        store: its job store.
-        audit: called after each change; must not raise.
-        max_open_per_caller: jobs that one caller may have triggered and that have not ended.
-        schedules: the service's schedules.
+        database: The service's database.
+        store: The service's job store.
+        audit: Callback after each change; it must not raise.
+        max_open_per_caller: Maximum number of incomplete jobs that one caller has triggered.
+        schedules: The service's schedules.
     """
 
     def __init__(
@@ -112,19 +112,19 @@ class JobAdmin:
         self._audit = audit
 
     async def trigger(self, requests: Sequence[JobRequest], *, by: str) -> list[EnqueuedJob]:
-        """Put jobs into their queues, all or none; the results in order.
+        """Enqueue jobs, all or none; return the results in order.
 
-        An idempotency key that is taken gives the job that has it, its present status and what was requested otherwise.
+        If an idempotency key was used before, the result is its job with the current status and the values that differ.
 
         Raises:
-            ResourceExhausted: JOBS_OPEN_LIMIT: the caller would have too many jobs that have not ended. Concurrent
-                calls do not see each other: as many as the pool has connections can pass the limit together.
-            ValueError: two of the requests have the same idempotency key.
+            ResourceExhausted: JOBS_OPEN_LIMIT: the caller would have too many incomplete jobs. Concurrent calls do not
+                see each other: together, one call per connection of the pool can exceed the limit.
+            ValueError: Two requests have the same idempotency key.
         """
         async with self._db.transaction() as tx:
             count = await self._store.count_made_by(tx, by, limit=self._max_open_per_caller)
             room = self._max_open_per_caller - count
-            # Requests without a key make a job for certain; of the others only those count that make one.
+            # A request without a key always creates a job. One with a key counts only if it creates a job.
             if sum(request.idempotency_key is None for request in requests) > room:
                 raise self._too_many(by, count)
             responses = await self._store.enqueue_many(tx, requests, note={"by": by}, made_by=by)
@@ -136,7 +136,7 @@ class JobAdmin:
         return responses
 
     async def get(self, job_id: UUID) -> Job:
-        """Return the job, live or done.
+        """Return a job, live or complete.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -145,7 +145,7 @@ class JobAdmin:
             return self._found(job_id, await self._store.get(tx, job_id))
 
     async def cancel(self, job_id: UUID, *, by: str, reason: str | None = None) -> Job:
-        """Cancel a job: a queued one ends at once, a running one is signalled to stop, an ended one is left as it is.
+        """Cancel a job. A queued job ends immediately, a running job is signalled to stop, a complete job is unchanged.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -160,7 +160,7 @@ class JobAdmin:
 
         Raises:
             NotFound: JOB_NOT_FOUND.
-            FailedPrecondition: JOB_NOT_FAILED: it has not ended, or has succeeded.
+            FailedPrecondition: JOB_NOT_FAILED: the job is not complete, or has succeeded.
         """
         async with self._db.transaction() as tx:
             is_back = await self._store.retry(tx, job_id, by=by)
@@ -174,19 +174,19 @@ class JobAdmin:
     async def retry_failed(
         self, which: JobFilter, *, by: str, error: str | None = None, since: datetime | None = None
     ) -> int:
-        """Put all failed jobs that fit back into their queues, slice by slice; what fails again meanwhile stays.
+        """Put all matching failed jobs back into their queues, slice by slice. Jobs that fail again meanwhile stay.
 
-        A slice is one statement and a transaction: no lock is held for longer, after a fault the rest is as it was, and
-        another call goes on.
+        A slice is one statement and one transaction, so locks are held for one slice only. After an error, the
+        remaining jobs are unchanged, and another call continues with them.
 
         Args:
-            which: which of them.
-            by: who requests it; kept with the journal of each job.
-            error: only those whose error has this text in it.
-            since: only those that ended then or later, as after the begin of an outage.
+            which: Filter of the jobs.
+            by: Caller, stored in the journal of each job.
+            error: Text that the job's error contains; None for any error.
+            since: Earliest completion time of the jobs, such as the start of an outage; None for any time.
 
         Returns:
-            How many went back.
+            Number of requeued jobs.
         """
         async with self._db.transaction() as tx:
             until = await server_time(tx)
@@ -203,11 +203,11 @@ class JobAdmin:
                     return count
                 after = seen[-1]
         finally:
-            # What has gone back is durable, whatever became of the rest.
+            # Requeued jobs are committed, even if a later slice failed.
             self._audit(AuditEntry("retry_failed", by, queue=which.queue, detail={"jobs": count, "which": given}))
 
     async def _retry_slice(self, which: JobFilter, bounds: dict[str, Any], by: str) -> tuple[int, list[UUID]]:
-        """Return how many jobs of a slice went back, and which it has; one that cannot go back stops no other."""
+        """Return the number of requeued jobs of a slice, and its job ids. A job that cannot be requeued is skipped."""
         try:
             async with self._db.transaction() as tx:
                 back = await self._store.retry_failed(tx, which, **bounds, by=by)
@@ -231,9 +231,9 @@ class JobAdmin:
     async def list_jobs(
         self, which: JobFilter, *, status: str | None = None, after: UUID | None = None, limit: int = 100
     ) -> JobPage:
-        """Return a page of jobs, live and done, newest first.
+        """Return a page of jobs, live and complete, newest first.
 
-        A job that cannot be read has the reason UNREADABLE, and nothing but its columns of fixed size.
+        A job that cannot be read has the reason UNREADABLE and only its columns of fixed size.
         """
         page: dict[str, Any] = {**asdict(which), "status": status, "after": after, "limit": limit + 1}
         try:
@@ -270,23 +270,23 @@ class JobAdmin:
             return await self._store.list_events(tx, job_id, after=after, limit=limit)
 
     async def queues(self, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
-        """Return the figures of all queues, or of one; see `Queues.stats`."""
+        """Return the statistics of all queues, or of one; see `Queues.stats`."""
         async with self._db.transaction() as tx:
             return await self._queues.stats(tx, queue=queue, window_s=window_s)
 
     async def queue(self, queue: str) -> QueueStats:
-        """Return the figures of one queue; any name is one, with or without jobs."""
+        """Return the statistics of a queue. Any name is a queue, with or without jobs."""
         [stats] = await self.queues(queue=queue)
         return stats
 
     async def pause_queue(self, queue: str, *, by: str) -> None:
-        """Start no more jobs of a queue; what runs goes on. Idempotent."""
+        """Pause a queue: no more of its jobs start, running jobs continue. Idempotent."""
         async with self._db.transaction() as tx:
             await self._queues.pause(tx, queue, by=by)
         self._audit(AuditEntry("pause", by, queue=queue))
 
     async def resume_queue(self, queue: str, *, by: str) -> None:
-        """Let a paused queue go on. Idempotent."""
+        """Resume a paused queue. Idempotent."""
         async with self._db.transaction() as tx:
             await self._queues.resume(tx, queue)
         self._audit(AuditEntry("resume", by, queue=queue))
@@ -298,19 +298,18 @@ class JobAdmin:
         self._audit(AuditEntry("set_limits", by, queue=queue, detail=asdict(limits)))
 
     async def list_locks(self, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
-        """Return a page of the lock keys that are held, the longest held first: by which job, in which process, since
-        when, and how many jobs wait for it."""
+        """Return a page of held lock keys, the longest held first, with holder, time and number of waiting jobs."""
         async with self._db.transaction() as tx:
             return await self._store.list_locks(tx, after=after, limit=limit)
 
     async def list_workers(self, *, after: str = "", limit: int = 100) -> WorkerPage:
-        """Return a page of the processes that work or worked lately."""
+        """Return a page of processes that run jobs or did so recently."""
         async with self._db.transaction() as tx:
             found = await self._store.list_workers(tx, after=after, limit=limit + 1)
         return WorkerPage(found[:limit], found[limit - 1].worker_id if len(found) > limit else None)
 
     async def put_schedule(self, schedule: Schedule, *, by: str) -> ScheduleState:
-        """Make or replace a schedule; see `Schedules.put`."""
+        """Create or replace a schedule; see `Schedules.put`."""
         async with self._db.transaction() as tx:
             await self._schedules.put(tx, schedule)
             state = self._known(schedule.name, await self._schedules.get(tx, schedule.name))
@@ -318,7 +317,7 @@ class JobAdmin:
         return state
 
     async def get_schedule(self, name: str) -> ScheduleState:
-        """Return a schedule as it stands.
+        """Return a schedule and its state.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -327,7 +326,7 @@ class JobAdmin:
             return self._known(name, await self._schedules.get(tx, name))
 
     async def remove_schedule(self, name: str, *, by: str) -> ScheduleState:
-        """Remove a schedule, and return it as it was; its jobs stay.
+        """Remove a schedule and return its last state. Its jobs are kept.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -338,8 +337,9 @@ class JobAdmin:
         return state
 
     async def pause_schedule(self, name: str, *, by: str) -> ScheduleState:
-        """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed. Idempotent: the
-        first pause stays.
+        """Pause a schedule: it creates no jobs until it is resumed, and its slots do not count as missed.
+
+        Idempotent: the first pause is kept.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -351,7 +351,7 @@ class JobAdmin:
         return state
 
     async def resume_schedule(self, name: str, *, by: str) -> ScheduleState:
-        """Let a paused schedule go on with its next slot from now. Idempotent.
+        """Resume a paused schedule at its next slot from now. Idempotent.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -363,7 +363,7 @@ class JobAdmin:
         return state
 
     async def list_schedules(self, *, after: str = "", limit: int = 100) -> SchedulePage:
-        """Return a page of schedules, in order of their names."""
+        """Return a page of schedules, by name."""
         async with self._db.transaction() as tx:
             found = await self._schedules.list(tx, after=after, limit=limit + 1)
         return SchedulePage(found[:limit], found[limit - 1].schedule.name if len(found) > limit else None)

@@ -1,4 +1,4 @@
-"""Queues: pause, limits and figures of queues, in the caller's own transaction (ADR 0020)."""
+"""Queues: pause, limits and statistics of queues, in the caller's transaction (ADR 0020)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _STATS = _SQL["queue_stats"]
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """How much of a queue may run, over all processes; None: no limit.
+    """Limits of a queue over all processes; None means no limit.
 
     Attributes:
-        max_running: jobs at once.
-        max_running_per_partition: jobs at once of one partition_key; those without a key are not bound by it.
-        rate_per_s: starts a second, in the database's time.
-        rate_burst: starts that may come at once after a quiet time; None: what comes in a second, at least one.
+        max_running: Maximum number of running jobs.
+        max_running_per_partition: Maximum number of running jobs per partition_key; jobs without a key are not limited.
+        rate_per_s: Maximum starts per second, by the database's clock.
+        rate_burst: Maximum starts at once after an idle time; None for the starts of one second, at least one.
     """
 
     max_running: int | None = None
@@ -46,18 +46,18 @@ class QueueLimits:
 
 @dataclass(frozen=True, slots=True)
 class QueueStats:
-    """A queue as it stands.
+    """Statistics and settings of a queue.
 
     Attributes:
-        ready: due jobs that wait for a worker.
-        delayed: jobs whose time has not come.
-        parked: due jobs that wait for their lock key.
-        running: jobs under way, in all processes.
-        oldest_s: how long the oldest due job has been waiting, in seconds; None: there is none.
-        succeeded_per_s: ends of each kind a second, over the window that was requested.
-        failed_last_hour: jobs that failed in the last hour, whatever the window.
-        workers: processes that work it and have renewed their lease within a minute.
-        paused_at: since when it stands still; None: it does not.
+        ready: Number of due jobs that wait for a worker.
+        delayed: Number of jobs that are not due yet.
+        parked: Number of due jobs that wait for their lock key.
+        running: Number of running jobs, in all processes.
+        oldest_s: Seconds that the oldest due job has been waiting; None if no job is due.
+        succeeded_per_s: Completions per second within the requested window; likewise for failed and canceled jobs.
+        failed_last_hour: Number of jobs that failed in the last hour, independent of the window.
+        workers: Number of processes that run jobs of the queue and have renewed their lease within a minute.
+        paused_at: Time at which the queue was paused; None if it is not paused.
     """
 
     queue: str
@@ -77,36 +77,36 @@ class QueueStats:
 
 
 class Queues:
-    """Controls and figures of the queues of one schema. Any name is a queue, with or without jobs."""
+    """Controls and statistics of the queues of one schema. Any name is a queue, with or without jobs."""
 
     async def pause(self, tx: Tx, queue: str, *, by: str | None = None) -> None:
-        """Start no more jobs of a queue in any process; what runs goes on, what is claimed at this moment still starts.
+        """Pause a queue in all processes. Running jobs continue, and jobs that are being claimed still start.
 
-        Idempotent: the first pause stays.
+        Idempotent: the first pause is kept.
 
         Raises:
-            NotStorable: `queue` is no name of a queue.
+            NotStorable: `queue` is not a valid name of a queue.
         """
         check_queue(queue)
         await tx.execute(_PAUSE, {"queue": queue, "by": clean_text(by) if by is not None else None})
 
     async def resume(self, tx: Tx, queue: str) -> None:
-        """Let a paused queue continue at once. Idempotent.
+        """Resume a paused queue immediately. Idempotent.
 
         Raises:
-            NotStorable: `queue` is no name of a queue.
+            NotStorable: `queue` is not a valid name of a queue.
         """
         check_queue(queue)
         await tx.execute(_RESUME, {"queue": queue})
         await self._settle(tx, queue)
 
     async def set_limits(self, tx: Tx, queue: str, limits: QueueLimits) -> None:
-        """Replace the limits of a queue, for all processes at their next claim. Idempotent.
+        """Replace the limits of a queue. All processes apply them at their next claim. Idempotent.
 
-        Jobs that run already count and are not stopped. `QueueLimits()` lifts all of them.
+        Running jobs count towards the limits and are not stopped. `QueueLimits()` removes all limits.
 
         Raises:
-            NotStorable: `queue` is no name of a queue.
+            NotStorable: `queue` is not a valid name of a queue.
         """
         check_queue(queue)
         burst = limits.rate_burst
@@ -123,11 +123,12 @@ class Queues:
         await self._settle(tx, queue)
 
     async def stats(self, tx: Tx, *, queue: str | None = None, window_s: float = 60.0) -> list[QueueStats]:
-        """Return the figures of all queues that have live jobs, recent ends, settings or workers; or of one, whatever
-        it has.
+        """Return the statistics of all queues that have live jobs, recent completions, settings or workers.
 
-        Reads every live job, every end within the window and every failure of the hour: ask a few times a minute, not a
-        second.
+        With `queue`, return only the statistics of that queue, which may be empty.
+
+        Each call reads every live job, every completion within the window and every failure of the last hour. Call it a
+        few times a minute, not a few times a second.
         """
         rows = await fetch_named(tx, _STATS, {"queue": queue, "window_s": window_s})
         return [_stats_of(row._asdict()) for row in rows]

@@ -17,14 +17,14 @@ SET max_running = EXCLUDED.max_running, max_running_per_partition = EXCLUDED.max
     refilled_at = clock_timestamp()
 
 -- name: forget_free_queues
--- A row that says nothing costs each claim a look.
+-- Each claim reads the row of its queue, so a row without settings is only a cost.
 DELETE FROM dl_queues q
 WHERE q.queue = %(queue)s AND q.paused_at IS NULL
   AND num_nonnulls(q.max_running, q.max_running_per_partition, q.rate_per_s) = 0
 
 -- name: queue_stats
--- Of all queues that have live jobs, recent ends, settings or a worker, in order of their names; or of one, whatever it
--- has. Jobs whose time has come and that no worker has promoted yet count as ready.
+-- Statistics of all queues that have live jobs, recent completions, settings or a worker, by name. With `queue`, of
+-- that queue only, even if it has none of these. Due jobs that no worker has promoted yet count as ready.
 WITH live AS MATERIALIZED (
     SELECT j.queue,
            count(*) FILTER (WHERE j.status = 'queued' AND j.waits_for IS DISTINCT FROM 'key'

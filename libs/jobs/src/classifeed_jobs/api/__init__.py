@@ -1,1 +1,1 @@
-"""The HTTP and gRPC API of the jobs: requests checked alike for both."""
+"""The HTTP and gRPC APIs of the jobs, which share the validation of requests."""

@@ -1,4 +1,4 @@
-"""What callers may request of queues and workers, the same over HTTP and gRPC."""
+"""Requests for queues and workers, shared by the HTTP and gRPC APIs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WorkerId = Annotated[
 
 
 class LimitsBody(BaseModel):
-    """The limits of a queue over all workers; what is null or left out has no limit."""
+    """The limits of a queue over all workers. A null or absent field means no limit."""
 
     model_config = ConfigDict(
         title="QueueLimits", extra="forbid", strict=True, frozen=True, json_schema_extra=_BURST_NEEDS_RATE
@@ -39,7 +39,7 @@ class LimitsBody(BaseModel):
         default=None, description="Maximum jobs started per second."
     )
     rate_burst: Count = Field(
-        default=None, description="Jobs that may start at once after an idle time; those of a second by default."
+        default=None, description="Jobs that may start at once after an idle time; default: the jobs of one second."
     )
 
     @model_validator(mode="after")
@@ -49,7 +49,7 @@ class LimitsBody(BaseModel):
         return self
 
     def to_limits(self) -> QueueLimits:
-        """Return the limits as the engine takes them."""
+        """Return the limits in the engine's type."""
         return QueueLimits(
             max_running=self.concurrency_limit,
             max_running_per_partition=self.partition_limit,
@@ -63,9 +63,9 @@ class _NamedWorker(BaseModel):
 
 
 def checked_worker_token(text: str) -> str:
-    """Return the worker that a page begins after.
+    """Return the id of the worker after which a page begins.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, no response gave this token.
+        InvalidArgument: REQUEST_INVALID, the token is invalid.
     """
     return checked(_NamedWorker, {"page_token": text}).page_token

@@ -1,4 +1,4 @@
-"""What callers may ask for, the same over HTTP and gRPC."""
+"""Requests for jobs, shared by the HTTP and gRPC APIs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ DEFAULT_PAGE: Final = 50
 _DEFAULT_PRIORITY: Final = 100
 _DEFAULT_MAX_ATTEMPTS: Final = 5
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_YEARS: Final = (1970, 9998)  # every time zone can show them
+_YEARS: Final = (1970, 9998)  # valid in every time zone
 _YEARS_SAID: Final = {"pattern": "^(19[7-9][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])-"}
 
 
@@ -60,10 +60,10 @@ def _small(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def without_controls(value: str) -> str:
-    """Return a name.
+    """Return the text unchanged.
 
     Raises:
-        ValueError: it has control characters.
+        ValueError: The text contains control characters.
     """
     if fault := find_control(value):
         raise ValueError(fault)
@@ -71,7 +71,7 @@ def without_controls(value: str) -> str:
 
 
 def whole(value: Any) -> Any:
-    """Return a number without a fraction as an integer, as JSON Schema has it (5.0 is one); anything else as it is."""
+    """Return a float without a fraction as an integer, as in JSON Schema (5.0 is 5); return other values unchanged."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -87,14 +87,14 @@ QueueName = Annotated[
     StringConstraints(min_length=1, max_length=MAX_QUEUE),
     AfterValidator(without_controls),
     Described(NO_CONTROLS),
-    Field(description="Queue of the job; any name: a job of a queue without workers waits."),
+    Field(description="Queue of the job. Any name is valid; in a queue without workers, the job waits."),
 ]
 TaskName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MAX_NAME),
     _Storable,
     Described(NO_NUL),
-    Field(description="Name of the pipeline in the workers' registry."),
+    Field(description="Name of the handler in the workers' registry."),
 ]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=MAX_KEY), _Storable, Described(NO_NUL)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=MAX_LABEL), _Storable, Described(NO_NUL)]
@@ -102,18 +102,16 @@ Args = Annotated[dict[str, Any], _Storable, AfterValidator(_small), Described(ST
 
 
 class RunRequest(BaseModel):
-    """What a job runs, and how: alike for one job and for those of a schedule."""
+    """The run of a job: common fields of single jobs and of schedules."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     queue: QueueName
     task: TaskName
-    lock_key: Key = Field(description="Of the jobs with one key, one runs at a time.")
-    args: Args | None = Field(
-        default=None, description="Arguments of the pipeline, which checks them itself when it runs."
-    )
+    lock_key: Key = Field(description="Only one job with the same key runs at a time.")
+    args: Args | None = Field(default=None, description="Arguments of the handler, which validates them when it runs.")
     partition_key: Label | None = Field(
-        default=None, description="Label for limits and fairness between tenants; excludes nothing."
+        default=None, description="Label for limits and fairness between tenants; it is not a lock."
     )
     priority: Annotated[int, Field(ge=-INT32, lt=INT32), BeforeValidator(whole)] | None = Field(
         default=None, description="Smaller values run first; 100 by default."
@@ -123,11 +121,11 @@ class RunRequest(BaseModel):
     )
     lease_ttl_sec: Annotated[int, Field(ge=1, le=MAX_LEASE_S), BeforeValidator(whole)] | None = Field(
         default=None,
-        description="Seconds without a heartbeat after which another worker gets it; the service's by default.",
+        description="Seconds without a heartbeat after which another worker gets the job; default: the service's.",
     )
 
     def run_values(self) -> dict[str, Any]:
-        """Return the values as the engine calls them."""
+        """Return the values by the engine's names."""
         return {
             "queue": self.queue,
             "task": self.task,
@@ -141,21 +139,21 @@ class RunRequest(BaseModel):
 
 
 class JobBody(RunRequest):
-    """One job to enqueue. Fields that are null are as left out, except max_attempts."""
+    """A job to enqueue. Null fields count as absent, except max_attempts."""
 
     model_config = ConfigDict(title="TriggerRequest")
 
     idempotency_key: Key | None = Field(
-        default=None, description="Of several requests with one key only the first creates a job; the others return it."
+        default=None, description="The first request with a key creates a job; later ones return that job."
     )
     available_at: Annotated[datetime, AfterValidator(_in_utc), Described(_YEARS_SAID)] | None = Field(
-        default=None, description="Earliest start (RFC 3339; UTC unless an offset is given); at once by default."
+        default=None, description="Earliest start (RFC 3339; UTC unless an offset is given); default: immediately."
     )
-    producer: Label | None = Field(default=None, description="Label: who enqueues it.")
-    consumer_group: Label | None = Field(default=None, description="Label: who it is for.")
+    producer: Label | None = Field(default=None, description="Label of the producer.")
+    consumer_group: Label | None = Field(default=None, description="Label of the intended consumers.")
 
     def to_request(self) -> JobRequest:
-        """Return the request as the engine takes it."""
+        """Return the request in the engine's type."""
         return JobRequest(
             idempotency_key=self.idempotency_key,
             available_at=self.available_at,
@@ -166,7 +164,7 @@ class JobBody(RunRequest):
 
 
 class FilterBody(BaseModel):
-    """Which jobs: those that agree in everything that is set."""
+    """Filter of jobs: a job must match all fields that are set."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -175,12 +173,12 @@ class FilterBody(BaseModel):
     lock_key: Key | None = Field(default=None, description="Only jobs with this lock key.")
 
     def to_filter(self) -> JobFilter:
-        """Return the filter as the engine takes it."""
+        """Return the filter in the engine's type."""
         return JobFilter(queue=self.queue, task=self.task, lock_key=self.lock_key)
 
 
 class RetryBody(BaseModel):
-    """Which failed jobs to try again: all of one queue that agree in everything that is set."""
+    """Filter of failed jobs to retry: jobs of one queue that match all fields that are set."""
 
     model_config = ConfigDict(title="RetryRequest", extra="forbid", strict=True, frozen=True)
 
@@ -191,7 +189,7 @@ class RetryBody(BaseModel):
     )
 
     def to_filter(self) -> JobFilter:
-        """Return the filter as the engine takes it."""
+        """Return the filter in the engine's type."""
         return JobFilter(queue=self.queue, task=self.task)
 
 
@@ -218,7 +216,7 @@ def checked_job_id(text: str) -> UUID:
     """Return the id of a job.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, it is no UUID.
+        InvalidArgument: REQUEST_INVALID, the text is not a UUID.
     """
     if _UUID.fullmatch(text) is None:
         raise refusal([FieldViolation("job_id", "must be a UUID such as 0193a1b2-7c3d-7e4f-8a5b-6c7d8e9f0a1b")])
@@ -226,9 +224,9 @@ def checked_job_id(text: str) -> UUID:
 
 
 def checked_queue(text: str) -> str:
-    """Return the name of a queue: any of 1 to 63 characters, none of them a control character.
+    """Return the name of a queue: 1 to 63 characters without control characters.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, it is none.
+        InvalidArgument: REQUEST_INVALID, the name is invalid.
     """
     return checked(_NamedQueue, {"queue": text}).queue

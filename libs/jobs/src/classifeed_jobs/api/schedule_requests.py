@@ -1,4 +1,4 @@
-"""What callers may ask of schedules, the same over HTTP and gRPC."""
+"""Requests for schedules, shared by the HTTP and gRPC APIs."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ZoneText = Annotated[str, StringConstraints(max_length=64), AfterValidator(_zone
 
 
 class ScheduleBody(RunRequest):
-    """A schedule to make or replace; its name stands beside it. Fields that are null are as left out, except
+    """A schedule to create or replace. Its name is not part of the body. Null fields count as absent, except
     max_attempts."""
 
     model_config = ConfigDict(title="ScheduleRequest", json_schema_extra=_ONE_TIMING)
@@ -65,28 +65,28 @@ class ScheduleBody(RunRequest):
         default=None, validate_default=True, description="Seconds between two slots, counted from 1970; or cron."
     )
     time_zone: ZoneText | None = Field(
-        default=None, description="IANA name of the time zone in which cron is evaluated; the service's by default."
+        default=None, description="IANA name of the time zone in which cron is evaluated; default: the service's."
     )
-    missed: Missed | None = Field(default=None, description="What happens to missed slots; run_once by default.")
+    missed: Missed | None = Field(default=None, description="Treatment of missed slots; default: run_once.")
     grace_sec: Annotated[int, Field(ge=0, lt=INT32), BeforeValidator(whole)] | None = Field(
-        default=None, description="How late the newest slot may be without counting as missed; 60 by default."
+        default=None, description="Seconds that the newest slot may be late without counting as missed; default: 60."
     )
     overlap: Overlap | None = Field(
         default=None,
-        description="What a slot does while the last job is not complete; queue_one by default. With missed=run_all "
+        description="Treatment of a slot while the last job is not complete; default: queue_one. With missed=run_all, "
         "each slot gets its job.",
     )
 
     @field_validator("every_sec")
     @classmethod
     def _has_one_timing(cls, every_sec: int | None, info: ValidationInfo) -> int | None:
-        # A cron that was refused is not among the data: one fault is enough.
+        # A refused cron is not in the data: one error per request is enough.
         if "cron" in info.data and (info.data["cron"] is None) == (every_sec is None):
             raise ValueError("set either cron or every_sec")
         return every_sec
 
     def to_schedule(self, name: str) -> Schedule:
-        """Return the schedule as the engine takes it."""
+        """Return the schedule in the engine's type."""
         policy = {
             "time_zone": self.time_zone,
             "missed": self.missed,
@@ -106,18 +106,18 @@ class _SchedulesAfter(BaseModel):
 
 
 def checked_schedule_name(text: str) -> str:
-    """Return the name of a schedule: any of 1 to 200 characters, none of them a control character.
+    """Return the name of a schedule: 1 to 200 characters without control characters.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, it is none.
+        InvalidArgument: REQUEST_INVALID, the name is invalid.
     """
     return checked(_NamedSchedule, {"name": text}).name
 
 
 def checked_schedule_token(text: str) -> str:
-    """Return the name of the schedule that a page begins after.
+    """Return the name of the schedule after which a page begins.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, it is no token that a list gave.
+        InvalidArgument: REQUEST_INVALID, the token is invalid.
     """
     return checked(_SchedulesAfter, {"page_token": text}).page_token

@@ -1,4 +1,4 @@
-"""What OpenAPI says of JSON that can be stored."""
+"""OpenAPI schemas of JSON that can be stored."""
 
 from __future__ import annotations
 

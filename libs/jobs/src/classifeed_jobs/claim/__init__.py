@@ -1,1 +1,1 @@
-"""Taking due jobs, holding them and completing them: the statements of workers and reapers."""
+"""Statements of workers and reapers that claim, hold and complete jobs."""

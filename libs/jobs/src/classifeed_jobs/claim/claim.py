@@ -1,4 +1,4 @@
-"""What a worker holds of a job, and how it ends: the values that the statements of claims take and give (ADR 0014)."""
+"""Claims and their completions: parameters and results of the statements of claims (ADR 0014)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LOST: Final = "lost"
 UNREADABLE: Final = "unreadable"
 
 ClaimKey: TypeAlias = tuple[int, int]
-"""A job's id as a number, and the claim_no: unlike a UUID's, its hash costs no call in Python."""
+"""The job's id as an integer, and the claim_no. Hashing it is cheaper than hashing a UUID."""
 
 
 class Claim(NamedTuple):
-    """A job as its worker holds it; (job_id, claim_no) is the fence.
+    """A job that a worker holds; (job_id, claim_no) is the fence.
 
     Attributes:
-        runs_alone: with nothing else in its process.
-        damage: why it cannot run, whatever its handler does; None: it can.
+        runs_alone: Whether no other job may run in its process at the same time.
+        damage: Reason why the job cannot run, independent of its handler; None if it can.
     """
 
     job_id: UUID
@@ -48,29 +48,30 @@ class Claim(NamedTuple):
 
     @property
     def key(self) -> ClaimKey:
-        """What names it in this process."""
+        """Key of the claim in this process."""
         return self.job_id.int, self.claim_no
 
     def completion(
         self, outcome: str, message: str | None = None, *, result: Any = None, delay_s: float = 0.0
     ) -> Completion:
-        """Return this claim's end."""
+        """Return a completion of this claim."""
         return Completion(self.job_id, self.claim_no, outcome, message, result, delay_s, self.lock_key is not None)
 
 
 class Completion(NamedTuple):
-    """How a claim is to end.
+    """The requested completion of a claim.
 
     Attributes:
-        outcome: succeeded, failed, canceled; unreadable (failed, with the reason UNREADABLE); retry, fault and lost
-            (another attempt, if one is left; fault counts against the job, lost as a death of its worker); snoozed,
-            returned and kept (back to the queue, the attempt is given back; kept even if it was canceled).
-        delay_s: not before; for those that go back to the queue.
-        needs_transaction: false only for claims of jobs without a lock key and without anybody who must hear of their
-            end.
-        max_faults: how many faults end the job; for those alone.
-        progress: the last report that no heartbeat has written, as JSON text; None: there is none.
-        incident: what the log calls the exception that was the last word; for the hook of the task.
+        outcome: One of:
+            succeeded, failed, canceled: the job completes;
+            unreadable: the job fails with the reason UNREADABLE;
+            retry, fault, lost: another attempt, if one is left; fault counts as an unknown fault, lost as a death;
+            snoozed, returned, kept: requeued without using up an attempt; kept even if the job was canceled.
+        delay_s: Seconds before the next attempt of a requeued job.
+        needs_transaction: False only for claims of jobs without a lock key and without a failure hook.
+        max_faults: Number of unknown faults that fail the job; used with the outcome fault only.
+        progress: Last report that no heartbeat has stored, as JSON text; None if there is none.
+        incident: Id of the final exception in the log, for the hook of the task.
     """
 
     job_id: UUID
@@ -86,17 +87,17 @@ class Completion(NamedTuple):
 
     @property
     def key(self) -> ClaimKey:
-        """The claim's."""
+        """Key of the claim."""
         return self.job_id.int, self.claim_no
 
     @property
     def is_plain(self) -> bool:
-        """Whether it ends the job for good, frees no key and calls no hook."""
+        """Whether it completes the job without releasing a key or calling a hook."""
         return not self.needs_transaction and self.outcome in TERMINAL
 
 
 class CompletedClaim(NamedTuple):
-    """What became of a claim that was still held; not always what was requested (attempts used up, canceled)."""
+    """The outcome of a claim that was still held. It may differ from the request (no attempts left, canceled)."""
 
     job_id: UUID
     claim_no: int
@@ -109,11 +110,11 @@ class CompletedClaim(NamedTuple):
 
 
 class PlainCompletions(NamedTuple):
-    """What `complete_plain_claims` could not do, and whom to notify.
+    """The result of `complete_plain_claims`.
 
     Attributes:
-        refused: ends of claims that were not held any more.
-        limited: queues with limits on what runs at once, which have room now.
+        refused: Completions of claims that were no longer held.
+        limited: Queues with a limit on running jobs that have capacity now; their workers must be notified.
     """
 
     refused: list[Completion]

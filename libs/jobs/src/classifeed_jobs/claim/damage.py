@@ -1,4 +1,4 @@
-"""Damage: jobs that stop a statement about many are found one by one, and set aside (ADR 0093)."""
+"""Damage: jobs that make a batch statement fail are found one by one, and set aside (ADR 0093)."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ _FIX: Final = "the job cannot be handled and was set aside; correct what wrote i
 async def set_damaged_aside(
     connection: Tx, *, queues: Collection[str] = (), holders: Collection[UUID] = (), tasks: Mapping[str, Task]
 ) -> int:
-    """Set aside jobs that no statement about many can handle; return how many.
+    """Set aside jobs that make batch statements fail; return how many.
 
-    Reads the ready and the due jobs page by page, until a page has some.
+    The ready and due jobs are examined page by page, up to the first page with damaged jobs.
 
     Args:
-        connection: in autocommit.
-        queues: those whose ready and due jobs are examined.
-        holders: jobs; those that wait for one of their lock keys are examined.
-        tasks: those whose hooks are called.
+        connection: Connection in autocommit mode.
+        queues: Queues whose ready and due jobs are examined.
+        holders: Jobs; other jobs that wait for their lock keys are examined.
+        tasks: Tasks whose failure hooks are called.
     """
     after = _FIRST
     while True:
@@ -60,10 +60,10 @@ async def set_damaged_aside(
 async def set_aside(
     connection: Tx, job_id: UUID, why: str, *, claim_no: int | None = None, tasks: Mapping[str, Task]
 ) -> bool:
-    """End a queued job, or one that is held under `claim_no`, as failed with the reason UNREADABLE.
+    """Fail a job that is queued, or held under `claim_no`, with the reason UNREADABLE.
 
-    Its failure hook is called in the same transaction if its args can be read. A job whose hook fails is put off by a
-    minute; one whose row cannot even be deleted, for ever.
+    Its failure hook is called in the same transaction if its args can be read. If the hook fails, the job is delayed by
+    a minute. If its row cannot be deleted, it is delayed forever.
 
     Returns:
         Whether there was such a job.
@@ -109,7 +109,7 @@ async def _put_off(connection: Tx, job_id: UUID, why: str, claim_no: int | None,
 
 
 async def _find_damaged(connection: Tx, job_ids: Sequence[UUID]) -> dict[UUID, str]:
-    """Examine jobs together; where that fails, each half of them."""
+    """Examine jobs in one statement; if it fails, examine each half separately."""
     if not job_ids:
         return {}
     try:

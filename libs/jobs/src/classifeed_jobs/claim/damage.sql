@@ -1,7 +1,7 @@
--- Jobs that stop a statement about many: found one by one, and set aside (ADR 0093). Needed after such a fault only.
+-- Statements that find and set aside jobs that make batch statements fail (ADR 0093). Used only after such an error.
 
 -- name: list_suspects
--- Jobs of these queues that wait for a worker or have become due, and jobs that wait for a lock key of `holders`.
+-- Jobs of these queues that are ready or due, and jobs that wait for a lock key of `holders`.
 SELECT j.job_id FROM dl_jobs j
 WHERE j.status = 'queued' AND j.job_id > %(after)s
   AND (j.queue = ANY (%(queues)s::text[])
@@ -11,7 +11,7 @@ WHERE j.status = 'queued' AND j.job_id > %(after)s
 ORDER BY j.job_id LIMIT %(limit)s
 
 -- name: examine_jobs
--- Reads all that the other statements read, and counts as they count. Keys of more bytes do not fit into an index.
+-- Reads the same columns and does the same arithmetic as the other statements. Longer keys do not fit into an index.
 SELECT j.job_id,
        concat_ws(', ',
            CASE WHEN octet_length(j.lock_key) > 2600
@@ -26,7 +26,7 @@ SELECT j.job_id,
 FROM dl_jobs j WHERE j.job_id = ANY (%(job_ids)s::uuid[])
 
 -- name: set_aside
--- Ends a job that is queued, or held under `claim_no`, as failed. What cannot be read is left out of the archive.
+-- Fails a job that is queued, or held under `claim_no`. Unreadable values are not archived.
 WITH removed AS (
     DELETE FROM dl_jobs j
     WHERE j.job_id = %(job_id)s AND (j.status = 'queued' OR j.claim_no = %(claim_no)s)
@@ -60,8 +60,8 @@ SELECT r.queue, r.task, r.attempt, CASE WHEN %(is_readable)s THEN r.args::text E
 FROM removed r
 
 -- name: put_off
--- Keeps a job that cannot be ended out of the way of the others: for a time, or for ever (NULL). Reads no column that may be
--- stored apart from the row.
+-- Delays a job that cannot be completed, for a time or forever (NULL), so that it does not block others. Reads no
+-- column that may be stored outside the row (TOAST).
 WITH delayed AS (
     UPDATE dl_jobs SET status = 'queued', claimed_by = NULL, waits_for = 'time',
         available_at = coalesce(clock_timestamp() + %(for_s)s * interval '1 second', 'infinity')

@@ -1,4 +1,4 @@
-"""Delayed jobs: promotes them when they are due."""
+"""Promotion of delayed jobs when they are due."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _HELD_WAIT_S: Final = 0.02
 class DelayedJobs:
     """Promotes delayed jobs of some queues to the claim index when they are due.
 
-    What was promoted stays in the index of the delayed ones as long as a transaction is open somewhere; when scanning
-    it takes long, polls begin behind it (as claims do, see `ScanCursor`), and scan all of it for 5 % of the time.
+    Promoted jobs leave dead entries in the index of delayed jobs as long as an old transaction is open. When scanning
+    them takes long, polls start after them (as claims do, see `ScanCursor`); full scans take 5 % of the time.
     """
 
     def __init__(self, queues: Sequence[str]) -> None:
@@ -31,14 +31,16 @@ class DelayedJobs:
         self._duty_cycle = DutyCycle()
 
     async def promote(self, connection: Tx) -> tuple[list[Rank], float | None]:
-        """Promote those that are due (at most 1,000 a queue); return where they stand now, and in how many seconds to
-        poll again; None: there are no others.
+        """Promote due jobs, at most 1,000 per queue.
+
+        Returns:
+            The ranks of the promoted jobs, and the seconds until the next poll; None if no other job is delayed.
         """
         is_full_scan = self._duty_cycle.is_due
         request = {"queues": self._queues, "since": _EVER if is_full_scan else self._since}
         rows = await (await connection.execute(_PROMOTE_DUE, request | {"limit": _LIMIT})).fetchall()
         row = await (await connection.execute(_NEXT_DUE, request)).fetchone()
-        assert row is not None  # of an aggregate
+        assert row is not None  # an aggregate returns a row
         next_s, scanned_s, since = row
         if is_full_scan:
             self._duty_cycle.took(2 * scanned_s)
@@ -46,7 +48,7 @@ class DelayedJobs:
         if rows:
             return [Rank(*row) for row in rows], 0.0
         if next_s is not None and next_s <= 0:
-            next_s = _HELD_WAIT_S  # somebody holds it, or it has become due just now
+            next_s = _HELD_WAIT_S  # another process has locked it, or it has just become due
         if not is_full_scan:
             next_s = self._duty_cycle.due_in_s if next_s is None else min(next_s, self._duty_cycle.due_in_s)
         return [], next_s

@@ -1,5 +1,5 @@
 -- name: promote_due
--- The rows are named by their primary key alone: with what they wait for, a plan could scan all delayed jobs.
+-- Rows are selected by primary key only: with a condition on waits_for, the planner might scan all delayed jobs.
 UPDATE dl_jobs SET waits_for = NULL
 WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM unnest(%(queues)s::text[]) AS q(queue) CROSS JOIN LATERAL (
@@ -11,8 +11,8 @@ WHERE job_id = ANY (ARRAY(
 RETURNING queue, priority, least(greatest(created_at, '0001-01-02'), '9998-12-31')
 
 -- name: next_due
--- And how long this took, and from where on to look the next time (DelayedJobs): those who enqueue at this moment commit a
--- little later.
+-- Seconds until the next job is due, the duration of the scan, and the start of the next scan (DelayedJobs). The margin
+-- is for transactions that enqueue now and commit a little later.
 SELECT extract(epoch FROM min(n.available_at) - clock_timestamp())::float8 AS in_s,
        extract(epoch FROM clock_timestamp() - statement_timestamp())::float8 AS scanned_s,
        least(min(n.available_at), statement_timestamp() - interval '250 milliseconds')::text AS since

@@ -1,4 +1,4 @@
-"""Claiming: takes due jobs of a queue, round-robin where there are partition keys (ADRs 0014 and 0020)."""
+"""Claims of due jobs of a queue, round-robin between partition keys (ADRs 0014 and 0020)."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ Request: TypeAlias = dict[str, Any]
 
 @dataclass(slots=True)
 class QueueCursor:
-    """What a process remembers of a queue between two claims; without it no partition loses its share for long.
+    """State of a queue that a process keeps between two claims. If it is lost, shares even out again soon.
 
     Attributes:
-        is_fair: the queue had partition keys when it was polled last.
-        after_partition: the partition key that was served last.
-        is_plain: the jobs last met were due and had no keys.
-        scan_cursor: where to begin.
+        is_fair: Whether the queue had partition keys at the last poll.
+        after_partition: Partition key that was served last.
+        is_plain: Whether the jobs of the last scan were due and had no keys.
+        scan_cursor: Start of the next scan.
     """
 
     is_fair: bool = False
@@ -45,18 +45,18 @@ class QueueCursor:
 
 @dataclass(slots=True)
 class ClaimResult:
-    """What a claim found.
+    """The result of a claim.
 
     Attributes:
-        is_registered: false: the process's lease row is missing or stale; renew it first.
-        claims: the jobs now held.
-        contended: jobs passed over because they, or their key, were being taken or released at that moment: poll again
-            soon.
-        blocked_keys: held keys whose jobs left the claim index until the key is released.
-        is_shut: the queue is paused, or limited and claimed from without a permit.
-        is_held_back: partition keys may have jobs that wait until this process has more slots left (`FreeSlots`).
-        retry_in_s: seconds after which to poll again: the rate allows the next start, or jobs behind the scan cursor
-            are looked for; None: no need.
+        is_registered: False if the process's lease row is missing or stale; renew it first.
+        claims: Jobs that the process now holds.
+        contended: Number of jobs that were skipped because another process was claiming or releasing them or their key:
+            poll again soon.
+        blocked_keys: Held keys whose jobs left the claim index until the key is released.
+        is_shut: Whether the queue is paused, or has limits and was claimed from without a permit.
+        is_held_back: Whether partition keys may have jobs that wait for more free slots in this process (`FreeSlots`).
+        retry_in_s: Seconds until the next poll, when the rate allows a start or the index is scanned in full; None if
+            no poll is needed.
     """
 
     is_registered: bool = True
@@ -80,18 +80,22 @@ async def claim_jobs(
     per_partition: int | None = None,
     slots: FreeSlots | None = None,
 ) -> ClaimResult:
-    """Claim up to `wanted` due jobs of a queue: by priority, among equals a share for each partition key, then by age.
+    """Claim up to `wanted` due jobs of a queue, by priority, then a share for each partition key, then by age.
 
-    Scans further ahead, and blocks what it meets, as long as what it sees is held by other jobs of the same keys: a key
-    with any number of jobs at the head keeps no other job waiting.
+    If the lock keys of scanned jobs are held, the jobs are marked as blocked and the scan continues. A key with any
+    number of jobs at the head therefore does not delay other jobs.
 
     Args:
-        connection: in autocommit: each poll is a transaction. Within limits: the transaction that holds their row.
-        fresh_s: the process must have renewed its lease within this time.
-        cursor: the process's memory of this queue; updated here.
-        is_permitted: the caller holds the row of the queue's limits.
-        per_partition: how many jobs of one partition key may run; None: any number.
-        slots: of this process, where a partition key may hold no more than its share of them; None: any number.
+        connection: Connection in autocommit mode, as each poll is a transaction; or the transaction that locks the row
+            of the queue's limits.
+        worker_id: Id of the process.
+        queue: Name of the queue.
+        wanted: Maximum number of jobs to claim.
+        fresh_s: Maximum age of the process's lease, in seconds.
+        cursor: State of this queue in the process; updated here.
+        is_permitted: Whether the caller holds the row of the queue's limits.
+        per_partition: Maximum number of running jobs per partition key; None for no limit.
+        slots: Free slots of this process, if partition keys are limited to their share; None for no limit.
     """
     request = {"worker": worker_id, "queue": queue, "fresh_s": fresh_s, "is_permitted": is_permitted}
     cursor = cursor or QueueCursor()
@@ -109,13 +113,13 @@ async def claim_jobs(
 async def _claim_without_partitions(
     connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult
 ) -> None:
-    """Claim from a queue without partition keys; the cursor shows when there are some."""
+    """Claim from a queue without partition keys; `cursor.is_fair` is set if the queue has some."""
     if not (cursor.is_plain and await _claim_plain(connection, request, wanted, cursor, result)) and not cursor.is_fair:
         await _claim_in_order(connection, request, wanted, cursor, result)
 
 
 async def _claim_plain(connection: Tx, request: Request, wanted: int, cursor: QueueCursor, result: ClaimResult) -> bool:
-    """Claim jobs without keys; False: the first ones of the queue are not so plain, and nothing was claimed."""
+    """Claim jobs without keys. Return False if one of the first jobs has a key or is not due; none is claimed then."""
     ranges = cursor.scan_cursor.parameters()
     statement = _CLAIM_PLAIN_FROM_CURSOR if ranges else _CLAIM_PLAIN
     limit = wanted - len(result.claims)
@@ -156,7 +160,7 @@ async def _claim_fairly(
     result: ClaimResult,
     slots: FreeSlots | None,
 ) -> None:
-    """One priority at a time: only when it has nothing more to give, the next one is scanned."""
+    """Claim one priority after the other: the next one is scanned when the current one has no more jobs."""
     limit = wanted - len(result.claims)
     above = _ABOVE_ALL
     contended = 0
@@ -184,7 +188,7 @@ async def _claim_fairly(
 
 
 async def _poll(connection: Tx, statement: str, parameters: Request, result: ClaimResult) -> tuple[Any, int]:
-    """Run one statement, add what it took and met to the result; return what it found, and how many it took."""
+    """Run a statement and add its claims to the result; return its columns of `found` and the number of claims."""
     found, claims = await _run(connection, statement, parameters)
     result.is_registered, result.is_shut = found.registered, found.is_shut
     result.claims += claims
@@ -194,7 +198,7 @@ async def _poll(connection: Tx, statement: str, parameters: Request, result: Cla
 
 
 async def _run(connection: Tx, statement: str, parameters: Request) -> tuple[Any, list[Claim]]:
-    """Return a row that says what was found, by the names of its columns, and the claims beside it."""
+    """Run a statement; return a row with the columns of `found`, and the claims."""
     rows = await fetch_named(connection, statement, parameters)
     queue = parameters["queue"]
     return rows[0], [_claim_of(row, queue) for row in rows if row.job_id is not None]

@@ -1,16 +1,17 @@
 -- Made from fetch.parts by `python -m tools.assemble_sql`; do not edit.
 
 -- name: claim_plain_jobs
--- The same for the plainest case, at half the cost of a small claim: the first jobs of the queue are due and have no keys
--- of any kind. When one of them is not so, none is taken.
+-- The same for the simplest case, at half the cost of a small claim: the first jobs of the queue are due and have no
+-- keys of any kind. If one of them is not due or has a key, no job is claimed.
 WITH me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
     SELECT w.worker_id FROM dl_workers w
     WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
     FOR KEY SHARE
 ), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
     SELECT EXISTS (
         SELECT FROM dl_queues q
         WHERE q.queue = %(queue)s
@@ -39,7 +40,7 @@ WITH me AS MATERIALIZED (
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM irregular o)))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
-              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
@@ -60,16 +61,17 @@ FROM found f LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
 
 -- name: claim_plain_jobs_from_cursor
--- The same for the plainest case, at half the cost of a small claim: the first jobs of the queue are due and have no keys
--- of any kind. When one of them is not so, none is taken.
+-- The same for the simplest case, at half the cost of a small claim: the first jobs of the queue are due and have no
+-- keys of any kind. If one of them is not due or has a key, no job is claimed.
 WITH me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
     SELECT w.worker_id FROM dl_workers w
     WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
     FOR KEY SHARE
 ), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
     SELECT EXISTS (
         SELECT FROM dl_queues q
         WHERE q.queue = %(queue)s
@@ -104,7 +106,7 @@ WITH me AS MATERIALIZED (
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM candidate c WHERE NOT (SELECT o.is_met FROM irregular o)))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
-              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
@@ -130,19 +132,20 @@ FROM found f LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs
--- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
--- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
--- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
+-- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
+-- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
+-- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
+-- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
     SELECT w.worker_id FROM dl_workers w
     WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
     FOR KEY SHARE
 ), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
     SELECT EXISTS (
         SELECT FROM dl_queues q
         WHERE q.queue = %(queue)s
@@ -185,7 +188,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     ORDER BY f.priority, f.turn, f.place, f.created_at, f.job_id
     LIMIT %(wanted)s
 ), taken AS (
-    -- In key order, so that two claims that meet do not wait for each other in a circle.
+    -- In key order, so that concurrent claims cannot deadlock.
     INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
     SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
     ON CONFLICT DO NOTHING
@@ -208,7 +211,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
-              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
@@ -242,19 +245,20 @@ FROM found f LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs_from_cursor
--- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
--- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
--- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
+-- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
+-- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
+-- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
+-- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
     SELECT w.worker_id FROM dl_workers w
     WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
     FOR KEY SHARE
 ), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
     SELECT EXISTS (
         SELECT FROM dl_queues q
         WHERE q.queue = %(queue)s
@@ -303,7 +307,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     ORDER BY f.priority, f.turn, f.place, f.created_at, f.job_id
     LIMIT %(wanted)s
 ), taken AS (
-    -- In key order, so that two claims that meet do not wait for each other in a circle.
+    -- In key order, so that concurrent claims cannot deadlock.
     INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
     SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
     ON CONFLICT DO NOTHING
@@ -326,7 +330,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
-              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (
@@ -365,19 +369,20 @@ FROM found f LEFT JOIN claimed c ON true
 ORDER BY c.priority, c.created_at
 
 -- name: claim_jobs_fairly
--- Takes up to `wanted` due jobs of a queue, never two of one lock_key. Jobs met on the way whose key is held leave the
--- claim index (waits_for = 'key') and come back when the key is released (promote_next). {candidate} is one of those below,
--- {scan} says what it saw; {head} and {claimed} are shared with claim_plain_jobs.
--- A job that is blocked and the release of its key cannot miss each other: the claim that blocks it holds the key's row
--- FOR KEY SHARE until it commits, the completion deletes that row before it looks for blocked jobs.
+-- Claims up to `wanted` due jobs of a queue, never two with one lock_key. Scanned jobs whose key is held leave the
+-- claim index (waits_for = 'key') and return when the key is released (promote_next). {candidate} is one of the parts
+-- below, {scan} reports what it saw; {head} and {claimed} are shared with claim_plain_jobs.
+-- A job cannot stay blocked after its key was released: the claim that blocks it locks the key's row FOR KEY SHARE
+-- until it commits, and the completion deletes that row before it looks for blocked jobs.
 WITH RECURSIVE me AS MATERIALIZED (
-    -- Against the removal of the row: a claim without a lease row would never be reaped.
-    -- Against a stale one: a claim by a process that has just stood still would be lost at once.
+    -- The lock prevents the removal of the lease row: a claim without one would never be reaped.
+    -- The age check rejects a stale lease: a claim by a process that was just suspended would be lost immediately.
     SELECT w.worker_id FROM dl_workers w
     WHERE w.worker_id = %(worker)s AND w.renewed_at > clock_timestamp() - %(fresh_s)s * interval '1 second'
     FOR KEY SHARE
 ), gate AS MATERIALIZED (
-    -- Shut while the queue is paused; a limited one is opened by who holds its row (claim_within_limits).
+    -- Shut while the queue is paused. A queue with limits is open only for the process that locks its row
+    -- (claim_within_limits).
     SELECT EXISTS (
         SELECT FROM dl_queues q
         WHERE q.queue = %(queue)s
@@ -402,7 +407,7 @@ WITH RECURSIVE me AS MATERIALIZED (
 ), holder AS MATERIALIZED (
     SELECT h.partition_key, h.held FROM unnest(%(held_keys)s::text[], %(held)s::integer[]) AS h(partition_key, held)
 ), partition AS (
-    -- A loose index scan: one probe a key, and only as many as are wanted.
+    -- A loose index scan: one probe per key, for as many keys as are needed.
     SELECT coalesce(
         (SELECT j.partition_key FROM dl_jobs j
          WHERE j.queue = %(queue)s AND j.priority = v.priority AND j.status = 'queued' AND j.waits_for IS NULL
@@ -440,7 +445,7 @@ WITH RECURSIVE me AS MATERIALIZED (
             FROM partition w WHERE w.partition_key IS NOT NULL) AS r
         WHERE (%(per_partition)s::integer IS NULL OR r.running < %(per_partition)s)
           AND (%(free)s::integer IS NULL OR r.held < %(free)s)
-        -- As many as there are to take have none: whoever holds some cannot keep them out of sight.
+        -- The limit counts keys that hold slots in addition, so that they cannot displace keys without slots.
         LIMIT %(look)s + cardinality(%(held_keys)s::text[])) AS l
 ), entrant AS MATERIALIZED (
     SELECT t.place, t.partition_key, t.held, t.room FROM turn t
@@ -450,7 +455,7 @@ WITH RECURSIVE me AS MATERIALIZED (
         WHERE j.queue = %(queue)s AND j.status = 'queued' AND j.waits_for IS NULL AND j.partition_key IS NULL
           AND j.priority = (SELECT v.priority FROM level v))
 ), share AS MATERIALIZED (
-    -- Up to how many slots every key is filled, were its jobs endless; one more than that stays free.
+    -- The number of slots up to which each key is filled if it has enough jobs. At least one more slot stays free.
     SELECT min((%(free)s + 1 + k.held_by_fewest) / (k.rank + 1))::bigint AS level, count(*) AS partitions FROM (
         SELECT sum(e.held) OVER fewest_first AS held_by_fewest, row_number() OVER fewest_first AS rank FROM entrant e
         WINDOW fewest_first AS (ORDER BY e.held, e.place ROWS UNBOUNDED PRECEDING)) AS k
@@ -489,7 +494,7 @@ WITH RECURSIVE me AS MATERIALIZED (
            (SELECT v.priority FROM level v) AS level,
            (SELECT count(*) FROM turn) >= %(look)s OR m.is_filled AS has_more,
            (SELECT t.partition_key FROM turn t ORDER BY t.place DESC LIMIT 1) AS last_partition,
-           -- Other claims hold all that a key has here: what they leave has to be looked for again.
+           -- Other claims have locked all jobs of a key: poll again for the jobs that they do not take.
            (m.is_passed_over)::integer AS passed_over,
            %(free)s::integer IS NOT NULL AND (m.is_filled OR EXISTS (
                SELECT FROM holder h WHERE h.held >= %(free)s AND EXISTS (
@@ -527,7 +532,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     ORDER BY n.turn, n.place, n.created_at, n.job_id
     LIMIT %(wanted)s
 ), taken AS (
-    -- In key order, so that two claims that meet do not wait for each other in a circle.
+    -- In key order, so that concurrent claims cannot deadlock.
     INSERT INTO dl_job_locks (lock_key, job_id, worker_id)
     SELECT c.lock_key, c.job_id, %(worker)s FROM chosen c WHERE c.lock_key IS NOT NULL ORDER BY c.lock_key
     ON CONFLICT DO NOTHING
@@ -550,7 +555,7 @@ WITH RECURSIVE me AS MATERIALIZED (
     WHERE j.job_id = ANY (ARRAY(SELECT c.job_id FROM chosen c WHERE c.lock_key IS NULL UNION ALL SELECT t.job_id FROM taken t))
     RETURNING j.job_id, j.claim_no, j.task, j.args, j.lock_key, j.partition_key, j.attempt, j.max_attempts,
               j.lease_ttl_sec, j.checkpoint, j.trace_context, j.priority, j.created_at,
-              -- One more death of its worker would be the last one, so it had better be its own (Isolation).
+              -- The next death of its worker would be the last allowed, so no other job should be affected (Isolation).
               coalesce(j.worker_deaths > 0 AND j.worker_deaths >= j.max_worker_deaths - 1, false) AS runs_alone,
               extract(epoch FROM clock_timestamp() - greatest(j.available_at, j.created_at))::float8 AS waited_s
 ), picked AS (

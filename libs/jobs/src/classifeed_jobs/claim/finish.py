@@ -1,4 +1,4 @@
-"""How claims are completed: to the archive, or back to their queues (ADR 0014)."""
+"""Completion of claims: their jobs go to the archive or back to their queues (ADR 0014)."""
 
 from __future__ import annotations
 
@@ -29,19 +29,21 @@ async def complete_claims(
     wake: Callable[[str], None] | None = None,
     promoted: Callable[[Rank], None] | None = None,
 ) -> list[CompletedClaim]:
-    """Complete claims that are still held; the others are left out of the result, and nothing is written about them.
+    """Complete claims that are still held. Other claims are ignored and missing from the result.
 
-    Releases their lock keys, promotes the next job of each, and calls the hooks of tasks whose jobs end failed or
-    canceled. Must run in a transaction when one of them may hold a lock key, or have a hook.
+    Their lock keys are released, the next job of each key is promoted, and the failure hooks of failed and canceled
+    jobs are called. A transaction is required if a job may hold a lock key or have a hook.
 
     Args:
-        tasks: those whose hooks are called; None: no task has one.
-        wake: called with each queue whose workers should poll when this has committed, which is then the caller's to
-            notify; None: they are notified in the transaction.
-        promoted: called with each job that may be claimed again, or now, when this has committed.
+        tx: Transaction, or a connection in autocommit mode.
+        completions: Requested completions.
+        tasks: Tasks whose failure hooks are called; None if no task has one.
+        wake: Callback with each queue whose workers must be notified by the caller after the commit; None: they are
+            notified in the transaction.
+        promoted: Callback with each job that can be claimed after the commit.
 
     Raises:
-        HookFailed: a hook raised; roll back.
+        HookFailed: A hook raised; roll back.
     """
     if not completions:
         return []
@@ -65,7 +67,7 @@ async def complete_claims(
     requeued = {one.queue for one in completed if one.outcome not in TERMINAL}
     ranks = [Rank(row.queue, row.priority, row.back_to) for row in rows if row.back_to is not None]
     if released := sorted({one.lock_key for one in completed if one.lock_key is not None}):
-        # A statement of its own, so that it sees what was blocked while the first one waited for the blocker.
+        # A separate statement, so that it sees jobs that were blocked while the first statement waited.
         ranks += await promote_next(tx, released)
         requeued.update(rank.queue for rank in ranks)
     if promoted is not None:
@@ -74,16 +76,17 @@ async def complete_claims(
     if wake is not None:
         for queue in has_room | requeued:
             wake(queue)
-    elif has_room:  # the triggers notify of the others
+    elif has_room:  # triggers notify the other queues
         await notify_queues(tx, list(has_room))
     return completed
 
 
 async def complete_plain_claims(tx: Tx, completions: Sequence[Completion]) -> PlainCompletions:
-    """Complete claims that are still held, as `complete_claims` does, for less: nothing is released or requeued.
+    """Complete claims that are still held, at less cost than `complete_claims`: nothing is released or requeued.
 
     Args:
-        completions: plain ones only (`Completion.is_plain`).
+        tx: Transaction, or a connection in autocommit mode.
+        completions: Plain completions only (`Completion.is_plain`).
     """
     row = await (await tx.execute(_FINISH, _parameters(completions) | {"max_faults": "{}"})).fetchone()
     assert row is not None

@@ -1,11 +1,12 @@
 -- Made from finish.parts by `python -m tools.assemble_sql`; do not edit.
 
 -- name: complete_claims
--- Ends claims that are still held, in one statement for any number of them: to the archive, or back to the queue. Claims
--- that are not held any more (claim_no is the fence) are left out of the rows.
+-- Completes claims that are still held, in one statement: their jobs go to the archive or back to the queue. Claims
+-- that are no longer held (claim_no is the fence) have no row in the result.
 WITH ended AS MATERIALIZED (
     SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted, e.progress AS reported,
-           -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           -- make_due during the run has changed the row's available_at, so this sees it even after waiting for the row
+           -- lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
@@ -39,7 +40,7 @@ WITH ended AS MATERIALIZED (
                     WHEN e.outcome = 'failed' AND e.requested = 'fault' AND e.unknown_faults >= e.max_faults - 1
                         THEN 'UNKNOWN_FAULTS' END AS reason) AS r
 ), released AS (
-    -- A running job holds its key, so the key alone names the row. In key order, as claims take them.
+    -- A running job holds its key, so the key identifies the row. In key order, the order of claims.
     DELETE FROM dl_job_locks WHERE lock_key = ANY (ARRAY(
         SELECT l.lock_key FROM dl_job_locks l
         WHERE l.lock_key = ANY (ARRAY(SELECT e.lock_key FROM ended e WHERE e.lock_key IS NOT NULL))
@@ -59,7 +60,7 @@ WITH ended AS MATERIALIZED (
         f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
         f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
         f.unknown_faults + (f.requested = 'fault')::integer, f.reason,
-        -- Its completion is its worker's last sign of life, unless another process completes it.
+        -- The completion is the last heartbeat of its worker, unless another process completes it.
         greatest(f.started_at, CASE WHEN f.requested = 'lost'
             THEN (SELECT w.renewed_at FROM dl_workers w WHERE w.worker_id = f.claimed_by) ELSE statement_timestamp() END)
     FROM final f WHERE f.is_final
@@ -69,7 +70,7 @@ WITH ended AS MATERIALIZED (
         waits_for = CASE WHEN f.delay_s > 0 THEN 'time' END,
         available_at = CASE WHEN f.delay_s > 0 THEN clock_timestamp() + f.delay_s * interval '1 second' ELSE j.available_at END,
         attempt = CASE WHEN f.outcome IN ('snoozed', 'returned') THEN j.attempt - 1 ELSE j.attempt END,
-        -- A run that ended by itself, by a fault that passes, has shown that the job does not kill its worker.
+        -- A run that ended with a transient error has shown that the job does not kill its worker.
         worker_deaths = CASE f.requested WHEN 'lost' THEN j.worker_deaths + 1 WHEN 'retry' THEN 0 ELSE j.worker_deaths END,
         unknown_faults = CASE f.requested WHEN 'fault' THEN j.unknown_faults + 1 ELSE j.unknown_faults END,
         error = coalesce(f.message, j.error), progress = coalesce(f.reported, j.progress)
@@ -90,21 +91,22 @@ WITH ended AS MATERIALIZED (
         ORDER BY 2) AS k
 )
 SELECT f.job_id, f.claim_no, f.outcome, f.lock_key, f.task, f.queue, f.attempt, f.reason,
-       -- Whoever could not claim for a limit has to hear that there is room.
+       -- Workers that could not claim because of a limit must be notified of the capacity.
        f.queue = ANY (ARRAY(SELECT q.queue FROM dl_queues q
                             WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0)) AS is_limited,
        f.priority, CASE WHEN NOT f.is_final AND f.delay_s <= 0 THEN least(greatest(f.created_at, '0001-01-02'), '9998-12-31') END AS back_to,
-       -- For the hook of its task.
+       -- For the failure hook of the task.
        CASE WHEN f.outcome IN ('failed', 'canceled') THEN f.args::text END AS args, f.message,
        set_config('dl_jobs.notify', %(notify)s, true)
 FROM final f
 
 -- name: complete_plain_claims
--- The same for claims that end for good and hold no lock key, at less cost: nothing goes back, no key is released. Returns
--- one row: which claims were held, where not all of them were.
+-- The same for claims that complete their job and hold no lock key, at less cost: nothing is requeued, no key is
+-- released. Returns one row, with the claims that were held, unless all were.
 WITH ended AS MATERIALIZED (
     SELECT j.*, e.outcome AS requested, e.result, e.max_faults, e.message AS noted, e.progress AS reported,
-           -- What make_due noted while it ran stands on the row, so it is seen even by who waited for that row's lock.
+           -- make_due during the run has changed the row's available_at, so this sees it even after waiting for the row
+           -- lock.
            CASE WHEN e.outcome = 'snoozed' AND EXISTS (
                     SELECT FROM dl_job_events p
                     WHERE p.job_id = j.job_id AND p.claim_no = j.claim_no AND p.kind = 'picked' AND p.at < j.available_at)
@@ -151,7 +153,7 @@ WITH ended AS MATERIALIZED (
         f.producer, f.consumer_group, f.trace_context, f.created_at, f.started_at, clock_timestamp(),
         f.worker_deaths + (f.requested = 'lost')::integer, f.max_worker_deaths,
         f.unknown_faults + (f.requested = 'fault')::integer, f.reason,
-        -- Its completion is its worker's last sign of life, unless another process completes it.
+        -- The completion is the last heartbeat of its worker, unless another process completes it.
         greatest(f.started_at, CASE WHEN f.requested = 'lost'
             THEN (SELECT w.renewed_at FROM dl_workers w WHERE w.worker_id = f.claimed_by) ELSE statement_timestamp() END)
     FROM final f WHERE f.is_final
@@ -164,7 +166,7 @@ WITH ended AS MATERIALIZED (
 SELECT CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.job_id) END AS job_ids,
        CASE WHEN count(*) < cardinality(%(job_ids)s::uuid[]) THEN array_agg(f.claim_no) END AS claim_nos,
        count(*) AS held,
-       -- Whoever could not claim for a limit has to hear that there is room.
+       -- Workers that could not claim because of a limit must be notified of the capacity.
        ARRAY(SELECT q.queue FROM dl_queues q
              WHERE num_nonnulls(q.max_running, q.max_running_per_partition) > 0
                AND q.queue IN (SELECT l.queue FROM final l)) AS limited

@@ -1,4 +1,4 @@
-"""What a run writes while it holds its claim: effects, checkpoints and progress, fenced by claim_no (ADR 0014)."""
+"""Writes of a run while it holds its claim: effects, checkpoints and progress, fenced by claim_no (ADR 0014)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
     """Hold the claim until the transaction ends.
 
     Raises:
-        ClaimLost: it is not held any more.
+        ClaimLost: The claim is no longer held.
     """
     cursor = await tx.execute(_GUARD, {"job_id": job_id, "claim_no": claim_no})
     if await cursor.fetchone() is None:
@@ -30,13 +30,14 @@ async def guard_claim(tx: Tx, job_id: UUID, claim_no: int) -> None:
 
 
 async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any, *, is_progress: bool = True) -> None:
-    """Store what the next run resumes from, in the transaction of the effects it stands for; guards the claim too.
+    """Store the checkpoint from which the next run resumes, and guard the claim.
 
-    Progress sets the counts of deaths and unknown faults to zero.
+    The transaction is that of the effects before the checkpoint. With `is_progress`, the counts of worker deaths and
+    unknown faults are reset to zero.
 
     Raises:
-        ClaimLost: the claim is not held any more.
-        NotStorable: the checkpoint is outside the limits of the engine.
+        ClaimLost: The claim is no longer held.
+        NotStorable: The checkpoint exceeds the limits of the engine.
     """
     text = json_text("checkpoint", checkpoint)
     await guard_claim(tx, job_id, claim_no)
@@ -45,7 +46,7 @@ async def save_checkpoint(tx: Tx, job_id: UUID, claim_no: int, checkpoint: Any, 
 
 
 async def save_progress(tx: Tx, reports: Mapping[tuple[UUID, int], Progress]) -> None:
-    """Show progress of claims that are still held; the others are passed over."""
+    """Store progress of claims that are still held; other claims are ignored."""
     parameters = {
         "job_ids": [job_id for job_id, _ in reports],
         "claim_nos": [claim_no for _, claim_no in reports],

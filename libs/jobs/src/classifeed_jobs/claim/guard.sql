@@ -1,6 +1,6 @@
 -- name: guard_claim
--- Holds off the reaper, and every other end of this claim, until the effect's transaction ends; leaves progress and
--- cancellation alone. A process that stands still inside the transaction is cut off by the server after the lease.
+-- Blocks the reaper and every other completion of this claim until the transaction ends, but not progress and
+-- cancellation. If the process hangs inside the transaction, the server closes its session after the lease.
 SELECT set_config('idle_in_transaction_session_timeout', (j.lease_ttl_sec * 1000)::text, true)
 FROM dl_jobs j
 WHERE j.job_id = %(job_id)s AND j.claim_no = %(claim_no)s AND j.status = 'running'
@@ -14,7 +14,7 @@ SET checkpoint = %(checkpoint)s,
 WHERE job_id = %(job_id)s AND claim_no = %(claim_no)s AND status = 'running'
 
 -- name: save_progress
--- Passes over rows that an effect holds: progress is worth no wait.
+-- Skips rows that are locked by a transaction with effects: progress is not worth a wait.
 UPDATE dl_jobs j SET progress = p.progress
 FROM unnest(%(job_ids)s::uuid[], %(claim_nos)s::integer[], %(progress)s::jsonb[]) AS p(job_id, claim_no, progress)
 WHERE j.job_id = p.job_id AND j.claim_no = p.claim_no AND j.claimed_by IS NOT NULL

@@ -1,4 +1,4 @@
-"""Limits: how a queue with limits is claimed from, by any number of processes (ADR 0020)."""
+"""Claims from queues with limits over any number of processes (ADR 0020)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,17 @@ async def claim_within_limits(
     cursor: QueueCursor,
     slots: FreeSlots | None = None,
 ) -> ClaimResult | None:
-    """Claim up to `wanted` due jobs of a queue, as many as its limits leave room for; otherwise as `claim_jobs`.
-    None: the queue has no limits.
+    """Claim up to `wanted` due jobs of a queue within its limits; the arguments are those of `claim_jobs`.
 
-    In a transaction that holds the row of the limits: no other process claims meanwhile, so that what is counted here
-    can only become less. The permits are counted in a statement after the lock, whose snapshot sees what the holder
-    before has claimed.
+    The claim runs in a transaction that locks the row of the limits. No other process claims from the queue meanwhile,
+    so the count of running jobs can only decrease. They are counted in a statement after the lock, whose snapshot
+    includes the claims of the previous lock holder.
 
     Args:
-        connection: in autocommit, used by nobody else meanwhile.
+        connection: Connection in autocommit mode that is not shared.
+
+    Returns:
+        The result of the claim; None if the queue has no limits.
     """
     async with connection.transaction():
         row = await (await connection.execute(_LOCK_LIMITS, {"queue": queue})).fetchone()
@@ -73,7 +75,7 @@ async def claim_within_limits(
 
 
 async def _is_held_back(connection: Tx, queue: str, tokens: float) -> bool:
-    """Whether a job waits for nothing but the rate; an idle queue is not polled at the interval of its rate."""
+    """Return whether a job waits only for the rate. If none does, there is no need to poll at the rate's interval."""
     if tokens >= 1:
         return False
     row = await (await connection.execute(_IS_WAITING, {"queue": queue})).fetchone()

@@ -1,5 +1,5 @@
 -- name: lock_limits
--- Claims of a limited queue come one after the other: what they count may not grow under them.
+-- Serializes claims of a queue with limits: the counts must not grow during a claim.
 SELECT q.paused_at IS NOT NULL AS is_paused, q.max_running, q.max_running_per_partition, q.rate_per_s,
        least(q.rate_burst, q.tokens + q.rate_per_s * extract(epoch FROM clock_timestamp() - q.refilled_at)::float8) AS tokens
 FROM dl_queues q WHERE q.queue = %(queue)s

@@ -1,4 +1,4 @@
-"""Arrays in the server's own notation."""
+"""Array literals of PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,7 +6,5 @@ from collections.abc import Iterable
 
 
 def array(values: Iterable[str]) -> str:
-    """Return an array of plain words, numbers and times: the driver's own way costs a call in Python for each of
-    them.
-    """
+    """Return an array literal of words, numbers or times. The driver's adaptation would cost a Python call per item."""
     return "{" + ",".join(values) + "}"

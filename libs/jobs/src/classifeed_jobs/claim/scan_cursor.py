@@ -1,4 +1,4 @@
-"""Scan cursor: where claims begin while a long-running transaction keeps dead entries at the head of the index."""
+"""Scan cursor: start of claims while a long-running transaction keeps dead entries at the head of the index."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _EVER: Final = "-infinity"
 _INSTANT: Final = timedelta(microseconds=1)
 
 Ranges: TypeAlias = dict[str, Any]
-"""Parameters of a claim: the ranges of the claim index to scan, in order. Empty: from the head."""
+"""Parameters of a claim: ranges of the claim index to scan, in order. If empty, the scan starts at the head."""
 _Range: TypeAlias = tuple[int, str, int, str]
 
 
 class Scan(NamedTuple):
-    """What one claim scanned.
+    """The scan of one claim.
 
     Attributes:
-        ranges: what it was given.
-        scanned_s: how long it scanned entries that are no jobs.
-        priorities: those that it met, where ranges were given.
-        sinces: for each of them the creation from which on there may be jobs.
-        late: the same for priorities of which it met nothing, if it saw all of its ranges.
-        met: how many jobs.
-        is_filled: it met as many as its limit, and did not see all of its ranges.
+        ranges: Ranges of the claim.
+        scanned_s: Seconds spent on dead entries.
+        priorities: Priorities of the scanned jobs, if ranges were given.
+        sinces: Creation time from which jobs may remain, for each priority.
+        late: The same for priorities without scanned jobs, if all ranges were scanned.
+        met: Number of scanned jobs.
+        is_filled: Whether the scan stopped at its limit before the end of its ranges.
     """
 
     ranges: Ranges
@@ -45,14 +45,13 @@ class Scan(NamedTuple):
 
 
 class ScanCursor:
-    """What one process remembers of a queue's claim index: from where on each priority still has jobs.
+    """State of a queue's claim index in one process: the creation time from which each priority may have jobs.
 
-    A long-running transaction holds back the xmin horizon: what has been claimed since it began stays in the index,
-    and a claim from the head scans all of it. When that takes long, claims begin behind what this process took last, at
-    each priority on its own; the ranges between known priorities are scanned in full. Jobs that this process itself
-    promotes behind the cursor are looked up where they lie. What such a claim cannot see came there otherwise: by
-    another process, or in a transaction that committed late. For them there is a full scan again and again, for 5 % of
-    the time, and none of this when full scans are short (ADR 0028).
+    A long-running transaction holds back the xmin horizon. Jobs that were claimed since it began remain in the index as
+    dead entries, and a claim from the head scans all of them. When this takes long, claims of each priority start after
+    the last job that this process claimed; ranges between known priorities are scanned in full. Jobs that this process
+    promotes before the cursor are looked up directly. Jobs of other processes or of late commits may be missed there,
+    so a full scan is repeated, for 5 % of the time. If full scans are short, every scan is a full scan (ADR 0028).
     """
 
     def __init__(self) -> None:
@@ -63,12 +62,12 @@ class ScanCursor:
 
     @property
     def is_full_scan_due(self) -> bool:
-        """Whether the next claim is to scan all of the index."""
+        """Whether the next claim scans the whole index."""
         return not self._since or self._duty_cycle.is_due
 
     @property
     def full_scan_in_s(self) -> float:
-        """Seconds until jobs behind the cursor are looked for again."""
+        """Seconds until the next full scan."""
         return self._duty_cycle.due_in_s if self._since else 0.0
 
     def parameters(self) -> Ranges:
@@ -87,7 +86,7 @@ class ScanCursor:
         }
 
     def record(self, scan: Scan) -> None:
-        """Move behind what a claim scanned."""
+        """Update the cursor after a scan."""
         if scan.ranges.get("is_full_scan", True):
             self._duty_cycle.took(scan.scanned_s)
         if not self._duty_cycle.is_long:
@@ -101,19 +100,19 @@ class ScanCursor:
             self._since[priority] = since
         while len(self._since) > _LEVELS_MAX:
             del self._since[next(iter(self._since))]
-        if not scan.is_filled or scan.met > len(self._requested):  # they come first at their priority
+        if not scan.is_filled or scan.met > len(self._requested):  # they are the first jobs of their priority
             for rank in self._requested:
                 self._promoted.pop(rank, None)
 
     def promoted(self, priority: int, created_at: datetime) -> None:
-        """Note that a job was promoted, maybe behind the cursor; of very many the first ones wait for a full scan."""
+        """Remember a promoted job, which may lie before the cursor. The oldest of many wait for a full scan."""
         if self._since:
             self._promoted[priority, created_at] = None
         if len(self._promoted) > _PROMOTED_MAX:
             del self._promoted[next(iter(self._promoted))]
 
     def _ranges(self, *, is_full_scan: bool) -> list[_Range]:
-        """Return ranges of (priority, creation), each from its beginning up to before its end, in order."""
+        """Return half-open ranges of (priority, creation time), in order."""
         if is_full_scan:
             return [(_LOWEST, _EVER, _BEYOND, _EVER)]
         levels = sorted(self._since)

@@ -1,4 +1,4 @@
-"""Slots: what a process has left for the jobs of one queue, and which partition keys hold the others (ADR 0035)."""
+"""Slots of a process for the jobs of one queue: free ones, and those that partition keys hold (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from classifeed_jobs.claim.claim import Claim
 
 
 class HeldSlots:
-    """Counts the slots that each partition key holds; None stands for jobs without one."""
+    """Counts the slots that each partition key holds; the key None is for jobs without a partition key."""
 
     def __init__(self) -> None:
         self.by_key: dict[str | None, int] = {}
 
     def take(self, key: str | None) -> None:
-        """Count one more."""
+        """Add a slot of a key."""
         self.by_key[key] = self.by_key.get(key, 0) + 1
 
     def release(self, key: str | None) -> None:
-        """Count one less; keys that hold none are forgotten."""
+        """Remove a slot of a key; keys without slots are deleted."""
         if left := self.by_key[key] - 1:
             self.by_key[key] = left
         else:
@@ -31,15 +31,15 @@ class FreeSlots(NamedTuple):
     """The slots of one process for one queue.
 
     Attributes:
-        free: how many more jobs may run.
-        held: how many jobs run, by partition key; None stands for those without one.
+        free: Number of free slots.
+        held: Number of held slots by partition key; the key None is for jobs without a partition key.
     """
 
     free: int
     held: Mapping[str | None, int]
 
     def parameters(self, claims: Sequence[Claim]) -> dict[str, Any]:
-        """Return what the fair claim is given, after `claims` have taken slots too."""
+        """Return the parameters of the fair claim, with the slots of `claims` counted as held."""
         held = Counter(self.held)
         held.update(claim.partition_key for claim in claims)
         keys = [key for key in held if key is not None]
@@ -52,4 +52,4 @@ class FreeSlots(NamedTuple):
 
 
 UNLIMITED: Final[Mapping[str, Any]] = {"free": None, "held_keys": [], "held": [], "unpartitioned_held": 0}
-"""What the fair claim is given where keys may hold any number of slots."""
+"""Parameters of the fair claim if keys may hold any number of slots."""

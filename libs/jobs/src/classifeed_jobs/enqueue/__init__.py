@@ -1,1 +1,1 @@
-"""Putting jobs into queues and looking them up, in the caller's own transaction."""
+"""Enqueuing and lookup of jobs in the caller's transaction."""

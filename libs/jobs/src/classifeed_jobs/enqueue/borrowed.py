@@ -1,4 +1,4 @@
-"""Connections of others: jobs are enqueued in the transaction of whoever has one, async or not."""
+"""Borrowed connections: jobs are enqueued in the open transaction of the caller, async or blocking."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ACCEPTED: Final = (
 
 
 class _Cursor:
-    """A cursor of a blocking connection, awaited."""
+    """A blocking cursor with the interface of an asynchronous one."""
 
     def __init__(self, cursor: psycopg.Cursor[tuple[Any, ...]]) -> None:
         self._cursor = cursor
@@ -38,7 +38,7 @@ class _Cursor:
 
 
 class _Blocking:
-    """A blocking connection in the form of an asynchronous one: nothing that is awaited waits."""
+    """A blocking connection with the interface of an asynchronous one; its coroutines never suspend."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
@@ -49,7 +49,7 @@ class _Blocking:
 
 
 class _Asynchronous:
-    """An asynchronous connection whose rows are tuples, whatever its owner has set."""
+    """An asynchronous connection that returns rows as tuples, independent of its row factory."""
 
     def __init__(self, connection: psycopg.AsyncConnection[Any]) -> None:
         self._connection = connection
@@ -62,10 +62,10 @@ class _Asynchronous:
 async def borrowed(
     connection: psycopg.Connection[Any] | psycopg.AsyncConnection[Any], schema: str
 ) -> AsyncIterator[Tx]:
-    """Give a connection's transaction for statements on the tables of `schema`; its search path is as before after it.
+    """Provide a connection's transaction for statements on the tables of `schema`, and restore its search path.
 
     Raises:
-        ValueError: the connection commits each statement by itself.
+        ValueError: The connection is in autocommit mode, without a transaction.
     """
     if connection.autocommit and connection.info.transaction_status == TransactionStatus.IDLE:
         raise ValueError("the connection is in autocommit: enqueue in a transaction, so that the job belongs to it")
@@ -75,14 +75,14 @@ async def borrowed(
         tx = cast(Tx, _Asynchronous(connection))
     [(former, _)] = await (await tx.execute(_SET_PATH, [schema])).fetchall()
     yield tx
-    await tx.execute(_RESET_PATH, [former])  # after an error the transaction is lost, and with it the path
+    await tx.execute(_RESET_PATH, [former])  # an error aborts the transaction, which also resets the path
 
 
 def blocking_connection(given: Any) -> psycopg.Connection[Any]:
     """Return the psycopg connection of a blocking session, connection or Django connection.
 
     Raises:
-        TypeError: it has none.
+        TypeError: The object has no blocking psycopg connection.
     """
     found = given
     if hasattr(found, "ensure_connection"):  # Django
@@ -101,7 +101,7 @@ async def asynchronous_connection(given: Any) -> psycopg.AsyncConnection[Any]:
     """Return the psycopg connection of an asynchronous session or connection.
 
     Raises:
-        TypeError: it has none.
+        TypeError: The object has no asynchronous psycopg connection.
     """
     found = given
     if not hasattr(found, "get_raw_connection") and callable(getattr(found, "connection", None)):
@@ -114,7 +114,7 @@ async def asynchronous_connection(given: Any) -> psycopg.AsyncConnection[Any]:
 
 
 def run_now(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine that waits for nothing, and return what it returns."""
+    """Run a coroutine that never suspends, and return its result."""
     try:
         coroutine.send(None)
     except StopIteration as end:

@@ -31,7 +31,7 @@ def check_queue(queue: str) -> None:
     """Check the name of a queue.
 
     Raises:
-        NotStorable: it is no name of 1 to 63 characters without control characters.
+        NotStorable: The name does not have 1 to 63 characters, or has control characters.
     """
     check_texts([("queue", queue, MAX_QUEUE)])
     if fault := find_control(queue):
@@ -42,7 +42,7 @@ def check_request(request: JobRequest) -> str:
     """Check a request, and return its args as JSON text.
 
     Raises:
-        NotStorable: a value is outside the limits of the engine.
+        NotStorable: A value exceeds the limits of the engine.
     """
     try:
         check_queue(request.queue)
@@ -68,9 +68,9 @@ def check_request(request: JobRequest) -> str:
 
 
 def check_filter(which: JobFilter) -> None:
-    """Check a filter: no job has a value outside the limits.
+    """Check a filter.
 
     Raises:
-        NotStorable: a value is outside the limits of the engine.
+        NotStorable: A value exceeds the limits of the engine, so that no job can have it.
     """
     check_texts((name, getattr(which, name), limit) for name, limit in _FILTERED)

@@ -1,4 +1,4 @@
-"""Copying: many jobs at once by COPY, the fastest way into a queue."""
+"""Enqueuing of many jobs by COPY, the fastest method."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _COPY_EVENTS: Final = "COPY dl_job_events (job_id, kind, attempt, claim_no) FROM
 
 
 async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl_s: int) -> dict[str, int]:
-    """Put any number of jobs into their queues, 10,000 at a time; wakes nobody.
+    """Enqueue any number of jobs, in batches of 10,000; workers are not notified.
 
     Returns:
-        How many jobs went into each queue.
+        Number of jobs by queue.
 
     Raises:
-        ValueError: a request has an idempotency key; COPY cannot ask for it.
-        NotStorable: a request is outside the limits of the engine; roll back.
+        ValueError: A request has an idempotency key; COPY cannot look it up.
+        NotStorable: A request exceeds the limits of the engine; roll back.
     """
     counts: dict[str, int] = {}
     trace = kept_trace()
@@ -74,7 +74,7 @@ async def copy_jobs(tx: Tx, requests: Iterable[JobRequest], *, default_lease_ttl
 
 
 def _new_job_id(now: datetime) -> UUID:
-    """As dl_new_job_id: RFC 9562, version 7, by the database's clock."""
+    """Return an id as dl_new_job_id does: a UUID of version 7 (RFC 9562), by the database's clock."""
     milliseconds = int(now.timestamp() * 1000)
     value = milliseconds << 80 | secrets.randbits(80)
     value = value & ~(0xF << 76) | 0x7 << 76

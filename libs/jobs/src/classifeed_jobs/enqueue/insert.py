@@ -1,4 +1,4 @@
-"""Enqueuing: requests as the parameters of the statements that make jobs of them."""
+"""Enqueuing of jobs by INSERT, with idempotency keys."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ async def insert_jobs(
     note: Jsonb | None,
     made_by: str | None,
 ) -> list[EnqueuedJob]:
-    """Make jobs in one statement; the results in the order of the requests.
+    """Insert jobs in one statement; return the results in the order of the requests.
 
     Raises:
-        NotStorable: a request is outside the limits of the engine; nothing was written.
+        NotStorable: A request exceeds the limits of the engine; nothing was written.
     """
     args = [check_request(request) for request in requests]
     hashes = [request_hash(request) if request.idempotency_key is not None else None for request in requests]
@@ -68,13 +68,13 @@ async def insert_jobs(
 
 
 def trace_of(request: JobRequest, current: dict[str, str]) -> Jsonb | None:
-    """Return what is stored as the trace of a request's job."""
+    """Return the trace context to store with a request's job: its own, or the current one."""
     context = request.trace_context or current
     return Jsonb(dict(context)) if context else None
 
 
 def request_hash(request: JobRequest) -> bytes:
-    """Eight bytes for each field that a second request under the same key may ask otherwise."""
+    """Return a hash of eight bytes for each field that can differ between requests with the same idempotency key."""
     values = (request.queue, request.task, dict(request.args), request.lock_key)
     return b"".join(
         hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False).encode()).digest()[:_PIECE]
@@ -83,7 +83,7 @@ def request_hash(request: JobRequest) -> bytes:
 
 
 async def _find_taken(tx: Tx, request: JobRequest) -> EnqueuedJob:
-    # A statement of its own: it must see what was committed while the insert waited.
+    # A separate statement: it must see rows that were committed while the insert waited.
     cursor = await tx.execute(_FIND_KEY, {"idempotency_key": request.idempotency_key})
     row = await cursor.fetchone()
     if row is None:

@@ -1,6 +1,6 @@
 -- name: enqueue_jobs
--- One row for each job requested, in order. A job whose idempotency key is taken is not inserted: `created` is false and
--- find_key returns which job has it. An expired key is taken over.
+-- Returns one row for each request, in order. If the idempotency key was used before, no job is inserted: `created` is
+-- false and find_key returns its job. An expired key is reused.
 WITH requested AS MATERIALIZED (
     SELECT a.*, dl_new_job_id() AS job_id, coalesce(a.wanted_at, clock_timestamp()) AS available_at
     FROM unnest(%(queues)s::text[], %(tasks)s::text[], %(args)s::jsonb[], %(lock_keys)s::text[], %(idempotency_keys)s::text[],
@@ -36,7 +36,7 @@ SELECT a.job_id, a.idempotency_key IS NULL OR a.job_id IN (SELECT x.job_id FROM 
 FROM requested a ORDER BY a.place
 
 -- name: count_made_by
--- Jobs of a caller that have not ended, counted up to a limit.
+-- Number of incomplete jobs of a caller, counted up to a limit.
 SELECT count(*) FROM (SELECT FROM dl_jobs j WHERE j.made_by = %(made_by)s::text LIMIT %(limit)s) AS open
 
 -- name: find_key
@@ -46,7 +46,7 @@ SELECT k.job_id, k.request_hash,
 FROM dl_job_keys k WHERE k.idempotency_key = %(idempotency_key)s
 
 -- name: find_newest
--- Ids begin with the milliseconds when they were made.
+-- A job id begins with the milliseconds of its creation.
 WITH bound AS (
     SELECT (lpad(to_hex(%(until_ms)s::bigint + 1), 12, '0') || repeat('0', 20))::uuid AS job_id
 )
@@ -70,7 +70,7 @@ SELECT coalesce(current_setting('dl_jobs.notify', true), '') AS before, set_conf
 SELECT set_config('dl_jobs.notify', %(notify)s, true)
 
 -- name: cancel_job
--- A queued job ends here; a running one is requested to stop, and its worker is woken to hear of it.
+-- A queued job completes here. A running job is flagged, and its worker is notified.
 WITH target AS MATERIALIZED (
     SELECT * FROM dl_jobs j WHERE j.job_id = %(job_id)s FOR NO KEY UPDATE
 ), removed AS (
@@ -100,8 +100,8 @@ SELECT CASE t.status WHEN 'queued' THEN t.lock_key END AS freed_key,
 FROM target t
 
 -- name: make_due
--- The time of delayed jobs has come; a running one that goes back as snoozed is due at once (ended, in claims.sql). In order
--- of their ids, as claims end.
+-- Makes delayed jobs due. A running job that is snoozed is due immediately (part `ended` of finish.sql). In order of
+-- job ids, like completions, to avoid deadlocks.
 UPDATE dl_jobs SET available_at = clock_timestamp()
 WHERE job_id = ANY (ARRAY(
     SELECT j.job_id FROM dl_jobs j
@@ -112,8 +112,8 @@ WHERE job_id = ANY (ARRAY(
 RETURNING queue, waits_for
 
 -- name: get_job
--- With `is_brief` nothing of a row is read that may be stored apart from it, and damaged there. Times that Python does not have
--- are the nearest that it has.
+-- With `is_brief`, no column is read that may be stored outside the row (TOAST), where it may be damaged. Times outside
+-- of Python's range are clamped.
 SELECT job_id, queue, task, CASE WHEN NOT %(is_brief)s THEN args::text END AS args,
        idempotency_key, lock_key, partition_key, priority,
        least(greatest(available_at, '0001-01-02'), '9998-12-31') AS available_at, status, attempt, claim_no,
@@ -126,7 +126,7 @@ SELECT job_id, queue, task, CASE WHEN NOT %(is_brief)s THEN args::text END AS ar
 FROM dl_jobs_all WHERE job_id = %(job_id)s
 
 -- name: list_jobs
--- Newest first: job ids grow with time. `after` is the last job id of the page before.
+-- Newest first: job ids increase with time. `after` is the last job id of the previous page.
 SELECT job_id, queue, task, CASE WHEN NOT %(is_brief)s THEN args::text END AS args,
        idempotency_key, lock_key, partition_key, priority,
        least(greatest(available_at, '0001-01-02'), '9998-12-31') AS available_at, status, attempt, claim_no,
@@ -155,8 +155,8 @@ ORDER BY event_id
 LIMIT %(limit)s
 
 -- name: list_locks
--- The longest held first; `after` is the last one of the page before. Of the jobs that wait, those count that a worker has
--- met: they are blocked until the key is released.
+-- The longest held first. `after` is the last lock of the previous page. `waiting` counts the jobs that a worker has
+-- marked as blocked until the key is released.
 SELECT l.lock_key, l.job_id, l.worker_id, l.acquired_at,
        (SELECT count(*) FROM dl_jobs j WHERE j.lock_key = l.lock_key AND j.waits_for = 'key') AS waiting
 FROM (SELECT * FROM dl_job_locks h
@@ -170,14 +170,13 @@ SELECT w.worker_id, w.queues, w.started_at, w.renewed_at,
 FROM dl_workers w WHERE w.worker_id > %(after)s ORDER BY w.worker_id LIMIT %(limit)s
 
 -- name: retry_jobs
--- Ended jobs go back to their queues with all their attempts, and no deaths or faults counted against them; the fence
--- (claim_no) and the checkpoint go on. In order of their ids, from `after` on, so that no slice scans those before it;
--- jobs that another retry has in hand are passed over. With `is_dry`
--- they are listed only.
+-- Requeues completed jobs with all their attempts, and with counts of deaths and faults reset. The fence (claim_no) and
+-- the checkpoint are kept. Jobs are processed in order of their ids, after `after`, so that slices do not scan earlier
+-- ones. Jobs that another retry has locked are skipped. With `is_dry`, the jobs are only listed.
 WITH picked AS MATERIALIZED (
     SELECT d.job_id, d.finished_at FROM dl_jobs_done d
     WHERE d.status = ANY (%(statuses)s::text[])
-      AND d.status <> 'succeeded'  -- for the index of those
+      AND d.status <> 'succeeded'  -- matches the partial index
       AND (%(job_id)s::uuid IS NULL OR d.job_id = %(job_id)s)
       AND (%(queue)s::text IS NULL OR d.queue = %(queue)s)
       AND (%(task)s::text IS NULL OR d.task = %(task)s)

@@ -1,4 +1,4 @@
-"""Notifier: notifies workers of ready jobs after the commit, at most one NOTIFY a queue in 5 ms (ADR 0022)."""
+"""Notifier: notifies workers of ready jobs after the commit, with at most one NOTIFY per queue in 5 ms (ADR 0022)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ _SPACING_S: Final = 0.005
 
 
 class Notifier:
-    """Wakes workers from a short transaction of its own.
+    """Wakes workers in a separate short transaction.
 
-    A NOTIFY takes a lock of the whole server until its transaction commits: producers that notify in theirs commit one
-    after the other. Under this one the first wake of a queue leaves at once, those within 5 ms after it leave as one.
-    A process that dies between commit and wake leaves its jobs to the workers' next poll (DL_CLAIM_BACKOFF_SEC).
+    NOTIFY takes a server-wide lock until its transaction commits, so producers that notify in their own transactions
+    commit one after the other. The notifier sends the first wake of a queue immediately and merges the wakes of the
+    following 5 ms. If a process dies between commit and wake, workers find its jobs at their next poll
+    (DL_CLAIM_BACKOFF_SEC).
 
     Args:
-        database: the database of the jobs.
+        database: Database of the jobs.
     """
 
     def __init__(self, database: Database) -> None:
@@ -39,8 +40,10 @@ class Notifier:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Tx]:
-        """As `Database.transaction`, for enqueues by a `JobStore` with this notifier: its workers hear of them after
-        the commit. Jobs put in by SQL of one's own are found at the workers' next poll.
+        """Provide a transaction in which a `JobStore` with this notifier enqueues jobs.
+
+        Workers are notified of these jobs after the commit. They find jobs that the caller inserts by SQL at their next
+        poll.
         """
         async with self._db.transaction() as tx:
             await tx.execute("SET LOCAL dl_jobs.notify = off")
@@ -53,7 +56,7 @@ class Notifier:
         self.wake(flags)
 
     def flag(self, tx: Tx, queues: Iterable[str]) -> bool:
-        """Have queues woken when `tx` has committed; False, and nothing done, when it is not from this notifier."""
+        """Wake queues after the commit of `tx`. Return False if `tx` does not come from this notifier."""
         flags = self._flags.get(tx)
         if flags is None:
             return False
@@ -61,13 +64,13 @@ class Notifier:
         return True
 
     def wake(self, queues: Iterable[str]) -> None:
-        """Wake the workers of these queues soon; does not wait for it."""
+        """Wake the workers of these queues soon, without waiting."""
         self._due.update(queues)
         if self._due and (self._sending is None or self._sending.done()):
             self._sending = asyncio.create_task(self._send(), name="jobs-notifier")
 
     async def settled(self) -> None:
-        """Return when everything requested so far has been sent."""
+        """Wait until all requested wakes have been sent."""
         if self._sending is not None:
             await self._sending
 
@@ -79,5 +82,5 @@ class Notifier:
             try:
                 async with self._db.connection() as connection:
                     await notify_queues(connection, queues)
-            except Exception as error:  # noqa: BLE001 - a wake is only a faster way to what workers find anyway
+            except Exception as error:  # noqa: BLE001 - workers find the jobs at their next poll anyway
                 log_fault(_log, "notifier.failed", error, queues=queues)

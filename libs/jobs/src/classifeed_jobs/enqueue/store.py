@@ -1,4 +1,4 @@
-"""JobStore: enqueue, cancel and look up jobs, always in the caller's own transaction."""
+"""JobStore: enqueue, cancel and look up jobs, always in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ _RETRYABLE: Final = ("failed", "canceled")
 class JobStore:
     """Jobs of one service, in the job tables of its schema.
 
-    Every method works in the transaction it is given: a job exists if and only if the caller's transaction commits, and
-    workers hear of it at that commit.
+    Every method works in the given transaction: a job exists if and only if the caller's transaction commits, and
+    workers are notified at the commit.
 
     Args:
-        default_lease_ttl_s: lease of jobs that do not bring their own.
-        key_ttl_s: how long an idempotency key is remembered, from its first use.
-        notifier: wakes workers for the transactions that come from it; None: every enqueue does so by itself.
-        tasks: those of the workers, whose hooks hear of jobs that are canceled before they run; None: none has one.
+        default_lease_ttl_s: Default lease of a job, in seconds.
+        key_ttl_s: Seconds for which an idempotency key is kept after its first use.
+        notifier: Notifier that wakes workers after its transactions; None: each transaction notifies them itself.
+        tasks: Tasks whose failure hooks are called for jobs that are canceled before they run; None if there are none.
     """
 
     def __init__(
@@ -91,31 +91,30 @@ class JobStore:
         trace_context: Mapping[str, str] | None = None,
         max_worker_deaths: int | None = 3,
     ) -> EnqueuedJob:
-        """Put a job into a queue; takes no lock that another producer or a worker could wait for, except on the same
-        idempotency key.
+        """Enqueue a job. Other producers and workers do not wait for it, except for the same idempotency key.
 
         Args:
-            tx: the caller's transaction.
-            queue: any name; without a worker the job waits.
-            task: name in the worker's registry.
-            args: JSON-able mapping or a pydantic model.
-            lock_key: of two jobs with one key only one runs at a time; None: no exclusion.
-            idempotency_key: of several enqueues with one key only the first makes a job.
-            partition_key: label for limits and fairness; no exclusion.
-            priority: smaller runs first.
-            available_at: not before; None: at once.
-            max_attempts: how often it may be tried; None: for ever.
-            lease_ttl_s: how long its worker may be silent before the job is given to another one.
-            producer: label.
-            consumer_group: label.
-            trace_context: W3C headers of the trace that the run belongs to; None: the current one.
-            max_worker_deaths: after so many deaths of its worker while it runs it is quarantined; None: never.
+            tx: Transaction of the caller.
+            queue: Name of the queue. Any name is valid; in a queue without workers, the job waits.
+            task: Name of the handler in the worker's registry.
+            args: Mapping that can be encoded as JSON, or a pydantic model.
+            lock_key: Key of which only one job runs at a time; None for no exclusion.
+            idempotency_key: Key for which only the first enqueue creates a job.
+            partition_key: Label for limits and fairness; it is not a lock.
+            priority: Priority; jobs with smaller values run first.
+            available_at: Earliest start; None for immediately.
+            max_attempts: Maximum number of attempts; None for no limit.
+            lease_ttl_s: Seconds without a heartbeat of its worker after which another worker gets the job.
+            producer: Label of the producer.
+            consumer_group: Label of the intended consumers.
+            trace_context: W3C headers of the trace that the run belongs to; None for the current trace.
+            max_worker_deaths: Number of deaths of its worker after which the job is quarantined; None for never.
 
         Returns:
-            The job that now has the request, and whether this call made it.
+            The job of the request, and whether this call created it.
 
         Raises:
-            NotStorable: a value is outside the limits of the engine (`model.storable`); nothing was written.
+            NotStorable: A value exceeds the limits of the engine (`model.storable`); nothing was written.
         """
         request = JobRequest(
             queue=queue,
@@ -143,15 +142,17 @@ class JobStore:
         note: Mapping[str, Any] | None = None,
         made_by: str | None = None,
     ) -> list[EnqueuedJob]:
-        """Put many jobs into their queues in one statement; as `enqueue`, the results in the order of the requests.
+        """Enqueue many jobs in one statement, as `enqueue` does; return the results in the order of the requests.
 
         Args:
-            note: kept with the journal's first line: who requested it, and the like.
-            made_by: the caller whose open jobs `count_made_by` counts these among; None: nobody's.
+            tx: Transaction of the caller.
+            requests: Jobs to enqueue.
+            note: Details for the first event of the journal, such as the caller.
+            made_by: Caller whose open jobs `count_made_by` counts; None for no caller.
 
         Raises:
-            ValueError: two of the requests have the same idempotency key.
-            NotStorable: a request is outside the limits of the engine; none was enqueued.
+            ValueError: Two requests have the same idempotency key.
+            NotStorable: A request exceeds the limits of the engine; nothing was enqueued.
         """
         keys = [request.idempotency_key for request in requests if request.idempotency_key is not None]
         if len(set(keys)) != len(keys):
@@ -170,20 +171,20 @@ class JobStore:
         )
 
     async def count_made_by(self, tx: Tx, made_by: str, *, limit: int) -> int:
-        """Return how many jobs a caller made that have not ended, counted up to `limit`."""
+        """Return the number of incomplete jobs of a caller, counted up to `limit`."""
         cursor = await tx.execute(_COUNT_MADE_BY, {"made_by": made_by, "limit": limit})
         [count] = await cursor.fetchone() or (0,)
         return int(count)
 
     async def copy_many(self, tx: Tx, requests: Iterable[JobRequest]) -> int:
-        """Put any number of jobs into their queues by COPY; their workers are woken once, at the commit.
+        """Enqueue any number of jobs by COPY. Workers are notified once, at the commit.
 
         Returns:
-            How many.
+            Number of enqueued jobs.
 
         Raises:
-            ValueError: a request has an idempotency key.
-            NotStorable: a request is outside the limits of the engine; roll back.
+            ValueError: A request has an idempotency key.
+            NotStorable: A request exceeds the limits of the engine; roll back.
         """
         before = await (await tx.execute(_QUIETEN)).fetchone()
         counts = await copy_jobs(tx, requests, default_lease_ttl_s=self._default_lease_ttl_s)
@@ -193,16 +194,16 @@ class JobStore:
         return sum(counts.values())
 
     async def cancel(self, tx: Tx, job_id: UUID, *, reason: str | None = None, by: str | None = None) -> Job | None:
-        """Cancel a job: a queued one ends at once, a running one is signalled to stop, an ended one is left as it is.
+        """Cancel a job. A queued job ends immediately, a running job is signalled to stop, a complete job is unchanged.
 
-        Idempotent. Does not wait for the job's effects. Keep the transaction short: the ends of jobs with the same lock
-        key wait for it. What a queued job stood for ends in the same transaction, by the hook of its task.
+        Idempotent. It does not wait for the job's effects. The failure hook of a queued job is called in the same
+        transaction. Keep the transaction short: completions of jobs with the same lock key wait for it.
 
         Returns:
-            The job as it stands afterwards; None when there is no such job.
+            The job after the call; None if there is no such job.
 
         Raises:
-            HookFailed: the hook did not do its part; roll back.
+            HookFailed: The hook failed; roll back.
         """
         message = {"reason": reason, "by": by}
         noted = {name: clean_text(text) for name, text in message.items() if text}
@@ -218,10 +219,10 @@ class JobStore:
         return await self.get(tx, job_id)
 
     async def make_due(self, tx: Tx, job_ids: Collection[UUID]) -> None:
-        """Let delayed jobs run now: what they wait for has happened. Idempotent; passes over ended and unknown jobs.
+        """Make delayed jobs due, because the event that they wait for has happened.
 
-        No wake is lost: a job that is running now, and then ends by `Snooze`, runs again at once. Write what it waits
-        for in the same transaction.
+        Idempotent; complete and unknown jobs are ignored. No wake is lost: a job that is running now and then raises
+        `Snooze` runs again immediately. Write the awaited state in the same transaction.
         """
         if not job_ids:
             return
@@ -234,7 +235,7 @@ class JobStore:
         """Put a failed or canceled job back into its queue with all its attempts; it keeps its id and its checkpoint.
 
         Returns:
-            Whether it was one; false: it is unknown, live, has succeeded, or another retry has it in hand.
+            Whether the job was requeued; false if it is unknown, live or succeeded, or if another retry has locked it.
         """
         return bool(await self._retry(tx, JobFilter(), statuses=_RETRYABLE, limit=1, by=by, job_id=job_id))
 
@@ -251,20 +252,23 @@ class JobStore:
         by: str | None = None,
         is_dry: bool = False,
     ) -> list[UUID]:
-        """Put a slice of the failed jobs back into their queues, oldest first, in one statement; call it until its
-        result is shorter than `limit`.
+        """Put a slice of failed jobs back into their queues, oldest first, in one statement.
+
+        Call it until its result is shorter than `limit`.
 
         Args:
-            which: which of them.
-            error: only those whose error has this text in it.
-            since: only those that ended then or later.
-            until: only those that ended before; set it, so that what fails again meanwhile does not go round.
-            after: the last job of the slice before.
-            limit: size of the slice.
-            is_dry: only list the jobs of the slice.
+            tx: Transaction of the caller.
+            which: Filter of the jobs.
+            error: Text that the job's error contains; None for any error.
+            since: Earliest completion time of the jobs.
+            until: Latest completion time of the jobs; it excludes jobs that fail again meanwhile.
+            after: Last job of the previous slice.
+            limit: Maximum number of jobs in the slice.
+            by: Caller, stored in the journal of each job.
+            is_dry: Whether to list the jobs of the slice only.
 
         Returns:
-            Those that went back, in order.
+            The requeued jobs, in order.
         """
         return await self._retry(
             tx,
@@ -313,9 +317,9 @@ class JobStore:
         return [row[0] for row in rows]
 
     async def get(self, tx: Tx, job_id: UUID) -> Job | None:
-        """Return the job, live or done; None when it is unknown or was dropped from the archive.
+        """Return a job, live or complete; None if it is unknown or was removed from the archive.
 
-        A job whose args cannot be read has the reason UNREADABLE, and no args.
+        A job whose args cannot be read has the reason UNREADABLE and no args.
         """
         rows = await fetch_named(tx, _GET, {"job_id": job_id, "is_brief": False})
         return job_of(rows[0]) if rows else None
@@ -335,10 +339,9 @@ class JobStore:
         limit: int = 100,
         is_brief: bool = False,
     ) -> list[Job]:
-        """Return a page of jobs, live and done, newest first; the last job_id is `after` of the next page.
+        """Return a page of jobs, live and complete, newest first. The last job_id is `after` of the next page.
 
-        Args:
-            is_brief: leave out args, progress, checkpoint, error and result.
+        With `is_brief`, args, progress, checkpoint, error and result are left out.
         """
         which = JobFilter(queue, task, lock_key, partition_key, producer, consumer_group)
         check_filter(which)
@@ -346,37 +349,35 @@ class JobStore:
         return [job_of(row) for row in await fetch_named(tx, _LIST, parameters)]
 
     async def list_events(self, tx: Tx, job_id: UUID, *, after: int = 0, limit: int = 1000) -> list[JobEvent]:
-        """Return a page of the job's journal, oldest first; the last event_id is `after` of the next page."""
+        """Return a page of the job's journal, oldest first. The last event_id is `after` of the next page."""
         cursor = await tx.execute(_EVENTS, {"job_id": job_id, "after": after, "limit": limit})
         return [JobEvent(*row) for row in await cursor.fetchall()]
 
     async def list_locks(self, tx: Tx, *, after: HeldLock | None = None, limit: int = 100) -> list[HeldLock]:
-        """Return a page of the lock keys that are held, the longest held first; the last one is `after` of the next
-        page.
-        """
+        """Return a page of held lock keys, the longest held first. The last lock is `after` of the next page."""
         after_at, after_key = (after.acquired_at, after.lock_key) if after is not None else (None, "")
         cursor = await tx.execute(_LOCKS, {"after_at": after_at, "after_key": after_key, "limit": limit})
         return [HeldLock(*row) for row in await cursor.fetchall()]
 
     async def list_workers(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[WorkerProcess]:
-        """Return a page of the processes that work or worked lately, in order of their ids."""
+        """Return a page of processes that run jobs or did so recently, by id."""
         cursor = await tx.execute(_WORKERS, {"after": after, "limit": limit})
         return [WorkerProcess(*row) for row in await cursor.fetchall()]
 
     async def newest_ms(self, tx: Tx, *, until_ms: int = _LAST_MS) -> int:
-        """Return when the newest job was made by `until_ms`, ended or not; 0: there is none.
+        """Return the creation time of the newest job up to `until_ms`, live or complete; 0 if there is none.
 
-        Both are milliseconds since 1970.
+        Both times are milliseconds since 1970.
         """
         found = await (await tx.execute(_NEWEST, {"until_ms": until_ms})).fetchone()
         return int(found[0]) if found is not None else 0
 
     async def find_unknown_keys(self, tx: Tx, keys: Collection[str]) -> set[str]:
-        """Return which of some idempotency keys no job has, or had as long as they are remembered."""
+        """Return the idempotency keys that are not stored: they were never used, or have expired."""
         return {key for (key,) in await (await tx.execute(_UNKNOWN_KEYS, {"keys": list(keys)})).fetchall()}
 
     async def backlog(self, tx: Tx, queues: Sequence[str] | None = None) -> dict[str, int]:
-        """How many jobs have not ended yet (queued, delayed, running), by queue; of all queues when none are named."""
+        """Return the number of incomplete jobs (queued, delayed, running) by queue; by default, of all queues."""
         cursor = await tx.execute(_COUNT_LIVE, {"queues": list(queues) if queues is not None else None})
         counts = dict.fromkeys(queues or (), 0)
         counts.update(await cursor.fetchall())

@@ -1,1 +1,1 @@
-"""What keeps the tables in order: lost jobs go back, old rows go away, depths become metrics."""
+"""Maintenance of the tables: requeues lost jobs, deletes old rows, and exports metrics."""

@@ -1,4 +1,4 @@
-"""CleanUp: what has been kept long enough goes, in small steps, by a job that a schedule makes (ADR 0036)."""
+"""CleanUp: a scheduled job that deletes expired rows in small steps (ADR 0036)."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from classifeed_jobs.task.slices import Cursor, Slice
 
 Begin: TypeAlias = Callable[[], AbstractAsyncContextManager[Tx]]
 CleanStep: TypeAlias = Callable[[Begin, datetime, Cursor | None], Awaitable[Slice]]
-"""Takes away a bounded number of rows, given a maker of transactions, the time that ages are counted to, and where to
-go on (None: from the start). May be called again for a slice that it has done: what is gone is gone. It calls other
-services between its transactions, never in one."""
+"""Deletes a bounded number of rows. Arguments: a function that begins a transaction, the time to compute ages from, and
+the cursor (None at the start). It must be idempotent, as it may be called again for the same slice. It may call other
+services between its transactions, but not inside them."""
 
 HOURLY_S: Final = 3600
 
 
 class Upkeep(Protocol):
-    """A task with a queue and a schedule of its own, which all bear its name; `ServiceJobs` joins it to the others."""
+    """A task with a queue and a schedule of the same name. `ServiceJobs` adds it to the service's other tasks."""
 
     @property
     def name(self) -> str:
@@ -36,11 +36,11 @@ class Upkeep(Protocol):
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs."""
+        """Schedule of its jobs."""
         ...
 
     def tasks(self) -> Registry:
-        """Return its task for the service's worker."""
+        """Return a registry with its task, for the service's worker."""
         ...
 
 
@@ -49,9 +49,9 @@ class CleanUp:
     """The clean-up of one service.
 
     Attributes:
-        name: of its queue, task and schedule, such as `offers.clean-up`.
-        steps: run one after the other, each slice by slice to its end.
-        every_s: how often it runs, in seconds.
+        name: Name of its queue, task and schedule, such as `offers.clean-up`.
+        steps: Steps that run in order, each slice by slice until it is done.
+        every_s: Seconds between two runs.
     """
 
     name: str
@@ -60,11 +60,11 @@ class CleanUp:
 
     @property
     def schedule(self) -> Schedule:
-        """When it runs; one at a time, whatever the number of processes."""
+        """Schedule of the clean-up; one runs at a time over all processes."""
         return Schedule(self.name, queue=self.name, task=self.name, lock_key=self.name, every_s=self.every_s)
 
     def tasks(self) -> Registry:
-        """Return its task for the service's worker. A run that dies leaves the rest to the next one."""
+        """Return a registry with its task, for the service's worker. If a run dies, the next run does the rest."""
         registry = Registry()
 
         @registry.register(self.name, backoff=Exponential(first_s=5.0, cap_s=300.0), resumes=True)
@@ -77,7 +77,7 @@ class CleanUp:
         return registry
 
     async def run(self, database: Database, at: datetime) -> int:
-        """Clean up as if it were `at`, without a job; returns how many rows went."""
+        """Clean up without a job, as if the time were `at`; return the number of deleted rows."""
         return max([removed async for removed in self._slices(database.transaction, at)], default=0)
 
     async def _slices(self, begin: Begin, at: datetime) -> AsyncIterator[int]:
@@ -93,7 +93,7 @@ class CleanUp:
 
 
 def until_nothing_is_left(take: Callable[[Tx, datetime, int], Awaitable[int]], *, limit: int) -> CleanStep:
-    """Return a step that calls `take` (transaction, time, number of rows at most) until it takes less than `limit`."""
+    """Return a step that calls `take(transaction, time, limit)` until it deletes fewer than `limit` rows."""
 
     async def step(begin: Begin, at: datetime, _cursor: Cursor | None) -> Slice:
         async with begin() as tx:

@@ -1,4 +1,4 @@
-"""Housekeeping: what keeps the job tables small and their figures known, beside the reaper's own work."""
+"""Housekeeping: chores that keep the job tables small and export their metrics."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Chore:
     do: Callable[[], Awaitable[None]]
     period_s: float
     next_s: float = 0.0
-    duty_cycle: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # puts off nothing
+    duty_cycle: DutyCycle = field(default_factory=lambda: DutyCycle(longest_s=0.0))  # never delays
     fault: LastingFault = field(default_factory=LastingFault)
 
 
@@ -56,14 +56,14 @@ class _Vacuumed:
 
 
 class Housekeeping:
-    """Forgets silent processes and expired keys, makes and drops partitions, vacuums, and shows depths as metrics.
+    """Deletes rows of dead processes and expired keys, maintains partitions, vacuums, and exports queue depths.
 
-    Any number of processes may do so at once; each chore is done by whoever comes first, or again to no harm.
+    Any number of processes may run it concurrently: chores exclude each other or are idempotent.
 
     Args:
-        database: the service's database; its role should own the tables (VACUUM, partitions).
-        retention: how long done jobs and the journal are kept; None: for ever.
-        forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
+        database: The service's database. Its role should own the tables, for VACUUM and partitions.
+        retention: Retention of complete jobs and of the journal; None keeps them forever.
+        forget_workers_s: Seconds without a heartbeat after which the row of a process without jobs is removed.
     """
 
     def __init__(self, database: Database, *, retention: Retention | None, forget_workers_s: float) -> None:
@@ -72,7 +72,7 @@ class Housekeeping:
         self._vacuumed = {table: _Vacuumed() for table in _HOT_TABLES}
         self._chores = [
             _Chore("vacuum", self.vacuum, _VACUUM_PERIOD_S),
-            # These scan dead rows too, which may be very many while nobody can vacuum.
+            # These also scan dead rows, which may be very many while VACUUM cannot remove them.
             _Chore("forget", self.forget, _FORGET_PERIOD_S, duty_cycle=DutyCycle()),
             _Chore("figures", self.show_figures, _FIGURES_PERIOD_S, duty_cycle=DutyCycle()),
         ]
@@ -80,7 +80,7 @@ class Housekeeping:
             self._chores.append(_Chore("archive", Archive(database, retention).tend, _ARCHIVE_PERIOD_S))
 
     async def run(self) -> None:
-        """Do the chores until cancelled. Faults are logged, and the chore is tried again a little later."""
+        """Run the chores until cancelled. A failed chore is logged and retried a little later."""
         while True:
             for chore in self._chores:
                 if time.monotonic() < chore.next_s:
@@ -90,7 +90,7 @@ class Housekeeping:
                         await chore.do()
                     chore.next_s = time.monotonic() + max(chore.period_s, chore.duty_cycle.due_in_s)
                     chore.fault.clear()
-                except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+                except Exception as error:  # noqa: BLE001 - any error is retried
                     wait_s = min(_FAULT_WAIT_S, chore.period_s)
                     log_fault(
                         _log, "reaper.chore.failed", error, retry_in_s=wait_s, noted_in=chore.fault, chore=chore.name
@@ -99,7 +99,7 @@ class Housekeeping:
             await asyncio.sleep(max(0.0, min(chore.next_s for chore in self._chores) - time.monotonic()))
 
     def blocked(self) -> dict[str, str]:
-        """Return why chores fail, if that has lasted."""
+        """Return why chores fail, if they have failed for some time."""
         blocked: dict[str, str] = {}
         for chore in self._chores:
             doing = f"the chore {chore.name} of the job tables"
@@ -107,8 +107,10 @@ class Housekeeping:
         return blocked
 
     async def vacuum(self) -> None:
-        """Vacuum the hot tables that have many dead rows. One where it was of no use, because a forgotten transaction
-        holds on to them, is left for longer and longer.
+        """Vacuum hot tables with many dead rows.
+
+        If a long-running transaction holds back the xmin horizon, VACUUM is useless, and its interval for the table
+        doubles each time up to a limit.
         """
         async with self._db.connection() as connection:
             cursor = await connection.execute(_DEAD_ROWS, {"tables": list(_HOT_TABLES)})
@@ -125,14 +127,14 @@ class Housekeeping:
                     _log.warning("reaper.vacuum.useless", table=table, dead_rows=left, again_in_s=state.wait_s)
 
     async def forget(self) -> None:
-        """Remove the rows of processes that are gone, and idempotency keys that have expired."""
+        """Remove the rows of dead processes, and expired idempotency keys."""
         async with self._db.connection() as connection:
             await connection.execute(_FORGET_WORKERS, {"after_s": self._forget_workers_s})
             while (await connection.execute(_FORGET_KEYS, {"limit": _FORGET_LIMIT})).rowcount == _FORGET_LIMIT:
                 continue
 
     async def show_figures(self) -> None:
-        """Bring the gauges up to date; each process that does so shows the same."""
+        """Update the gauges. All processes export the same values."""
         async with self._db.connection() as connection:
             depths = await (await connection.execute(_DEPTHS)).fetchall()
             completed = await (await connection.execute(_COMPLETED_LATELY)).fetchall()

@@ -1,5 +1,5 @@
 -- name: list_partitions
--- The partitions of a table with their bounds, in order; the default one has none.
+-- Partitions of a table with their bounds, in order, without the default partition.
 SELECT p.name, p.bounds[1]::timestamptz AS lower, p.bounds[2]::timestamptz AS upper
 FROM (SELECT c.relname AS name,
              regexp_match(pg_get_expr(c.relpartbound, c.oid), 'FROM \(''([^'']+)''\) TO \(''([^'']+)''\)') AS bounds
@@ -9,7 +9,7 @@ WHERE p.bounds IS NOT NULL
 ORDER BY lower
 
 -- name: place_of
--- The time, and the schema that a table is found in: its partitions go there too.
+-- The time, and the schema of a table, in which its partitions are created.
 SELECT clock_timestamp(), n.nspname
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE c.oid = to_regclass(%(parent)s)
@@ -56,8 +56,8 @@ GROUP BY d.queue, d.status
 SELECT count(*) FROM dl_workers w WHERE w.renewed_at > clock_timestamp() - interval '60 seconds'
 
 -- name: schedule_ages
--- For how long no job of a schedule has succeeded: of those whose jobs have a lock key of their own, by which their ends are
--- found. One that has never succeeded counts from when it was made.
+-- Seconds since the last success of each schedule whose lock key is its name, by which its completions are found.
+-- Without a success, since the creation of the schedule.
 SELECT s.name,
        extract(epoch FROM clock_timestamp() - greatest(
            s.created_at, (SELECT max(d.finished_at) FROM dl_jobs_done d

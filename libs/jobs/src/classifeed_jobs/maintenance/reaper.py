@@ -1,4 +1,4 @@
-"""Reaper: gives back the jobs of processes that have fallen silent, and keeps the tables in order."""
+"""Reaper: requeues the jobs of processes whose lease expired, and maintains the tables."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COUNT_LOST = _SQL["count_lost"]
 _BATCH = 500
 _SHORTEST_WAIT_S = 0.2
 _BLIND_WAIT_S = 0.5
-# Between two polls of a reaper that was not held up.
+# Tolerated delay of a poll, beyond the period.
 _LATE_S = 5.0
 _VAIN_POLLS = 3
 _RETENTION = Retention()
@@ -42,22 +42,22 @@ _MESSAGE = "its worker did not renew the lease"
 
 
 class Reaper:
-    """Returns running jobs whose lease has run out to their queues; failed when no attempt is left or their worker died
-    too often, canceled when that was requested. Any number of replicas may run at once, each job is requeued by one of
-    them. Beside that it vacuums, forgets expired keys, makes and drops partitions, and shows depths as metrics
-    (`Housekeeping`).
+    """Requeues running jobs whose lease has expired.
 
-    A lease that ran out is a death only if its process had the chance to renew it: after the database or this machine
-    stood still, the others get `grace_s` to come back before anything is taken from them.
+    A job fails instead if no attempt is left or its worker died too often; it is canceled if that was requested. Any
+    number of replicas may run; each job is requeued by one of them. The reaper also runs `Housekeeping`.
+
+    An expired lease counts as a death only if the process could have renewed it. After a standstill of the database or
+    of this machine, other processes get `grace_s` to renew their leases before their jobs are requeued.
 
     Args:
-        database: the service's database.
-        tasks: those of the service's workers, whose hooks hear of jobs that end here. A job that would end and whose
-            task has a hook that is not known here stays lost for a reaper that knows it, for an hour.
-        reaper_period_s: the longest time between two polls (DL_REAPER_PERIOD_SEC); the earliest expiry comes before it.
-        grace_s: how long nothing is taken after a standstill.
-        forget_workers_s: rows of processes that have been silent for so long and hold nothing are removed.
-        retention: how long done jobs and the journal are kept; None: for ever.
+        database: The service's database.
+        tasks: Tasks of the service's workers, whose failure hooks are called. If a job would complete and its worker
+            knew a hook that is unknown here, the job is left to other reapers for an hour.
+        reaper_period_s: Maximum seconds between two polls (DL_REAPER_PERIOD_SEC). A poll is earlier if a lease expires.
+        grace_s: Seconds without requeuing after a standstill.
+        forget_workers_s: Seconds without a heartbeat after which the row of a process without jobs is removed.
+        retention: Retention of complete jobs and of the journal; None keeps them forever.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class Reaper:
         self._housekeeping = Housekeeping(database, retention=retention, forget_workers_s=forget_workers_s)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Reap until `stop` is set. Faults of the database are retried at the period."""
+        """Requeue lost jobs until `stop` is set. Errors are retried."""
         housekeeping = asyncio.create_task(self._housekeeping.run(), name="jobs-housekeeping")
         try:
             await poll_until(
@@ -107,12 +107,12 @@ class Reaper:
         log_fault(_log, "reaper.failed", error, retry_in_s=retry_in_s, noted_in=self._fault)
 
     def blocked(self) -> dict[str, str]:
-        """Return why lost jobs are not given back, and which chores of the tables fail, if that has lasted."""
-        lost = self._fault.blocked("lost jobs", "giving back lost jobs", "Jobs of processes that died do not run")
+        """Return why lost jobs are not requeued and which chores fail, if that has lasted for some time."""
+        lost = self._fault.blocked("lost jobs", "requeueing lost jobs", "Jobs of processes that died do not run")
         return {**lost, **self._housekeeping.blocked()}
 
     async def reap(self) -> list[CompletedClaim]:
-        """Give back what is lost now, about 500 jobs at most; returns what became of them."""
+        """Requeue jobs that are lost now, about 500 at most; return their outcomes."""
         try:
             ended = await self._reap_together()
         except Exception as error:
@@ -141,7 +141,7 @@ class Reaper:
             return await complete_claims(tx, _lost(rows))
 
     async def _reap_apart(self) -> list[CompletedClaim]:
-        """End lost jobs one by one, 500 at most; one that cannot go back to its queue is set aside."""
+        """Requeue lost jobs one by one, 500 at most; a job that cannot be requeued is set aside."""
         ended: list[CompletedClaim] = []
         without: list[UUID] = []
         while len(without) < _BATCH:
@@ -161,13 +161,13 @@ class Reaper:
 
     async def _set_aside(self, job_id: UUID, claim_no: int, error: Exception) -> None:
         async with self._db.connection() as connection:
-            # It may be another job that waits for this one's lock key.
+            # The damaged job may be another one, which waits for this job's lock key.
             if not await set_damaged_aside(connection, holders=[job_id], tasks=self._tasks):
                 why = f"it could not go back to its queue: {type(error).__name__}"
                 await set_aside(connection, job_id, why, claim_no=claim_no, tasks=self._tasks)
 
     async def _reap_with_hooks(self) -> list[CompletedClaim]:
-        """End jobs whose tasks have a hook, each in a transaction of its own: a hook that fails keeps no other job."""
+        """Complete lost jobs with failure hooks, each in its own transaction: a failing hook affects no other job."""
         ended: list[CompletedClaim] = []
         without: list[UUID] = []
         while True:
@@ -193,7 +193,7 @@ class Reaper:
         return [(job_id, claim_no) for job_id, claim_no in await cursor.fetchall()]
 
     async def _held_s(self) -> float:
-        """How long nothing may be taken yet: leases ran out while nobody could renew them."""
+        """Return for how many seconds no job may be requeued, because processes could not renew their leases."""
         async with self._db.transaction() as tx:
             now = await server_time(tx)
         late = timedelta(seconds=self._reaper_period_s + _LATE_S)
@@ -204,14 +204,14 @@ class Reaper:
         return max(0.0, (self._holds_until - now).total_seconds()) if self._holds_until is not None else 0.0
 
     async def backlog(self) -> dict[str, int]:
-        """Lost jobs that wait to be given back."""
+        """Return the number of lost jobs that wait to be requeued."""
         async with self._db.transaction() as tx:
             row = await (await tx.execute(_COUNT_LOST)).fetchone()
         return {"lost_jobs": row[0] if row is not None else 0}
 
     async def _wait_s(self) -> float:
         wait_s = await self._next_expiry_s() if self._foreseeing.is_due else _BLIND_WAIT_S
-        # Polls of a silent process scan all that it has ended; those at the others are short.
+        # A poll of a silent process scans the dead entries of its completed jobs, so it may take long.
         return min(self._reaper_period_s, max(wait_s, self._reaping.due_in_s))
 
     async def _next_expiry_s(self) -> float:
@@ -222,7 +222,7 @@ class Reaper:
             return self._reaper_period_s
         in_s = float(row[0])
         self._vain_looks = self._vain_looks + 1 if in_s < 0 else 0
-        # A lost job whose row is held by an effect, or whose hook is not known here, is looked at again, not at once.
+        # Back off for lost jobs whose row is locked by a transaction of the run, or whose hook is unknown here.
         return max(_SHORTEST_WAIT_S * 2.0 ** min(self._vain_looks, _VAIN_POLLS), in_s)
 
 

@@ -1,8 +1,8 @@
 -- name: lock_lost
--- Running jobs whose process has not renewed within the job's own lease, locked for complete_claims in this transaction.
--- With `is_hooked` those that end here for good and whose task has a hook that is known here. Without it all others, but
--- those whose hook their worker knew: after an hour nobody may know it any more, and the job ends without it.
--- statement_timestamp(): a volatile clock could not bound an index scan.
+-- Running jobs whose process has not renewed its lease within the job's lease time, locked for complete_claims. With
+-- `is_hooked`: jobs that would complete and whose task has a hook that is known here. Without it: all other jobs,
+-- except jobs that would complete and whose worker knew a hook. After an hour, these complete without the hook.
+-- statement_timestamp(): a volatile function could not bound an index scan.
 SELECT l.job_id, l.claim_no
 FROM dl_workers w CROSS JOIN LATERAL (
     SELECT j.job_id, j.claim_no

@@ -1,4 +1,4 @@
-"""Retention: partitions of done jobs and of the journal, made ahead and dropped by age (ADR 0022)."""
+"""Retention: partitions of complete jobs and of the journal, created ahead and dropped by age (ADR 0022)."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _BUSY: Final = (psycopg.errors.LockNotAvailable, psycopg.errors.QueryCanceled, p
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """How long done jobs and the journal are kept.
+    """Retention of complete jobs and of the journal.
 
     Attributes:
-        done_days: age at which a done job goes, from its end.
-        events_days: age at which a line of the journal goes; also of a job that still lives.
-        partition_days: width of a partition: what is dropped is dropped so much at once.
+        done_days: Days for which a job is kept after its completion.
+        events_days: Days for which an event of the journal is kept, even if its job is live.
+        partition_days: Days per partition; a partition is dropped as a whole.
     """
 
     done_days: int = 30
@@ -53,8 +53,10 @@ class _Partition:
 
 
 class Archive:
-    """The two partitioned tables. Every change of theirs waits 200 ms for its lock at most and holds it for a second at
-    most; what does not come through is tried again at the next call.
+    """The two partitioned tables.
+
+    A change of a table waits at most 200 ms for its lock and runs for at most a second. If it fails, the next call
+    retries it.
     """
 
     def __init__(self, database: Database, retention: Retention) -> None:
@@ -62,9 +64,9 @@ class Archive:
         self._retention = retention
 
     async def tend(self) -> None:
-        """Make partitions ahead, drop those that are too old, and delete what is old in the default one.
+        """Create partitions ahead, drop old ones, and delete old rows of the default partition.
 
-        Rows of a time without a partition lie there. Any number of processes may do so at once.
+        The default partition has the rows of times without a partition. Any number of processes may call this at once.
         """
         ages = {"dl_jobs_done": self._retention.done_days, "dl_job_events": self._retention.events_days}
         for parent, days in ages.items():
@@ -88,7 +90,7 @@ class Archive:
     async def _make_ahead(self, parent: str, schema: str, now: datetime, partitions: list[_Partition]) -> None:
         width = timedelta(days=self._retention.partition_days)
         tomorrow = datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), datetime.min.time(), UTC)
-        # Never a time that has begun: its rows may lie in the default partition already.
+        # Never for a time that has begun: the default partition may have its rows already.
         lower = max([tomorrow, *(partition.upper for partition in partitions)])
         while lower < now + 2 * width:
             name = f"{parent}_{lower.astimezone(UTC):%Y%m%d}"
@@ -108,7 +110,7 @@ class Archive:
             async with self._db.transaction() as tx:
                 await tx.execute(f"SET LOCAL lock_timeout = {_LOCK_TIMEOUT_MS}")
                 await tx.execute(f"SET LOCAL statement_timeout = {_STATEMENT_TIMEOUT_MS}")
-                # One process after the other; jobs end meanwhile.
+                # Serializes processes; jobs can still complete meanwhile.
                 await tx.execute(sql.SQL("LOCK TABLE {} IN SHARE UPDATE EXCLUSIVE MODE").format(sql.Identifier(parent)))
                 for statement in statements:
                     await tx.execute(statement)

@@ -1,1 +1,1 @@
-"""What a job, a task and their outcomes are, without any statement about them."""
+"""Types of jobs, tasks and outcomes, without SQL."""

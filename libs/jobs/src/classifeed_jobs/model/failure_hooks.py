@@ -1,4 +1,4 @@
-"""What a job stood for ends with it: hooks of tasks, called in the transaction in which a job ends unfinished."""
+"""Failure hooks of tasks, called in the transaction that completes a job as failed or canceled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _log = structlog.get_logger("classifeed_jobs.model.failure_hooks")
 
 
 class HookFailed(Exception):
-    """A hook did not do its part, so the job has not ended either: roll back. Another try would fail alike."""
+    """A failure hook raised, so the job is not complete either: roll back. A retry would fail the same way."""
 
     def __init__(self, job: FailedJob) -> None:
         super().__init__(f"the on_failed hook of task {job.task!r} failed for job {job.job_id}")
@@ -24,11 +24,11 @@ class HookFailed(Exception):
 
 
 async def call_hooks(tx: Tx, tasks: Mapping[str, Task], ended: Iterable[tuple[FailedJob, Mapping[str, Any]]]) -> None:
-    """Call the hooks of jobs (with their args) that end in this transaction; tasks without one are passed over.
+    """Call the failure hooks of jobs, with their args. Tasks without a hook are skipped.
 
     Raises:
-        HookFailed: a hook raised; the transaction must not commit.
-        Exception: a passing fault, as it came.
+        HookFailed: A hook raised; the transaction must not commit.
+        Exception: A transient error of a hook, unchanged.
     """
     for job, args in ended:
         task = tasks.get(job.task)
@@ -38,8 +38,8 @@ async def call_hooks(tx: Tx, tasks: Mapping[str, Task], ended: Iterable[tuple[Fa
             parsed = task.parse_args(args)
         except INTERRUPTIONS:
             raise
-        except BaseException:  # noqa: BLE001 - whatever the model raises
-            # What it stands for is unknown, and was never begun.
+        except BaseException:  # noqa: BLE001 - a model may raise anything
+            # The handler never ran with these args, so the hook has nothing to undo.
             _log.warning("job.hook.skipped", job_id=str(job.job_id), task=job.task, exc_info=True)
             continue
         try:
@@ -54,5 +54,5 @@ async def call_hooks(tx: Tx, tasks: Mapping[str, Task], ended: Iterable[tuple[Fa
 
 
 def hook_tasks(tasks: Mapping[str, Task]) -> list[str]:
-    """Return the names of the tasks that have a hook, in order."""
+    """Return the names of tasks with a failure hook, in order."""
     return sorted(name for name, task in tasks.items() if task.on_failed is not None)

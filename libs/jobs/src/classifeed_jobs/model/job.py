@@ -1,4 +1,4 @@
-"""What callers see of a job."""
+"""Types of jobs, events, locks and workers that callers see."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 TERMINAL = frozenset({"succeeded", "failed", "canceled"})
-"""The statuses that nothing leaves but an operator's retry."""
+"""Final statuses; only an operator's retry requeues such a job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class EnqueuedJob:
     """The result of an enqueue.
 
     Attributes:
-        job_id: the job, new or the one that has the idempotency key already.
-        created: false when the idempotency key was taken.
-        differs: what was requested otherwise than by the request that took the key: of queue, task, args, lock_key.
-        status: of that job now; None: it has ended and was dropped from the archive.
+        job_id: Id of the new job, or of the existing job with the idempotency key.
+        created: False if the idempotency key was used before.
+        differs: Fields that differ from the first request with the key: of queue, task, args, lock_key.
+        status: Current status of the job; None if it is complete and was removed from the archive.
     """
 
     job_id: UUID
@@ -31,7 +31,7 @@ class EnqueuedJob:
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """One job to enqueue; the fields are those of `JobStore.enqueue`."""
+    """A job to enqueue; the fields are the arguments of `JobStore.enqueue`."""
 
     queue: str
     task: str
@@ -51,7 +51,7 @@ class JobRequest:
 
 @dataclass(frozen=True, slots=True)
 class JobFilter:
-    """Which jobs: those that agree in everything that is set."""
+    """Filter of jobs: a job must match all fields that are set."""
 
     queue: str | None = None
     task: str | None = None
@@ -63,13 +63,13 @@ class JobFilter:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job as it stands, live or done; times by the database's clock. Field names are the columns' (dl_jobs_all).
+    """The state of a job, live or complete. Fields are named as the columns of dl_jobs_all; times are the database's.
 
     Attributes:
-        worker_deaths: how often its worker was lost while it ran it, since it last came further.
-        unknown_faults: how often it failed by an exception that nobody foresaw, since it last came further.
-        reason: why the engine ended it: QUARANTINED (its worker died at it too often), UNKNOWN_FAULTS, UNREADABLE (its
-            row cannot be read or handled); None otherwise.
+        worker_deaths: Number of deaths of its worker during a run, since its last progress.
+        unknown_faults: Number of runs that failed with an unexpected exception, since its last progress.
+        reason: Reason why the engine failed it: QUARANTINED (too many deaths of its worker), UNKNOWN_FAULTS, or
+            UNREADABLE (its row cannot be read or handled); None otherwise.
     """
 
     job_id: UUID
@@ -106,7 +106,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class JobEvent:
-    """One line of a job's journal; event_id grows with it."""
+    """An event of a job's journal; event_id increases."""
 
     kind: str
     at: datetime
@@ -119,9 +119,9 @@ class JobEvent:
 
 @dataclass(frozen=True, slots=True)
 class HeldLock:
-    """Which job holds a lock key, in which worker process, since when.
+    """A held lock key, with its job, worker process and time.
 
-    `waiting` counts the due jobs that a worker has met and passed over because of it.
+    `waiting` is the number of due jobs that a worker has marked as blocked by the key.
     """
 
     lock_key: str
@@ -133,7 +133,7 @@ class HeldLock:
 
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
-    """A process that works, or has worked until `renewed_at` and was not heard of since."""
+    """A process that runs jobs, or ran jobs until its last heartbeat at `renewed_at`."""
 
     worker_id: str
     queues: list[str]
@@ -143,7 +143,7 @@ class WorkerProcess:
 
 
 class Rank(NamedTuple):
-    """Where a job stands in the order of claims of its queue."""
+    """Position of a job in the claim order of its queue."""
 
     queue: str
     priority: int

@@ -1,4 +1,4 @@
-"""What a handler may say to the engine, and what the engine says to a handler."""
+"""Progress, outcomes and exceptions that handlers and the engine exchange."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _MAX_BYTES: Final = 64 << 10
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a job is; yielded by an async generator or passed to `JobContext.report`. Shown with the job's status.
+    """Progress of a job, yielded by an async generator or passed to `JobContext.report`; shown with the job's status.
 
-    A report never fails a run: texts and numbers in it that cannot be stored are replaced (`clean_json`), and a detail
-    of more than 64 KiB is left out.
+    A report never fails a run: values that cannot be stored are replaced (`clean_json`), and a detail of more than
+    64 KiB is left out.
 
     Args:
-        processed: units done so far.
-        total: units in all; None while unknown.
-        detail: anything else worth showing, JSON.
+        processed: Number of processed units.
+        total: Total number of units; None while unknown.
+        detail: Further JSON values to show.
     """
 
     processed: int = 0
@@ -30,7 +30,7 @@ class Progress:
     detail: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the form kept in the job's row."""
+        """Return the JSON object to store in the job's row."""
         counts = {"processed": self.processed, "total": self.total}
         cleaned: dict[str, Any] = clean_json({**counts, **self.detail})
         if len(json.dumps(cleaned)) > _MAX_BYTES:
@@ -39,15 +39,15 @@ class Progress:
 
 
 class JobSignal(Exception):
-    """Base of what a handler raises to end its run otherwise than by success."""
+    """Base of exceptions by which a handler ends its run without success."""
 
 
 class Retry(JobSignal):
-    """Try again later; uses up an attempt, and fails the job when none is left.
+    """Retry the job later. It uses up an attempt; without attempts left, the job fails.
 
     Args:
-        after_s: how long to wait; None: what the task's back-off says.
-        reason: kept as the job's error.
+        after_s: Seconds before the next attempt; None for the task's back-off.
+        reason: Text stored as the job's error.
     """
 
     def __init__(self, after_s: float | None = None, *, reason: str = "the handler requested another attempt") -> None:
@@ -57,10 +57,10 @@ class Retry(JobSignal):
 
 
 class Fail(JobSignal):
-    """Fail at once, whatever attempts are left: another try would end alike.
+    """Fail the job immediately, even if attempts are left: a retry would fail the same way.
 
     Args:
-        reason: kept as the job's error.
+        reason: Text stored as the job's error.
     """
 
     def __init__(self, reason: str) -> None:
@@ -69,10 +69,10 @@ class Fail(JobSignal):
 
 
 class Snooze(JobSignal):
-    """Go on later; uses up no attempt. The lock key is free meanwhile.
+    """Continue the job later, without using up an attempt. The lock key is released meanwhile.
 
     Args:
-        for_s: how long to wait.
+        for_s: Seconds before the next run.
     """
 
     def __init__(self, for_s: float) -> None:
@@ -81,11 +81,11 @@ class Snooze(JobSignal):
 
 
 class ClaimLost(Exception):
-    """This run does not hold its job any more: the lease ran out and the job was taken back, or it was ended.
+    """The run no longer holds its job: its lease expired and the job was requeued, or the job was completed.
 
-    Whatever the transaction in which it is raised has written must be rolled back: let it through.
+    Do not catch it: the transaction in which it is raised must be rolled back.
     """
 
 
 class StopRequested(Exception):
-    """Raised by `JobContext.raise_if_stopped` when the run is to end now: canceled, draining, or the claim was lost."""
+    """Raised by `JobContext.raise_if_stopped` when the run must end: canceled, draining, or the claim was lost."""

@@ -1,4 +1,4 @@
-"""How long a job waits before its next attempt."""
+"""Back-off policies: seconds before the next attempt of a job."""
 
 from __future__ import annotations
 
@@ -8,41 +8,41 @@ from typing import Protocol
 
 
 class Backoff(Protocol):
-    """A policy; the same for every job of a task."""
+    """A back-off policy, shared by all jobs of a task."""
 
     def delay_s(self, attempt: int) -> float:
-        """Seconds to wait after the given attempt (the first is 1) has failed."""
+        """Return the seconds to wait after a failed attempt; the first attempt is 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """Always the same."""
+    """A constant delay."""
 
     step_s: float = 30.0
 
     def delay_s(self, attempt: int) -> float:
-        """Seconds to wait after the given attempt has failed."""
+        """Return the seconds to wait after a failed attempt."""
         del attempt
         return self.step_s
 
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """`step_s` times the attempt, at most `cap_s`; the default of a task."""
+    """A delay of `step_s` times the attempt, at most `cap_s`; the default of tasks."""
 
     step_s: float = 30.0
     cap_s: float = 3600.0
 
     def delay_s(self, attempt: int) -> float:
-        """Seconds to wait after the given attempt has failed."""
+        """Return the seconds to wait after a failed attempt."""
         return min(self.cap_s, self.step_s * attempt)
 
 
 @dataclass(frozen=True, slots=True)
 class Exponential:
-    """Doubles each time up to `cap_s`, then takes a random share between the half and the whole of it.
+    """A delay that doubles with each attempt up to `cap_s`, multiplied by a random factor between 0.5 and 1.
 
-    The spread keeps jobs that failed together from coming back together
+    The jitter spreads the retries of jobs that failed together
     (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/, "equal jitter").
     """
 
@@ -50,7 +50,7 @@ class Exponential:
     cap_s: float = 600.0
 
     def delay_s(self, attempt: int) -> float:
-        """Seconds to wait after the given attempt has failed."""
+        """Return the seconds to wait after a failed attempt."""
         doubled: float = self.first_s * 2.0 ** min(attempt - 1, 60)
         whole_s = min(self.cap_s, doubled)
         return whole_s * random.uniform(0.5, 1.0)  # noqa: S311 - no secret

@@ -1,6 +1,6 @@
-"""Limits of everything that is stored with a job, checked in this one place before any statement (ADR 0093).
+"""Limits of all values that are stored with a job, checked here before any statement (ADR 0093).
 
-A value that passes fits into PostgreSQL's text and jsonb, into the indexes of the job tables, and into
+A valid value fits into PostgreSQL's text and jsonb, into the indexes of the job tables, and into
 google.protobuf.Struct.
 """
 
@@ -30,23 +30,23 @@ _DIGEST: Final = 32
 
 
 class NotStorable(ValueError):
-    """A value is outside the limits of the engine; nothing was written. The message says which, where, and the fix."""
+    """A value exceeds the limits of the engine; nothing was written. The message names the value and the fix."""
 
 
 def find_fault(value: Any) -> str | None:
-    """Return why a JSON value cannot be stored, with its place; None: it can."""
+    """Return why a JSON value cannot be stored, with the path of the fault; None if it can be stored."""
     return _find(value, "", 0)
 
 
 def find_text_fault(text: str) -> str | None:
-    """Return why a text cannot be stored, whatever its length; None: it can."""
+    """Return why a text cannot be stored, ignoring its length; None if it can be stored."""
     if "\0" in text:
         return "has a NUL character"
     return "has half a surrogate pair" if _has_surrogate(text) else None
 
 
 def find_control(text: str) -> str | None:
-    """Return that a name has control characters; None: it has none."""
+    """Return a message if a name has control characters, otherwise None."""
     is_clean = not any(unicodedata.category(character) == "Cc" for character in text)
     return None if is_clean else "must have no control characters"
 
@@ -55,11 +55,11 @@ def json_text(what: str, value: Any) -> str:
     """Return a JSON value as text for the database.
 
     Args:
-        what: the field, for the message.
-        value: what `json.dumps` takes.
+        what: Name of the field, for the message.
+        value: Value that `json.dumps` accepts.
 
     Raises:
-        NotStorable: it is no JSON, cannot be stored, or has more than 1 MiB.
+        NotStorable: The value is not JSON, cannot be stored, or has more than 1 MiB.
     """
     if fault := find_fault(value):
         raise NotStorable(f"{what} {fault}: leave it out, or encode it as text")
@@ -79,10 +79,10 @@ def check_texts(values: Iterable[tuple[str, str | None, int]]) -> None:
     """Check names, keys and labels.
 
     Args:
-        values: field, text and the number of characters that it may have; a text of None is not set.
+        values: Name of the field, text, and maximum number of characters; a text of None is skipped.
 
     Raises:
-        NotStorable: one is empty, too long, or has a character that cannot be stored.
+        NotStorable: A text is empty, too long, or has a character that cannot be stored.
     """
     for what, text, limit in values:
         if text is None:
@@ -101,7 +101,7 @@ def check_numbers(*, priority: int, max_attempts: int | None, lease_ttl_s: int |
     """Check the numbers of a job.
 
     Raises:
-        NotStorable: one is out of its range.
+        NotStorable: A number is out of range.
     """
     for what, number, lowest, highest in (
         ("priority", priority, -INT32, INT32 - 1),
@@ -113,19 +113,19 @@ def check_numbers(*, priority: int, max_attempts: int | None, lease_ttl_s: int |
 
 
 def bounded_key(key: str) -> str:
-    """Return a key that fits as a lock key or idempotency key: itself, or its beginning with a hash of the whole."""
+    """Return a valid lock key or idempotency key: the key itself, or, if too long, its beginning with a hash of it."""
     if len(key) <= MAX_KEY:
         return key
     return f"{key[: MAX_KEY - _DIGEST - 1]}#{hashlib.sha256(key.encode()).hexdigest()[:_DIGEST]}"
 
 
 def clean_text(text: str, limit: int = MAX_MESSAGE) -> str:
-    """Return a text that can be stored: cut to `limit` characters, U+FFFD for each character that cannot be stored."""
+    """Return a text that can be stored: cut to `limit` characters, with U+FFFD for characters that cannot be stored."""
     return _UNSTORABLE.sub("\ufffd", text[:limit])
 
 
 def clean_json(value: Any, _depth: int = 0) -> Any:
-    """Return a JSON value that can be stored: cleaned texts, null for numbers out of range, text for other objects."""
+    """Return a JSON value that can be stored: texts cleaned, numbers out of range null, other objects as text."""
     if isinstance(value, str):
         return clean_text(value)
     if value is None or isinstance(value, bool):
@@ -167,7 +167,7 @@ def _find(value: Any, place: str, depth: int) -> str | None:
 
 
 def _has_surrogate(text: str) -> bool:
-    """Return whether a text has half a surrogate pair, which no UTF-8 stands for."""
+    """Return whether a text has half a surrogate pair, which UTF-8 cannot encode."""
     if text.isascii():
         return False
     try:

@@ -1,4 +1,4 @@
-"""Stored JSON, read value by value: one that cannot be read stops nobody who reads it with others (ADR 0093)."""
+"""Decoding of stored JSON, value by value: an unreadable value does not fail a read of many jobs (ADR 0093)."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from classifeed_jobs.model.job import Job
 from classifeed_jobs.model.storable import find_fault
 
 UNREADABLE: Final = "UNREADABLE"
-"""Reason of a job that cannot be read, or was set aside."""
+"""Reason of a job that cannot be read, or that was set aside."""
 _DECODE: Final = JSONDecoder().decode
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """Stands for a stored value that Python cannot read, such as a number of 5,000 digits; `why` says what is wrong."""
+    """Placeholder for a stored value that Python cannot read, such as a number of 5,000 digits; `why` is the error."""
 
     why: str
 
 
 def read_json(data: str | bytes | None) -> Any:
-    """Return a stored JSON value, or an `Unreadable`; of NULL: None."""
+    """Return a stored JSON value, an `Unreadable` if it cannot be decoded, or None for NULL."""
     if data is None:
         return None
     try:
@@ -58,10 +58,10 @@ def _find_fault(values: Mapping[str, Any]) -> str | None:
 
 
 def find_damage(**values: Any) -> str | None:
-    """Return which of these values of a job cannot be used, and why; None: all can.
+    """Return the first of a job's values that cannot be used, with the reason; None if all can be used.
 
     Args:
-        values: read by `read_json`; `args` must be an object.
+        values: Values by name, read by `read_json`; `args` must be an object.
     """
     for name, value in values.items():
         if isinstance(value, Unreadable):

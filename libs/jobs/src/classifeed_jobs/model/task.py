@@ -1,4 +1,4 @@
-"""What is known of a task: its handler, how it is run, and what its jobs stand for."""
+"""Tasks: a handler, the options of its runs, and its failure hook."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FailedJob:
-    """A job that ends without having done its work.
+    """A job that completes as failed or canceled.
 
     Attributes:
-        job_id: the job.
-        queue: where it was.
-        task: its task.
-        attempt: which try was the last one.
+        job_id: Id of the job.
+        queue: Queue of the job.
+        task: Task of the job.
+        attempt: Number of the last attempt.
         outcome: failed, or canceled by an operator.
-        reason: QUARANTINED, UNKNOWN_FAULTS, UNREADABLE, or empty: by its handler, its attempts are used up, it was
-            canceled.
-        message: the same in words, as kept with the job.
-        incident: what to look for in the logs; empty unless an exception that nobody foresaw was the last word.
+        reason: QUARANTINED, UNKNOWN_FAULTS or UNREADABLE; empty if the handler failed it, no attempts are left, or it
+            was canceled.
+        message: Explanation, stored with the job.
+        incident: Id of the incident in the logs; empty unless the run ended with an unexpected exception.
     """
 
     job_id: UUID
@@ -45,7 +45,7 @@ OnFailed = Callable[[Tx, Any, FailedJob], Awaitable[None]]
 
 
 class InvalidArgs(Exception):
-    """The job's args do not fit its handler; a worker of another version may take them."""
+    """The job's args do not fit its handler; a worker of another version may accept them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,20 @@ class Task:
     """A registered handler.
 
     Attributes:
-        kind: a coroutine, an async generator (each yield is a safe point), or a sync function or generator (in a
-            thread).
-        args_model: the pydantic model of its second parameter; None: it takes the mapping as it is.
-        backoff: the wait before another attempt.
-        max_run_s: a run that takes longer is cancelled and counts as a failed attempt; None: no bound. In a
-            thread it is signalled to stop, which it notices at its next yield or `raise_if_stopped`.
-        resumes: on drain the run is stopped at once instead of being given time to end: it goes on from its checkpoint.
-        max_unknown_faults: the job fails (UNKNOWN_FAULTS) after so many exceptions that do not pass by themselves
-            (`classifeed_common.faults.passing`), whatever attempts it has left. Those that pass are not counted. None:
-            never.
-        on_failed: `(tx, args, job)`, called in the transaction in which a job of this task ends failed or canceled,
-            by whoever ends it: worker, reaper or operator. It must do nothing but write in `tx`. Raising keeps the job.
+        name: Name of the task.
+        handler: Function that runs a job.
+        kind: Kind of the handler: a coroutine, an async generator (each yield is a safe point), or a sync function or
+            generator, which runs in a thread.
+        args_model: Pydantic model of its second parameter; None if it takes the mapping unchanged.
+        backoff: Back-off between attempts.
+        max_run_s: Maximum seconds of a run; a longer run is cancelled and counts as a failed attempt. None for no
+            limit. A thread is signalled to stop, which it notices at its next yield or `raise_if_stopped`.
+        resumes: Whether a drain stops the run immediately, because the next run resumes from the checkpoint.
+        max_unknown_faults: Number of exceptions after which the job fails (UNKNOWN_FAULTS), even if attempts are left.
+            Transient exceptions (`classifeed_common.faults.passing`) are not counted. None for no limit.
+        on_failed: Failure hook `(tx, args, job)`, called in the transaction that completes a job of this task as failed
+            or canceled, in a worker, in a reaper, or for an operator. It must only write in `tx`. If it raises, the job
+            is not completed.
     """
 
     name: str
@@ -79,18 +81,18 @@ class Task:
 
     @property
     def in_thread(self) -> bool:
-        """Whether it runs beside the event loop; nothing can be cancelled there."""
+        """Whether the handler runs in a thread, where it cannot be cancelled."""
         return self.kind in {"function", "sync generator"}
 
     def parse_args(self, raw: Mapping[str, Any]) -> Any:
-        """Return the args as the handler wants them.
+        """Return the args in the type that the handler takes.
 
         Raises:
-            InvalidArgs: they do not fit, with each wrong field.
+            InvalidArgs: The args do not fit; the message names each invalid field.
         """
         if self.args_model is None:
             return dict(raw)
-        from pydantic import ValidationError  # imported by whoever has a model, and by nobody else
+        from pydantic import ValidationError  # only tasks with a model need pydantic
 
         try:
             return self.args_model.model_validate(raw)

@@ -1,1 +1,1 @@
-"""Jobs that are due again and again: cron expressions, schedules and the role that enqueues their jobs."""
+"""Recurring jobs: cron expressions, schedules, and the role that enqueues their jobs."""

@@ -1,4 +1,4 @@
-"""Cron: when an expression of five fields is due in a time zone, over changes of the clock."""
+"""Cron: due times of five-field expressions in a time zone, with daylight saving time."""
 
 from __future__ import annotations
 
@@ -28,9 +28,10 @@ _LONGEST_SEARCH_DAYS: Final = 366 * 41  # 29 February on one day of the week may
 class Cron:
     """A parsed expression: minute, hour, day of the month, month, day of the week.
 
-    As in Vixie's cron (crontab(5)): when both days are restricted, either of them will do; Sunday is 0 and 7. Where the
-    clock is put forward a time that does not exist comes as long after the gap as it lies in it, where it is put back a
-    time that comes twice is taken once; expressions whose hour begins with * follow the passing of time instead.
+    As in Vixie's cron (crontab(5)), if both days are restricted, it is due on either of them; Sunday is 0 or 7.
+
+    When the clock is put forward, a time inside the gap is shifted by the length of the gap. When it is put back, a
+    time that occurs twice is due once. Expressions whose hour begins with * follow the elapsed time instead.
     """
 
     expression: str
@@ -45,10 +46,10 @@ class Cron:
     @classmethod
     @lru_cache(maxsize=1000)
     def parse(cls, expression: str) -> Cron:
-        """Read an expression; also @hourly, @daily, @weekly, @monthly, @yearly.
+        """Parse an expression, or one of @hourly, @daily, @weekly, @monthly and @yearly.
 
         Raises:
-            ValueError: it is none, or there is no such day (30 February).
+            ValueError: The expression is invalid, or has no such day (30 February).
         """
         fields = _NICKNAMES.get(expression.strip().lower(), expression).split()
         if len(fields) != 5:
@@ -69,11 +70,11 @@ class Cron:
         return cron
 
     def next_after(self, moment: datetime, zone: ZoneInfo) -> datetime:
-        """Return the first time in UTC, after `moment`, at which the expression is due on the clocks of `zone`."""
+        """Return the first due time after `moment`, in UTC; the expression is evaluated in `zone`."""
         begin = moment.astimezone(zone).replace(tzinfo=None) - _WIDEST_SHIFT
         found: datetime | None = None
         for local in self._local_from(begin):
-            # Order on the wall is not order in time where the clock is put back: look a little further.
+            # When the clock is put back, local times are not in the order of UTC: search a little further.
             if found is not None and local > found.astimezone(zone).replace(tzinfo=None) + _WIDEST_SHIFT:
                 break
             for due in self._moments(local, zone):
@@ -91,7 +92,7 @@ class Cron:
         return [first]
 
     def _local_from(self, begin: datetime) -> Iterator[datetime]:
-        """Yield the times on the wall, from `begin` on."""
+        """Yield the local due times, from `begin` on."""
         for offset in range(_LONGEST_SEARCH_DAYS):
             day = begin.date() + timedelta(days=offset)
             if not self._has_day(day):

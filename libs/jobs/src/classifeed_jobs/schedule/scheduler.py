@@ -1,4 +1,4 @@
-"""Scheduler: makes the jobs of schedules, one for each slot, whatever the number of replicas (ADR 0021)."""
+"""Scheduler: enqueues one job for each slot of a schedule, with any number of replicas (ADR 0021)."""
 
 from __future__ import annotations
 
@@ -35,16 +35,18 @@ _FIRST_WINDOW: Final = timedelta(minutes=1)
 
 
 class Scheduler:
-    """Enqueues what is due. Any number of replicas may run at once: the row of a schedule is moved to its next slot in
-    the transaction that enqueues its job, and the job's idempotency key names the slot.
+    """Enqueues the jobs of due schedules.
+
+    Any number of replicas may run: the row of a schedule is moved to its next slot in the transaction that enqueues its
+    job, and the job's idempotency key contains the slot.
 
     Args:
-        database: the service's database.
-        store: where the jobs go.
-        period_s: the longest time between two polls; the next slot comes before it. A schedule put by another process
-            is found within it.
-        own: schedules of the service itself, which are put when it begins to run.
-        schedules: puts them.
+        database: The service's database.
+        store: JobStore that enqueues the jobs.
+        period_s: Maximum seconds between two polls. A poll is earlier if a slot is due; a schedule that another process
+            stores is found within this time.
+        own: Schedules of the service, stored when the scheduler starts.
+        schedules: Schedules that store them.
     """
 
     def __init__(
@@ -61,12 +63,12 @@ class Scheduler:
         self._period_s = period_s
         self._to_put = list(own)
         self._schedules = schedules or Schedules()
-        self._failed: dict[str, str] = {}  # of the poll under way: name and why
+        self._failed: dict[str, str] = {}  # reasons by name, in the current poll
         self._blocked: Mapping[str, str] = {}
         self._fault = LastingFault()
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Enqueue what is due until `stop` is set. Faults of the database are retried."""
+        """Enqueue the jobs of due schedules until `stop` is set. Errors are retried."""
         await poll_until(stop, self._poll, period_s=self._period_s, fault=self._fault, on_fault=self._report)
 
     async def _poll(self) -> float:
@@ -84,10 +86,10 @@ class Scheduler:
             self._to_put.pop()
 
     async def make_due(self) -> int:
-        """Enqueue the jobs of at most 50 due schedules; returns how many schedules were seen to.
+        """Enqueue the jobs of at most 50 due schedules; return the number of processed schedules.
 
-        One whose timing this process cannot read, such as a zone that its tz database lacks, or whose job cannot be
-        enqueued is left to the others, and to the next poll: it must not stop the rest.
+        A schedule is skipped if this process cannot read its timing, such as a zone that its tz database lacks, or if
+        its job cannot be enqueued. Other processes and the next poll retry it.
         """
         async with self._db.transaction() as tx:
             parameters = {"limit": _BATCH, "failed": list(self._failed)}
@@ -97,14 +99,14 @@ class Scheduler:
         return len(rows)
 
     def blocked(self) -> Mapping[str, str]:
-        """Return the schedules that the last poll made no jobs of although they were due, and why; why polls fail."""
+        """Return the due schedules without a job in the last poll, with the reasons, and why polls fail."""
         return {
             **self._blocked,
-            **self._fault.blocked("schedules", "enqueueing scheduled jobs", "Those that are due wait"),
+            **self._fault.blocked("schedules", "enqueueing scheduled jobs", "Due schedules wait"),
         }
 
     async def backlog(self) -> dict[str, int]:
-        """Schedules whose slot has come and that nobody has seen to yet."""
+        """Return the number of due schedules that are not processed yet."""
         async with self._db.transaction() as tx:
             row = await (await tx.execute(_COUNT_DUE)).fetchone()
         return {"due_schedules": row[0] if row is not None else 0}
@@ -138,7 +140,7 @@ class Scheduler:
         job_id = None
         lock_key = schedule.lock_key
         if slots and not schedule.makes_every_job:
-            # Without a key of its own the job that waits would start next to the one that runs.
+            # Without a lock key, the queued job would start while the previous one runs.
             lock_key = lock_key or f"schedule:{schedule.name}"
             if await self._is_left_out(tx, state):
                 slots = []
@@ -166,7 +168,7 @@ class Scheduler:
         )
 
     async def _is_left_out(self, tx: Tx, state: ScheduleState) -> bool:
-        """Return whether a slot gets no job because of the job before; one that is to be replaced is canceled."""
+        """Return whether a slot gets no job because of the previous job. A job to be replaced is canceled."""
         overlap, last = state.schedule.overlap, state.last_job_id
         row = await (await tx.execute(_STATUS_OF_LAST, {"job_id": last})).fetchone()
         status = row[0] if row is not None else None
@@ -186,7 +188,7 @@ class Scheduler:
 
 
 def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], datetime]:
-    """Return the slots to make jobs for, oldest first, and the slot after them."""
+    """Return the slots that get jobs, oldest first, and the next slot."""
     schedule = state.schedule
     if schedule.missed == "run_all":
         slots = [state.next_slot]
@@ -199,9 +201,7 @@ def _due_slots(state: ScheduleState, now: datetime) -> tuple[list[datetime], dat
 
 
 def _newest_slot(state: ScheduleState, now: datetime) -> datetime:
-    """Return the last slot that has come, found without a scan of all that have come since the schedule was last
-    seen to.
-    """
+    """Return the latest due slot, without iterating over all slots since the last poll."""
     window = _FIRST_WINDOW
     while (begin := now - window) > state.next_slot:
         slot = state.schedule.next_after(begin)

@@ -1,4 +1,4 @@
-"""Schedules: what is to be enqueued when, kept in the service's own tables (ADR 0021)."""
+"""Schedules of recurring jobs, stored in the service's tables (ADR 0021)."""
 
 from __future__ import annotations
 
@@ -45,20 +45,19 @@ Overlap = Literal["skip", "queue_one", "queue_all", "replace"]
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A job that is enqueued again and again; set `cron` or `every_s`.
+    """A recurring job. Set either `cron` or `every_s`; the other fields are those of `JobStore.enqueue`.
 
     Attributes:
-        name: unique in the service.
-        cron: five fields (see `Cron`), in `time_zone`.
-        every_s: whole seconds between two slots, counted from 1970: the same for all processes.
-        time_zone: IANA name of the clock that `cron` is read on; empty: that of the `Schedules` it is put into.
-        missed: what becomes of slots that nobody was there for. skip: nothing; run_once: one job, that of the newest
-            slot; run_all: a job for each.
-        grace_s: how late the newest slot may be and still not count as missed.
-        overlap: what a slot does while the last job of the schedule is not complete. skip: nothing; queue_one: a job
-            waits for the running one, and further slots do nothing; replace: the last job is canceled, and a new one
-            takes its place; queue_all: a job for each slot. With missed=run_all each slot gets its job in any case.
-        queue: as in `JobStore.enqueue`, like the rest.
+        name: Name, unique in the service.
+        cron: Expression of five fields (see `Cron`), in `time_zone`.
+        every_s: Whole seconds between two slots, counted from 1970, so that all processes agree.
+        time_zone: IANA name of the time zone of `cron`; empty for the default of `Schedules`.
+        missed: Treatment of slots that passed while no scheduler ran. skip: no job; run_once: one job for the newest
+            slot; run_all: a job for each slot.
+        grace_s: Seconds that the newest slot may be late without counting as missed.
+        overlap: Treatment of a slot while the last job is not complete. skip: no job; queue_one: one job waits for the
+            running one, further slots get none; replace: the last job is canceled and replaced by a new one; queue_all:
+            a job for each slot. With missed=run_all, each slot gets its job.
     """
 
     name: str
@@ -98,14 +97,14 @@ class Schedule:
 
     @property
     def makes_every_job(self) -> bool:
-        """Whether each slot gets its job, whatever became of the jobs before."""
+        """Whether each slot gets a job, independent of earlier jobs."""
         return self.overlap == "queue_all" or self.missed == "run_all"
 
     def next_after(self, moment: datetime) -> datetime:
-        """Return the first slot after a moment, in UTC; without a time zone of its own `cron` is read on UTC.
+        """Return the first slot after a moment, in UTC. Without a time zone, `cron` is evaluated in UTC.
 
         Raises:
-            ValueError: this process cannot read the timing, which another one has put.
+            ValueError: This process cannot read the timing, which another process has stored.
         """
         if self.cron is not None:
             return Cron.parse(self.cron).next_after(moment, find_zone(self.time_zone or _UTC))
@@ -115,10 +114,10 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class ScheduleState:
-    """A schedule as it stands; `last_slot` and `last_job_id` identify the last job made for it.
+    """A schedule and its state; `last_slot` and `last_job_id` identify the last enqueued job.
 
     Attributes:
-        damage: why its args cannot be read; None: they can.
+        damage: Reason why its args cannot be read; None if they can.
     """
 
     schedule: Schedule
@@ -131,13 +130,13 @@ class ScheduleState:
 
 
 class Schedules:
-    """The schedules of one schema, in the caller's own transaction. A `Scheduler` makes their jobs.
+    """The schedules of one schema, in the caller's transaction. A `Scheduler` enqueues their jobs.
 
     Args:
-        time_zone: IANA name of the clock for schedules that name none. A schedule that was put keeps its own.
+        time_zone: IANA name of the default time zone. It is stored with each schedule.
 
     Raises:
-        ValueError: there is no such zone.
+        ValueError: There is no such time zone.
     """
 
     def __init__(self, time_zone: str = _UTC) -> None:
@@ -145,11 +144,13 @@ class Schedules:
         self._time_zone = time_zone
 
     async def put(self, tx: Tx, schedule: Schedule) -> None:
-        """Make or replace a schedule. Idempotent: as long as its timing stays, no slot is skipped or run again; a pause
-        stays too. A new timing begins with its next slot.
+        """Create or replace a schedule. Idempotent.
+
+        If its timing is unchanged, no slot is skipped or repeated; a new timing starts with its next slot. A pause is
+        kept.
 
         Raises:
-            NotStorable: a value is outside the limits of the engine.
+            NotStorable: A value exceeds the limits of the engine.
         """
         args = _check(schedule)
         now = await server_time(tx)
@@ -177,18 +178,22 @@ class Schedules:
         )
 
     async def remove(self, tx: Tx, name: str) -> ScheduleState | None:
-        """Remove a schedule; its jobs stay. Returns it as it was; None: there was none."""
+        """Remove a schedule, but not its jobs. Return its last state; None if there is no such schedule."""
         rows = await fetch_named(tx, _REMOVE, {"name": name})
         return read_state(rows[0]) if rows else None
 
     async def pause(self, tx: Tx, name: str, *, by: str | None = None) -> bool:
-        """Make no jobs of a schedule until it is resumed; False: there is none, or it is paused already."""
+        """Pause a schedule: it creates no jobs until it is resumed. Return False if it is missing or already paused."""
         return (
             await tx.execute(_PAUSE, {"name": name, "by": clean_text(by) if by is not None else None})
         ).rowcount == 1
 
     async def resume(self, tx: Tx, name: str) -> bool:
-        """Go on with the next slot from now; those of the pause were not missed. False: there is none, or no pause."""
+        """Resume a schedule at its next slot from now. Slots of the pause do not count as missed.
+
+        Returns:
+            False if the schedule is missing or not paused.
+        """
         rows = await fetch_named(tx, _LOCK, {"name": name})
         if not rows or rows[0].paused_at is None:
             return False
@@ -197,12 +202,12 @@ class Schedules:
         return True
 
     async def get(self, tx: Tx, name: str) -> ScheduleState | None:
-        """Return a schedule as it stands; None: there is none."""
+        """Return a schedule and its state; None if there is no such schedule."""
         rows = await fetch_named(tx, _GET, {"name": name})
         return read_state(rows[0]) if rows else None
 
     async def list(self, tx: Tx, *, after: str = "", limit: int = 100) -> list[ScheduleState]:
-        """Return a page of schedules, in order of their names."""
+        """Return a page of schedules, by name."""
         return [read_state(row) for row in await fetch_named(tx, _LIST, {"after": after, "limit": limit})]
 
 
@@ -210,7 +215,7 @@ def _check(schedule: Schedule) -> str:
     """Check a schedule, and return its args as JSON text.
 
     Raises:
-        NotStorable: a value is outside the limits of the engine.
+        NotStorable: A value exceeds the limits of the engine.
     """
     try:
         check_queue(schedule.queue)
@@ -232,10 +237,10 @@ def _check(schedule: Schedule) -> str:
 
 
 def read_state(row: Any) -> ScheduleState:
-    """Return a schedule from a row of the statements above, whose columns are named as its fields.
+    """Return a schedule from a row whose columns are named as its fields.
 
-    Not checked again: what this process cannot read, such as a zone that its tz database lacks, can still be shown and
-    removed.
+    The values are not validated, so that a schedule that this process cannot read, such as one with an unknown time
+    zone, can still be shown and removed.
     """
     schedule = object.__new__(Schedule)
     for each in fields(Schedule):

@@ -1,5 +1,5 @@
 -- name: put_schedule
--- The next slot stays where it is while the timing stays: putting a schedule at each start must not skip a slot.
+-- If the timing is unchanged, so is the next slot: storing a schedule at each start must not skip a slot.
 INSERT INTO dl_schedules AS s (name, queue, task, args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec, cron,
                                every_sec, time_zone, missed, grace_sec, overlap, next_slot)
 VALUES (%(name)s, %(queue)s, %(task)s, %(args)s, %(lock_key)s, %(partition_key)s, %(priority)s, %(max_attempts)s,
@@ -48,7 +48,7 @@ SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority,
 FROM dl_schedules WHERE name > %(after)s ORDER BY name LIMIT %(limit)s
 
 -- name: lock_due
--- Several schedulers share the due ones; who has the row is the one to make its jobs.
+-- Schedulers share the due schedules: the process that locks a row enqueues its jobs.
 SELECT name, queue, task, args::text AS args, lock_key, partition_key, priority, max_attempts, lease_ttl_sec AS lease_ttl_s,
        cron, every_sec AS every_s, time_zone, missed, grace_sec AS grace_s, overlap, paused_at, paused_by,
        least(greatest(next_slot, '1970-01-01'), '9998-12-31') AS next_slot, last_slot, last_job_id, clock_timestamp() AS now
@@ -58,7 +58,7 @@ ORDER BY next_slot LIMIT %(limit)s
 FOR UPDATE SKIP LOCKED
 
 -- name: status_of_last
--- NULL: it is complete.
+-- NULL if the job is complete.
 SELECT (SELECT j.status FROM dl_jobs j WHERE j.job_id = %(job_id)s) AS status
 
 -- name: move_schedule

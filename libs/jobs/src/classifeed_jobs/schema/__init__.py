@@ -1,1 +1,1 @@
-"""The job tables: their SQL for migrations, their place, and what keeps lock keys moving."""
+"""The job tables: their DDL for migrations, their schema, and the promotion of blocked jobs."""

@@ -1,4 +1,4 @@
-"""The job tables as SQL, for the migration of the service that owns them."""
+"""DDL of the job tables, for the migrations of the service that owns them."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Final
 from classifeed_common.db.conninfo import checked_schema
 
 QUEUE_SCHEMA: Final = "queue"
-"""The logical schema of the tables of `add_jobs`."""
+"""Logical schema of the tables of `add_jobs`."""
 
 VERSIONS: Final = (1, 2, 3, 4, 5)
-"""All there are; new tables are made by all of them, in this order."""
+"""All versions; new tables are created by all of them, in this order."""
 
 
 def view_ddl(name: str, *, of: str) -> str:
-    """Return the SQL that makes a schema with a view `dl_jobs` of all jobs, live and completed, of the schema `of`.
+    """Return the SQL of a schema with a view `dl_jobs` of all jobs, live and complete, of the schema `of`.
 
-    For diagnostic queries that name `dl_jobs`: the table of that name has the live jobs only. Idempotent.
+    It is for diagnostic queries of `dl_jobs`, as the table of that name has only live jobs. Idempotent.
 
     Raises:
-        ValueError: a schema's name is not a plain lower-case identifier.
+        ValueError: A schema's name is not a plain lower-case identifier.
     """
     name, of = checked_schema(name), checked_schema(of)
     view = f"CREATE OR REPLACE VIEW {name}.dl_jobs AS SELECT * FROM {of}.dl_jobs_all;\n"  # noqa: S608 - checked above
@@ -28,14 +28,13 @@ def view_ddl(name: str, *, of: str) -> str:
 
 
 def ddl(version: int) -> str:
-    """Return the SQL that makes (version 1) or changes (later versions) the job tables in the current schema.
+    """Return the SQL that creates (version 1) or changes (later versions) the job tables in the current schema.
 
-    For `op.execute(ddl(1))` in a migration, then `op.execute(ddl(2))` in the same or a later one. A published version
-    never changes; a change is a new file `ddl_<version>.sql`, and every service that has the tables calls it in a new
-    migration.
+    A migration calls `op.execute(ddl(1))`, and the same or a later one `op.execute(ddl(2))`. A published version never
+    changes. Each change is a new file `ddl_<version>.sql`, which every service with the tables runs in a new migration.
 
     Raises:
-        LookupError: there is no such version.
+        LookupError: There is no such version.
     """
     file = files("classifeed_jobs.schema").joinpath(f"ddl_{version}.sql")
     if not file.is_file():

@@ -143,8 +143,8 @@ SELECT d.job_id, d.queue, d.task, d.args, d.idempotency_key, d.lock_key, d.parti
 FROM dl_jobs_done d;
 
 -- Wakes the workers of a queue when a job of it becomes ready, or gets a time to become ready that they do not know.
--- A NOTIFY takes an instance-wide lock until commit: a producer that wakes by itself after its commit sets
--- dl_jobs.notify to off in its transaction.
+-- NOTIFY takes an instance-wide lock until the commit. A producer that notifies after its commit sets dl_jobs.notify to
+-- off in its transaction.
 CREATE FUNCTION notify_job_ready() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF current_setting('dl_jobs.notify', true) IS DISTINCT FROM 'off' THEN

@@ -1,7 +1,7 @@
 -- The job tables, version 2 (ADRs 0020 to 0022): limits, rates and pauses of queues, rotation of partition keys, schedules,
 -- and what the listings and bulk retries of done jobs need. Short locks only: the live tables are small.
 
--- Queues that are not free for all: paused, limited or slowed down. A queue without a row has no limits.
+-- Queues that are paused or have limits. A queue without a row has no limits.
 CREATE TABLE dl_queues (
     queue text NOT NULL,
     paused_at timestamptz,
@@ -18,7 +18,7 @@ CREATE TABLE dl_queues (
     CONSTRAINT dl_queues_rate_check CHECK (rate_per_s > 0 AND rate_burst > 0 OR rate_per_s IS NULL AND rate_burst IS NULL)
 ) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000);
 
--- Jobs of partition keys are claimed in rotation, so they have an index of their own; the others keep theirs.
+-- Jobs with partition keys are claimed in rotation, so they have a separate index.
 DROP INDEX dl_jobs_claim;
 CREATE INDEX dl_jobs_claim ON dl_jobs (queue, priority, created_at)
     WHERE status = 'queued' AND waits_for IS NULL AND partition_key IS NULL;

@@ -1,4 +1,4 @@
-"""Makes the job tables, for applications without a migration tool of their own."""
+"""Creates the job tables, for applications without a migration tool."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _LOCK_TIMEOUT_S: Final = 5
 
 
 class InstallError(Exception):
-    """The job tables cannot be made; the message says what to do."""
+    """The job tables cannot be created; the message says what to do."""
 
 
 async def install(database: Database) -> list[int]:
-    """Make the job tables in the schema of a database, or bring them to the newest version; returns what was applied.
+    """Create the job tables in the schema of a database, or upgrade them; return the applied versions.
 
-    In one transaction; makes the schema when missing. Idempotent, also when several processes do it at once.
+    It runs in one transaction, and creates the schema if necessary. Idempotent, even in concurrent processes.
 
     Raises:
-        InstallError: the schema has job tables that a migration has made.
-        psycopg.Error: the role may not do that, or the tables are in use for longer than 5 s.
+        InstallError: The schema has job tables that a migration has created.
+        psycopg.Error: The role lacks privileges, or the tables are locked for longer than 5 s.
     """
     async with database.dedicated_connection() as connection, connection.transaction():
         await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")

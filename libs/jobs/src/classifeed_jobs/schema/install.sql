@@ -1,7 +1,7 @@
--- Making the job tables without a migration tool.
+-- Creation of the job tables without a migration tool.
 
 -- name: lock_install
--- One process after the other; a number of our own for the lock.
+-- Serializes processes. The first number is the engine's namespace of advisory locks.
 SELECT pg_advisory_xact_lock(1684827757, hashtext('install ' || %(schema)s))
 
 -- name: make_versions
@@ -14,7 +14,7 @@ CREATE TABLE IF NOT EXISTS dl_versions (
 SELECT version FROM dl_versions ORDER BY version
 
 -- name: has_tables
--- Of the schema itself: those of another one in the search path are none of ours.
+-- Checks the schema itself, not other schemas in the search path.
 SELECT to_regclass(current_schema() || '.dl_jobs') IS NOT NULL
 
 -- name: note_version

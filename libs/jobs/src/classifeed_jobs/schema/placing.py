@@ -1,4 +1,4 @@
-"""Placing: moves the job tables into a schema of their own, after the migrations have made them (ADR 0027)."""
+"""Placing: moves the job tables into a separate schema, after the migrations have created them (ADR 0027)."""
 
 from __future__ import annotations
 
@@ -21,24 +21,23 @@ class PlacingError(Exception):
 
 
 async def place_jobs(dsn: str, *, schema: str, queue_schema: str) -> int:
-    """Move what the migrations of a service have made for its jobs from its schema into `queue_schema`.
+    """Move the job tables, views and functions of a service from its schema into `queue_schema`.
 
-    In one transaction; makes the schema when missing. Idempotent: run it after each migration, a later version of the
-    tables is made in the service's schema too. Views of the service over the job tables stay and go on to work.
-    Processes find the tables when both schemas are in their search path (`Database(further_schemas=…)`); while they
-    are moved, statements wait for 5 s at the most, or the move gives up.
+    It runs in one transaction, and creates the schema if necessary. Idempotent: run it after each migration, because
+    later versions are created in the service's schema, too. The service's views of job tables remain valid. Processes
+    need both schemas in their search path (`Database(further_schemas=…)`). The move waits at most 5 s for its locks.
 
     Returns:
-        How many tables, views and functions were moved.
+        Number of moved tables, views and functions.
 
     Raises:
-        PlacingError: there are no job tables in either schema, or others in the second one.
-        psycopg.Error: the role may not do that, or the tables are in use.
+        PlacingError: Neither schema has job tables, or both have some.
+        psycopg.Error: The role lacks privileges, or the tables are in use.
     """
     names = {"schema": checked_schema(schema), "queue_schema": checked_schema(queue_schema)}
     database = Database(dsn, schema=schema, application_name=f"place-{queue_schema}")
     async with database.dedicated_connection() as connection, connection.transaction():
-        # Names come out with their schemas when none is searched.
+        # With an empty search path, names are qualified by their schema.
         await connection.execute("SET LOCAL search_path = pg_catalog")
         await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'")
         await connection.execute(_LOCK, names)

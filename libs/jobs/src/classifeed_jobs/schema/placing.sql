@@ -1,15 +1,15 @@
--- The job tables in a schema of their own.
+-- Move of the job tables into a separate schema.
 
 -- name: lock_placing
--- One process after the other; a number of our own for the lock.
+-- Serializes processes. The first number is the engine's namespace of advisory locks.
 SELECT pg_advisory_xact_lock(1684827757, hashtext(%(queue_schema)s))
 
 -- name: has_schema
 SELECT EXISTS (SELECT FROM pg_namespace n WHERE n.nspname = %(queue_schema)s)
 
 -- name: list_objects
--- What the DDL has made in a schema: kind, name as ALTER wants it, and whether the other schema has one of that name.
--- Indexes, triggers and sequences go with their tables, partitions do not.
+-- Objects that the DDL has created in a schema: kind, name for ALTER, and whether the other schema has one of that
+-- name. Indexes, triggers and sequences are moved with their tables, partitions are not.
 SELECT CASE c.relkind WHEN 'v' THEN 'VIEW' ELSE 'TABLE' END AS kind, c.oid::regclass::text AS qualified_name,
        EXISTS (SELECT FROM pg_class o JOIN pg_namespace n ON n.oid = o.relnamespace
                WHERE n.nspname = %(queue_schema)s AND o.relname = c.relname) AS clashes

@@ -1,4 +1,4 @@
-"""What follows every release of a lock key: the next job of the key is promoted, and workers hear of it."""
+"""Promotion of the next job after the release of a lock key, and notification of workers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _NOTIFY = _SQL["notify_queues"]
 
 
 async def promote_next(tx: Tx, lock_keys: Sequence[str]) -> list[Rank]:
-    """Promote the first blocked job of each released key to the claim index; return where those stand."""
+    """Promote the first blocked job of each released key to the claim index; return the ranks of these jobs."""
     rows = await (await tx.execute(_PROMOTE_NEXT, {"lock_keys": list(lock_keys)})).fetchall()
     return [Rank(*row) for row in rows]
 

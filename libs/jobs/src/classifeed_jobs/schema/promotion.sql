@@ -1,6 +1,7 @@
 -- name: promote_next
--- The first blocked job of each released key goes back to the claim index. One too many does no harm, one too few would
--- stay blocked for ever: whatever releases a key, or takes away a job that was promoted for it, calls this afterwards.
+-- Returns the first blocked job of each released key to the claim index. An extra promotion is harmless, but without
+-- one a job stays blocked forever: call it after each release of a key, and after the removal of a job that was
+-- promoted for it.
 UPDATE dl_jobs SET waits_for = NULL
 WHERE job_id = ANY (ARRAY(
     SELECT h.job_id FROM unnest(%(lock_keys)s::text[]) AS k(lock_key) CROSS JOIN LATERAL (

@@ -1,6 +1,6 @@
-"""The job tables for SQLAlchemy, so that a service's drift test knows them. They are made by `classifeed_jobs.ddl`.
+"""The job tables for SQLAlchemy, for the drift test of a service. `classifeed_jobs.ddl` creates them.
 
-They have the logical schema `queue`: statements name the real one in `schema_translate_map`.
+They have the logical schema `queue`; statements map it to the real schema by `schema_translate_map`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _key(name: str, kind: _Kind) -> Column[Any]:
 
 
 def _request_columns() -> list[Column[Any]]:
-    """Return the columns of a request; alike in live and done jobs."""
+    """Return the columns that live and complete jobs share."""
     return [
         _column("queue", Text),
         _column("task", Text),
@@ -141,7 +141,7 @@ def add_jobs(metadata: MetaData) -> None:
         schema=QUEUE_SCHEMA,
     )
     _add_settings(metadata)
-    # Of partitioned tables the drift test sees the first partition as a table of its own.
+    # The drift test sees the first partition of a partitioned table as a separate table.
     _add_done(metadata, "dl_jobs_done", "dl_jobs_done_finished", "dl_jobs_done_dead", "dl_jobs_done_lock_key")
     _add_done(
         metadata,

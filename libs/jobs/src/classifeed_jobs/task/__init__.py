@@ -1,1 +1,1 @@
-"""What the author of a task uses: the registry, the context of a run, slices and pipelines."""
+"""The API for authors of tasks: the registry, the context of a run, slices and pipelines."""

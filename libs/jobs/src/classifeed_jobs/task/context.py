@@ -1,4 +1,4 @@
-"""JobContext: what a handler has in its hands while it runs."""
+"""JobContext: the interface of a running handler to the engine."""
 
 from __future__ import annotations
 
@@ -20,21 +20,20 @@ Result = TypeVar("Result")
 class JobContext:
     """One run of a job.
 
-    A run may be one of several that the job has had, and in the worst case another one is already under way (this
-    process stood still past its lease). Effects that must not happen twice go into a transaction with `guard`, or are
-    idempotent.
+    A job may have several runs. If this process was suspended for longer than its lease, another run may be active
+    already. Effects that must not happen twice need a transaction with `guard`, or must be idempotent.
 
     Attributes:
-        job_id: the job.
-        claim_no: the fence: grows with each claim of the job.
-        attempt: which try this is, from 1.
-        queue: where the job came from.
-        task: its task.
-        lock_key: what it excludes others from, while it runs.
-        trace_context: W3C headers of the trace it belongs to.
-        checkpoint: what an earlier run saved last; None at first.
-        db: the service's database.
-        resources: what the service's bootstrap gave the worker.
+        job_id: Id of the job.
+        claim_no: Fencing number, which increases with each claim of the job.
+        attempt: Number of the attempt, from 1.
+        queue: Queue of the job.
+        task: Task of the job.
+        lock_key: Lock key that the run holds.
+        trace_context: W3C headers of the trace that the run belongs to.
+        checkpoint: Last checkpoint of the job; None if there is none.
+        db: The service's database.
+        resources: Resources that the service gave the worker.
     """
 
     def __init__(self, claim: Claim, database: Database, resources: Any, loop: asyncio.AbstractEventLoop) -> None:
@@ -53,62 +52,62 @@ class JobContext:
         self._loop = loop
 
     async def guard(self, tx: Tx) -> None:
-        """Tie a transaction to this claim: when it commits, no other run of the job has begun.
+        """Tie a transaction to this claim: it can only commit while no other run of the job has begun.
 
-        Holds the job's row until the transaction ends, so nobody can take the job away meanwhile; keep such
-        transactions short. Several may be open at once. A process that stands still in one is cut off by the server
+        The job's row is locked until the transaction ends, so the job cannot be requeued meanwhile. Keep such
+        transactions short; several may be open at once. If the process hangs in one, the server closes its session
         after the lease.
 
         Raises:
-            ClaimLost: the claim is not held any more; let it roll the transaction back.
+            ClaimLost: The claim is no longer held; let the exception roll the transaction back.
         """
         await guard.guard_claim(tx, self.job_id, self.claim_no)
 
     @asynccontextmanager
     async def guarded_transaction(self) -> AsyncIterator[Tx]:
-        """Give a transaction on `db` that is tied to this claim, as by `guard`; what it must do is the block.
+        """Provide a transaction on `db` that is tied to this claim, as by `guard`.
 
         Raises:
-            ClaimLost: the claim is not held any more; the block was not entered, and nothing is written.
+            ClaimLost: The claim is no longer held; the block is not entered, and nothing is written.
         """
         async with self.db.transaction() as tx:
             await self.guard(tx)
             yield tx
 
     async def save_checkpoint(self, tx: Tx, checkpoint: Any, *, is_progress: bool = True) -> None:
-        """Store where a later run goes on, in the transaction of the effects it stands for; guards like `guard`.
+        """Store the checkpoint from which a later run resumes, and guard the transaction as `guard` does.
 
         Args:
-            tx: the transaction of the effects.
-            checkpoint: JSON; read by the next run as `checkpoint`.
-            is_progress: whether the job came further than any run before: deaths of its worker and unknown faults
-                count anew then. False for a job that begins again and only notes how far it came.
+            tx: Transaction with the effects up to the checkpoint.
+            checkpoint: JSON value; the next run has it as `checkpoint`.
+            is_progress: Whether the job got further than all earlier runs, which resets its counts of worker deaths and
+                unknown faults. Pass False for a job that starts over and only records its position.
 
         Raises:
-            ClaimLost: the claim is not held any more; let it roll the transaction back.
+            ClaimLost: The claim is no longer held; let the exception roll the transaction back.
         """
         await guard.save_checkpoint(tx, self.job_id, self.claim_no, checkpoint, is_progress=is_progress)
         self.checkpoint = checkpoint
 
     def report(self, progress: Progress) -> None:
-        """Show progress; the last report is written with the next heartbeat or the end of the run. From any thread."""
+        """Report progress, from any thread. The last report is stored at the next heartbeat or the end of the run."""
         self.unsaved_progress = progress
 
     @property
     def is_stopping(self) -> bool:
-        """Whether this run is to end: canceled, the worker drains, the claim is lost, or a thread has run for longer
-        than its task may. From any thread."""
+        """Whether this run must end: it was canceled, the worker drains, the claim is lost, or a thread has run for
+        longer than `max_run_s`. Callable from any thread."""
         return self.stop_reason is not None
 
     def raise_if_stopped(self) -> None:
-        """Be a safe point for coroutines and sync functions; generators of both kinds have one at each yield.
+        """Mark a safe point of a coroutine or sync function. Generators have one at each yield.
 
         Raises:
-            StopRequested: the run is to end; let it through.
+            StopRequested: The run must end; do not catch it.
         """
         if self.stop_reason is not None:
             raise StopRequested(self.stop_reason)
 
     def call(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
-        """Run a coroutine (one that uses `db` and `guard`) on the worker's loop and wait for it; for sync functions."""
+        """Run a coroutine on the worker's event loop and wait for it; sync functions use it for `db` and `guard`."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()

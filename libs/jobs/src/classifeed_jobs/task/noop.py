@@ -1,4 +1,4 @@
-"""The reference pipeline: `noop` sleeps three times and shows its progress."""
+"""The reference task: `noop` sleeps three times and reports its progress."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from classifeed_jobs.task.registry import register
 
 
 class NoopArgs(BaseModel):
-    """How long each of the three steps takes, in seconds."""
+    """Durations of the three steps, in seconds."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -24,7 +24,7 @@ class NoopArgs(BaseModel):
 
 @register("noop")
 async def noop(ctx: JobContext, args: NoopArgs) -> AsyncIterator[Progress]:
-    """Three safe points."""
+    """Sleep three times, with a safe point after each sleep."""
     del ctx
     for step, sleep_s in enumerate((args.sleep1, args.sleep2, args.sleep3), start=1):
         await asyncio.sleep(sleep_s)

@@ -1,4 +1,4 @@
-"""Pipelines: the modules that register tasks, by the names in DL_PIPELINE_MODULES."""
+"""Import of the modules that register tasks, which DL_PIPELINE_MODULES names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from classifeed_jobs.task.registry import Registry, registry
 
 
 class PipelineError(Exception):
-    """A module with tasks cannot be loaded; the message names it and says why."""
+    """A module with tasks cannot be loaded; the message has its name and the reason."""
 
 
 def load_pipelines(modules: Iterable[str]) -> Registry:
-    """Return the default registry, once these modules have registered their tasks in it. Idempotent.
+    """Import modules, which register their tasks, and return the default registry. Idempotent.
 
     Raises:
-        PipelineError: a module is missing, or fails while it is imported (a name registered twice, wrong annotations).
+        PipelineError: A module is missing, or its import fails (duplicate task name, invalid annotations).
     """
     for name in modules:
         try:

@@ -1,4 +1,4 @@
-"""Registry: task names, their handlers, and how each is to be run."""
+"""Registry of tasks by name, with their handlers and options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 
 class Registry(Mapping[str, Task]):
-    """Tasks by name. `classifeed_jobs.register` fills the default one."""
+    """Tasks by name. `classifeed_jobs.register` fills the default registry."""
 
     def __init__(self) -> None:
         self._tasks: dict[str, Task] = {}
@@ -34,15 +34,14 @@ class Registry(Mapping[str, Task]):
         on_failed: OnFailed | None = None,
         args: type[BaseModel] | None = None,
     ) -> Callable[[Handler], Handler]:
-        """Decorate `async def f(ctx, args)`, an async generator, a plain function or generator as the handler of a
-        task.
+        """Decorate a function `f(ctx, args)` as the handler of a task: a coroutine, a sync function, or a generator.
 
-        The annotation of `args` says how they are checked: a pydantic model, or dict; the option `args` says it instead
-        for handlers without one. See `Task` for the other options.
+        The annotation of `args` is a pydantic model, by which they are validated, or dict. For handlers without an
+        annotation, use the option `args`. See `Task` for the other options.
 
         Raises:
-            ValueError: the name is taken.
-            TypeError: the handler has not the two parameters, or `args` is annotated otherwise.
+            ValueError: The name is already registered.
+            TypeError: The handler does not have two parameters, or the annotation of `args` has another type.
         """
 
         def add(handler: Handler) -> Handler:

@@ -1,4 +1,4 @@
-"""SliceJob: "for each keyset slice do f", as a job that can die at any step and goes on."""
+"""SliceJob: a handler that processes a key range in slices, and resumes after a crash at any step."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ Cursor: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """What one call of a slice function did.
+    """The result of a call of a slice function.
 
     Attributes:
-        next: where the next slice begins, JSON; None: this was the last one.
-        processed: units done in this slice, for progress.
-        total: units in all, where known.
+        next: Start of the next slice, a JSON value; None after the last slice.
+        processed: Number of units processed in this slice, for progress.
+        total: Total number of units, if known.
     """
 
     next: Cursor | None
@@ -31,27 +31,27 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class SliceJob(Generic[Args]):
-    """Handler of a task that works through a key range slice by slice.
+    """Handler of a task that processes a key range slice by slice.
 
-    Each slice is one transaction, under the job's guard: its effects and the cursor move together or not at all, so
-    every slice takes effect once, whatever dies when. Locks last as long as one slice. Register an instance's `run`:
+    Each slice is one transaction, under the job's guard. Its effects and the cursor commit together, so every slice
+    takes effect exactly once, even after crashes. Locks are held for one slice. Register an instance's `run`:
 
         register("offers.sweep", args=SweepArgs, resumes=True)(SliceJob(sweep_slice).run)
 
     Attributes:
-        do_slice: `(tx, args, cursor, ctx) -> Slice`; reads from `cursor` on (None: from the start) in key order, with
-            a LIMIT, and writes its effects in `tx`. May be called again for a slice that did not commit.
-        at_end: `(tx, args, ctx)`, in the transaction of the last slice.
+        do_slice: Function `(tx, args, cursor, ctx) -> Slice`. It reads from `cursor` on (None at the start) in key
+            order, with a LIMIT, and writes its effects in `tx`. It may be called again for a slice that did not commit.
+        at_end: Function `(tx, args, ctx)`, called in the transaction of the last slice.
     """
 
     do_slice: Callable[[Tx, Args, Cursor | None, JobContext], Awaitable[Slice]]
     at_end: Callable[[Tx, Args, JobContext], Awaitable[None]] | None = field(default=None)
 
     async def run(self, ctx: JobContext, args: Args) -> AsyncIterator[Progress]:
-        """Work from the checkpoint on; yields after each slice.
+        """Process slices from the checkpoint on; yield progress after each slice.
 
         Raises:
-            ClaimLost: another run has the job; the slice under way is rolled back.
+            ClaimLost: Another run has the job; the current slice is rolled back.
         """
         state = ctx.checkpoint or {"cursor": None, "processed": 0, "is_done": False}
         while not state["is_done"]:

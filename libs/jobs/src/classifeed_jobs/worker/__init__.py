@@ -1,1 +1,1 @@
-"""The process that runs jobs: it claims, runs, renews its lease and completes."""
+"""The worker process: it claims, runs and completes jobs, and renews its lease."""

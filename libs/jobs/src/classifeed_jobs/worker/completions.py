@@ -1,4 +1,4 @@
-"""Completions: ends claims in batches, as many as came together while the batch before was being committed."""
+"""Completions: writes completions of claims in batches; a batch collects those that arrive during a commit."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ _BATCH = 500
 _BEHIND = 4 * _BATCH
 _FIRST_WAIT_S = 0.05
 _LONGEST_WAIT_S = 5.0
-_FORGET_FAULT_S = 60.0  # what was refused for good is not tried again
+_FORGET_FAULT_S = 60.0  # a completion that is refused permanently is not retried
 _HOOK_WAIT_S = 60.0
 
 
 class Completions:
-    """A queue of completions and the task that writes them, on a connection of its own.
+    """A queue of completions and the task that writes them, on a separate connection.
 
-    A completion is written until the database has responded; one that is refused (the claim was lost) is logged and
-    dropped: its job belongs to somebody else.
+    A write is retried until the database responds. A completion that is refused, because the claim was lost, is logged
+    and dropped: another worker may have the job.
 
     Args:
-        database: the service's database.
-        notifier: notifies the workers of what went back to its queue, or may run now.
-        tasks: those whose hooks are called.
-        caught_up: called when `is_behind` is over.
-        promoted: called with each job that may be claimed again, or now.
+        database: The service's database.
+        notifier: Notifier that wakes workers of requeued and promoted jobs.
+        tasks: Tasks whose failure hooks are called.
+        caught_up: Callback when `is_behind` becomes false.
+        promoted: Callback with each job that can be claimed now.
     """
 
     def __init__(
@@ -67,29 +67,30 @@ class Completions:
         self.fault = LastingFault(forget_after_s=_FORGET_FAULT_S)
 
     def put(self, completion: Completion) -> None:
-        """Have a completion written soon."""
+        """Enqueue a completion, to be written soon."""
         self._pending.append(completion)
         self._unwritten.add(completion.key)
         self._empty.clear()
         self._changed.set()
 
     def is_pending(self, key: ClaimKey) -> bool:
-        """Whether the end of a claim is known here and not yet written."""
+        """Return whether the completion of a claim is enqueued and not yet written."""
         return key in self._unwritten
 
     @property
     def is_behind(self) -> bool:
-        """Whether so many ends wait to be written that nothing more should be claimed: if the process died now, all of
-        these jobs would run a second time.
+        """Whether too many completions are unwritten to claim more jobs.
+
+        If the process died now, all these jobs would run again.
         """
         return len(self._unwritten) >= _BEHIND
 
     async def drained(self) -> None:
-        """Return once everything put so far is written."""
+        """Wait until all completions are written."""
         await self._empty.wait()
 
     async def run(self) -> None:
-        """Write until cancelled."""
+        """Write completions until cancelled."""
         try:
             while True:
                 await self._changed.wait()
@@ -115,7 +116,7 @@ class Completions:
                 refused, woken = await self._try(batch)
                 self._notifier.wake(woken)
                 break
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+            except Exception as error:  # noqa: BLE001 - any error is retried
                 if not is_passing_fault(error):
                     await self._write_apart(batch, error)
                     return
@@ -127,7 +128,7 @@ class Completions:
         _report(refused, is_repeated=attempts > 1)
 
     async def _try(self, batch: list[Completion]) -> tuple[list[Completion], set[str]]:
-        """Write a batch; returns the ends that were refused, and the queues whose workers should poll."""
+        """Write a batch; return the refused completions, and the queues whose workers must be notified."""
         woken: set[str] = set()
         ranks: list[Rank] = []
         told: dict[str, Any] = {"wake": woken.add, "promoted": ranks.append, "tasks": self._tasks}
@@ -146,18 +147,18 @@ class Completions:
         return [completion for completion in batch if (completion.job_id, completion.claim_no) not in held], woken
 
     async def _write_apart(self, batch: list[Completion], error: Exception) -> None:
-        """One completion spoils its batch: write each alone; one that is refused fails its job, or sets it aside."""
+        """Write each completion of a failed batch separately. A completion that fails again fails its job."""
         if len(batch) > 1:
             for completion in batch:
                 await self._write([completion])
             return
         spoiled = batch[0]
         if isinstance(error, HookFailed):
-            # The job stays until its hook does its part: a release that corrects it, or an operator.
+            # The job is kept until its hook succeeds, after a release or an operator corrects it.
             message = f"{error}; {spoiled.message or 'canceled'}"
             await self._write([spoiled._replace(outcome=KEPT, message=message, delay_s=_HOOK_WAIT_S)])
             return
-        # It may be another job that waits for this one's lock key.
+        # The damaged job may be another one, which waits for this job's lock key.
         if await self._persist(lambda tx: set_damaged_aside(tx, holders=[spoiled.job_id], tasks=self._tasks)):
             await self._write([spoiled])
             return
@@ -169,13 +170,13 @@ class Completions:
         await self._persist(lambda tx: set_aside(tx, spoiled.job_id, why, claim_no=spoiled.claim_no, tasks=self._tasks))
 
     async def _persist(self, write: Callable[[Tx], Awaitable[int]]) -> int:
-        """Return what `write` returns, once the database has responded; 0: it refuses for good."""
+        """Call `write` until the database responds, and return its result; 0 after a permanent error."""
         wait_s = _FIRST_WAIT_S
         while True:
             try:
                 async with self._session.use() as connection:
                     return await write(connection)
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried, or logged
+            except Exception as error:  # noqa: BLE001 - any error is retried, or logged
                 log_fault(_log, "worker.complete.failed", error, retry_in_s=wait_s)
                 if not is_passing_fault(error):
                     return 0
@@ -191,7 +192,7 @@ def _report(refused: list[Completion], *, is_repeated: bool) -> None:
             job_id=str(completion.job_id),
             claim_no=completion.claim_no,
             outcome=completion.outcome,
-            # After a broken commit it may have been written by the first try.
+            # If a commit lost its connection, the first attempt may have written it.
             error="the claim is no longer held"
             + (" (or the job was completed by the previous attempt)" if is_repeated else ""),
         )

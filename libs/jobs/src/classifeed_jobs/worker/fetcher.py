@@ -1,4 +1,4 @@
-"""Fetcher: decides when to poll for jobs, and claims as many as the worker has free slots for."""
+"""Fetcher: decides when to poll for jobs, and claims as many as the worker has free slots."""
 
 from __future__ import annotations
 
@@ -38,19 +38,20 @@ Found = TypeVar("Found")
 
 
 class Fetcher:
-    """Polls when it is woken, when a delayed job is due, when a slot is free again, and else every `claim_backoff_s`.
+    """Polls when it is woken, when a delayed job is due, when a slot is free, or at the latest after `claim_backoff_s`.
 
     Args:
-        session: the worker's own connection.
-        limits: another one, for the transactions of queues with limits; connected when there is one.
-        lease: the process's row; registered here when it is missing or stale.
-        queues: which to claim from.
-        room: how many more jobs of a queue may start now.
-        start: called with each claim.
-        slots: of a queue, where partition keys may hold no more than their share of them; None: any number.
-        tasks: those whose hooks are called for jobs that are set aside.
-        claim_backoff_s: the longest time between two polls.
-        fresh_s: how old the last heartbeat may be for a claim.
+        session: Connection of the worker.
+        limits: Second connection, for transactions of queues with limits; opened when needed.
+        lease: Lease row of the process; registered here if it is missing or stale.
+        queues: Queues to claim from.
+        room: Function that returns how many more jobs of a queue may start now.
+        start: Callback with each claim.
+        slots: Function that returns the slots of a queue, if partition keys are limited to their share; None for no
+            limit.
+        tasks: Tasks whose failure hooks are called for jobs that are set aside.
+        claim_backoff_s: Maximum seconds between two polls.
+        fresh_s: Maximum age of the last heartbeat for a claim, in seconds.
     """
 
     def __init__(
@@ -90,32 +91,32 @@ class Fetcher:
         self.fault = LastingFault()
 
     def wake(self) -> None:
-        """Something may be ready: poll now."""
+        """Poll now, because jobs may be ready."""
         self._was_notified = True
         self._woken.set()
 
     def poll_first(self, queue: str) -> None:
-        """Poll now, and this queue before the others."""
+        """Poll now, starting with this queue."""
         self._first = queue
         self.wake()
 
     def released(self, queue: str) -> None:
-        """Note that a run of the queue has ended; poll again if there was more than could be taken."""
+        """Handle the end of a run of the queue: poll again if the queue had more jobs than free slots."""
         if queue in self._with_backlog:
             self._woken.set()
 
     def promoted(self, rank: Rank) -> None:
-        """Note that a job was promoted that may be older than what has been claimed already."""
+        """Handle a promoted job, which may be older than jobs that have been claimed already."""
         if (cursor := self._cursors.get(rank.queue)) is not None:
             cursor.scan_cursor.promoted(rank.priority, rank.created_at)
 
     def close(self) -> None:
-        """Claim nothing more; `run` returns after the poll that is under way."""
+        """Stop claiming; `run` returns after the current poll."""
         self._is_closing = True
         self._woken.set()
 
     async def run(self) -> None:
-        """Claim until `close`. Faults of the database are retried with back-off, for ever."""
+        """Claim until `close`. Errors are retried with back-off."""
         fault_wait_s = _FAULT_FIRST_S
         while not self._is_closing:
             self._woken.clear()
@@ -123,7 +124,7 @@ class Fetcher:
                 await self._poll()
                 fault_wait_s = _FAULT_FIRST_S
                 self.fault.clear()
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+            except Exception as error:  # noqa: BLE001 - any error is retried
                 log_fault(_log, "worker.claim.failed", error, retry_in_s=fault_wait_s, noted_in=self.fault)
                 self._next_poll_s = time.monotonic() + fault_wait_s
                 fault_wait_s = min(_FAULT_LONGEST_S, fault_wait_s * 2)
@@ -138,7 +139,7 @@ class Fetcher:
 
     async def _poll(self) -> None:
         is_wide = self._was_notified or time.monotonic() >= self._next_poll_s
-        self._was_notified = False  # notified again from here on, there is another poll
+        self._was_notified = False  # a later notification causes another poll
         wait_s = self._claim_backoff_s
         async with self._session.use() as connection:
             first, self._first = self._first, ""
@@ -154,7 +155,7 @@ class Fetcher:
                     await self._lease.register(connection)
                 wait_s = min(wait_s, self._take(queue, wanted, response))
             if is_wide:
-                # After the claims: what has just been enqueued should not wait for it.
+                # After the claims, so that new jobs do not wait for it.
                 ranks, due_s = await self._sound(connection, self._queues, partial(self._due.promote, connection))
                 for rank in ranks:
                     self.promoted(rank)
@@ -163,7 +164,7 @@ class Fetcher:
         self._next_poll_s = next_poll_s if is_wide else min(self._next_poll_s, next_poll_s)
 
     async def _sound(self, connection: Tx, queues: Sequence[str], statement: Callable[[], Awaitable[Found]]) -> Found:
-        """Run a statement; if jobs of these queues stop it, set them aside and run it again."""
+        """Run a statement; if damaged jobs of these queues make it fail, set them aside and run it again."""
         try:
             return await statement()
         except Exception as error:
@@ -204,15 +205,15 @@ class Fetcher:
         return await self._claim(connection, queue, wanted)
 
     def _take(self, queue: str, wanted: int, response: ClaimResult) -> float:
-        """Start what was claimed; returns how soon to poll again."""
-        # Those that run alone go before the others of the same claim.
+        """Start the claimed jobs; return the seconds until the next poll."""
+        # Jobs that run alone start before the other jobs of the claim.
         if any(claim.runs_alone for claim in response.claims):
             response.claims.sort(key=lambda claim: not claim.runs_alone)
         for claim in response.claims:
             self._start(claim)
         self._report_held(queue, response.blocked_keys)
         if len(response.claims) < wanted:
-            if not response.is_held_back:  # otherwise the next run that ends may leave enough slots
+            if not response.is_held_back:  # otherwise the end of a run may free enough slots
                 self._with_backlog.discard(queue)
         elif self._room(queue) > 0:
             return 0.0

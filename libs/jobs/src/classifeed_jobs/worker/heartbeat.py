@@ -1,4 +1,4 @@
-"""Heartbeat: renews the process's lease, and notifies its runs when they were canceled or taken away."""
+"""Heartbeat: renews the process's lease, and stops its runs when they were canceled or their claim was lost."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _log = structlog.get_logger("classifeed_jobs.worker.heartbeat")
 _RETRY_S = 0.5
 _BEAT_TIMEOUT_S = 10.0
 _BEATS_PER_LEASE = 3
-# Claims wait for the listing, on their connection; what only it can find comes of a broken one.
+# Claims wait for the listing, which uses their connection. It only finds claims of broken connections, so it is rare.
 _LISTING_SHARE = 0.01
 _LISTING_LONGEST_S = 60.0
 
 
 class Heartbeat:
-    """One UPDATE for the whole process, whatever it runs.
+    """Renews the lease of all runs of the process in one UPDATE.
 
     Args:
-        session: the worker's own connection.
-        lease: the process's row.
-        runs: the runs under way, by claim; the worker's own mapping, read at each beat.
-        completions: where ends wait to be written.
-        heartbeat_s: the period; shorter while a job with a short lease runs.
+        session: Connection of the worker.
+        lease: Lease row of the process.
+        runs: Active runs by claim; the worker's mapping, read at each heartbeat.
+        completions: Queue of unwritten completions.
+        heartbeat_s: Seconds between two heartbeats; fewer while a job with a short lease runs.
     """
 
     def __init__(
@@ -59,16 +59,16 @@ class Heartbeat:
         self.fault = LastingFault()
 
     def beat_soon(self) -> None:
-        """Beat now instead of at the next period."""
+        """Send a heartbeat now."""
         self._soon.set()
 
     def started(self, lease_ttl_s: int) -> None:
-        """Take note of a new run; one with a lease shorter than the period is looked after sooner."""
+        """Handle the start of a run: a short lease causes an earlier heartbeat."""
         if lease_ttl_s / _BEATS_PER_LEASE < self._heartbeat_s:
             self._soon.set()
 
     async def run(self) -> None:
-        """Beat until cancelled. Faults of the database are retried; the lease may run out meanwhile."""
+        """Send heartbeats until cancelled. Errors are retried; the lease may expire meanwhile."""
         while True:
             self._soon.clear()
             try:
@@ -76,7 +76,7 @@ class Heartbeat:
                     await self._beat()
                 wait_s = self._period_s()
                 self.fault.clear()
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+            except Exception as error:  # noqa: BLE001 - any error is retried
                 wait_s = min(_RETRY_S, self._period_s())
                 log_fault(_log, "worker.heartbeat.failed", error, retry_in_s=wait_s, noted_in=self.fault)
                 await asyncio.sleep(wait_s)
@@ -106,10 +106,10 @@ class Heartbeat:
                     connection, {(before[key].claim.job_id, key[1]): report for key, report in reports.items()}
                 )
         for key, run in before.items():
-            if run.context.unsaved_progress is reports.get(key):  # nothing newer was reported meanwhile
+            if run.context.unsaved_progress is reports.get(key):  # no newer report
                 run.context.unsaved_progress = None
             if key not in self._runs:
-                continue  # it ended meanwhile
+                continue  # it has ended meanwhile
             if key not in held:
                 _log.warning("worker.claim.lost", job_id=str(run.claim.job_id), claim_no=key[1], task=run.claim.task)
                 run.stop("lost")
@@ -121,13 +121,13 @@ class Heartbeat:
     async def _held(self, connection: Tx, runs: Mapping[ClaimKey, Run], *, is_full_scan: bool) -> dict[ClaimKey, bool]:
         if not is_full_scan:
             return await self._lease.held_of(connection, [run.claim.job_id for run in runs.values()])
-        # Scans all that this process has ended, as long as a transaction is open somewhere.
+        # While a long-running transaction is open, this also scans dead entries of completed jobs.
         with self._listing.timed():
             return await self._lease.held(connection)
 
     def _hand_back_unknown(self, held: Mapping[ClaimKey, bool]) -> None:
-        # A claim whose response was lost with its connection is ours by the database, is renewed with all the others,
-        # and nobody runs it. At one beat the response may still be under way, at two in a row it is not.
+        # If the response of a claim was lost with its connection, the database shows the claim as held and the lease is
+        # renewed, but no run exists. At the first heartbeat the response may still arrive; at the second it is lost.
         unknown = {key for key in held if key not in self._runs and not self._completions.is_pending(key)}
         for number, claim_no in unknown & self._unknown:
             job_id = UUID(int=number)

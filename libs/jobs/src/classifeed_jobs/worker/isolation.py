@@ -1,4 +1,4 @@
-"""Isolation: a job whose worker died too often runs alone, so that its last death is its own and not a neighbour's."""
+"""Isolation: a job whose worker died too often runs alone, so that its last death was not caused by another job."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _LONGEST_S: Final = 600.0
 
 
 class Isolation:
-    """Decides, for one worker process, which claims may start beside which (ADR 0032).
+    """Decides which claims of a worker process may run concurrently (ADR 0032).
 
-    A process dies with all that it runs, and it is unknown which of its jobs killed it: the death counts for each of
-    them. A job that would be quarantined by one more runs alone. A worker that meets such a job while others run gives
-    it back, claims nothing more until those have ended, and polls its queue first then. After ten minutes alone it
-    is not held to be what kills at once, and others start beside it.
+    When a process dies, the death counts for each of its jobs, because it is unknown which of them killed it. A job
+    that the next death would quarantine runs alone. If a worker claims such a job while others run, it requeues the
+    job, claims nothing until the others have ended, and then polls the job's queue first. After ten minutes alone, the
+    job is not considered an immediate killer, and other jobs may start next to it.
     """
 
     def __init__(self) -> None:
@@ -26,11 +26,11 @@ class Isolation:
         self._is_wary = False
 
     def may_start(self, claim: Claim, *, is_idle: bool) -> bool:
-        """Return whether a claimed job may start now; otherwise it is to be given back.
+        """Return whether a claimed job may start now; otherwise the caller requeues it.
 
         Args:
-            claim: the job; of those claimed together the ones that run alone come first.
-            is_idle: nothing else runs in this process, or waits to.
+            claim: Claim of the job. Of jobs claimed together, those that run alone come first.
+            is_idle: Whether no other job runs or waits in this process.
         """
         if self._is_alone:
             return False
@@ -43,16 +43,16 @@ class Isolation:
         return is_idle
 
     def room(self, room: int) -> int:
-        """Return how many jobs may be claimed now, of those that there is room for.
+        """Return how many jobs may be claimed now, at most `room`.
 
-        One at a time where the last one was to run alone: after deaths of a busy process there are many of them.
+        It is one at a time if the last job had to run alone: after deaths of a busy process, many jobs have to.
         """
         if self._is_alone or self._waits:
             return 0
         return min(room, 1) if self._is_wary else room
 
     def over(self) -> str | None:
-        """Take note that nothing runs any more; returns the queue to poll first, None: any."""
+        """Handle the end of all runs; return the queue to poll first, None for any."""
         if self._alone_since is None and not self._waits:
             return None
         self._alone_since, self._waits = None, False

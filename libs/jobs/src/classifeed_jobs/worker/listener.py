@@ -1,4 +1,4 @@
-"""Listener: receives the NOTIFYs of the job tables on a connection of its own."""
+"""Listener: receives the notifications of the job tables on a separate connection."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _log = structlog.get_logger("classifeed_jobs.worker.listener")
 
 CHANNEL: Final = "dl_jobs"
 CANCEL_PREFIX: Final = "cancel "
-# A connection that waits is silent anyway: only a statement shows that it is alive.
+# An idle connection is silent, so only a statement shows that it is alive.
 _CHECK_EVERY_S: Final = 8.0
 _FIRST_WAIT_S = 0.1
 _LONGEST_WAIT_S = 5.0
 
 
 class Listener:
-    """Calls `on_payload` for each notification, and `on_gap` whenever some may have been missed (each new connection).
+    """Calls `on_payload` for each notification, and `on_gap` for each new connection, as some may have been missed.
 
-    Only a faster way to what polling finds anyway: without a connection nothing is lost. Payloads: a queue's name when
-    one of its jobs became ready or got a new time, `cancel <worker_id>` when a run of that worker is to stop.
+    Polling finds the same changes later, so nothing is lost without a connection. A payload is the name of a queue
+    whose job became ready or got a new time, or `cancel <worker_id>` if a run of that worker must stop.
     """
 
     def __init__(self, database: Database, on_payload: Callable[[str], None], on_gap: Callable[[], None]) -> None:
@@ -35,7 +35,7 @@ class Listener:
         self._on_gap = on_gap
 
     async def run(self) -> None:
-        """Listen until cancelled; reconnects for ever, with back-off."""
+        """Listen until cancelled; reconnect with back-off."""
         wait_s = _FIRST_WAIT_S
         while True:
             try:

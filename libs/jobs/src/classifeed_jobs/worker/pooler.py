@@ -1,4 +1,4 @@
-"""Poolers: a worker refuses to start behind one that gives each transaction another session (ADR 0095)."""
+"""Detection of transaction poolers, behind which a worker refuses to start (ADR 0095)."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ _ROUNDS: Final = 5
 
 
 class PoolerError(Exception):
-    """The connections of this process are not sessions of the server; the message says what to do."""
+    """The connections of this process do not keep their server session; the message says what to do."""
 
 
 async def refuse_transaction_pooler(database: Database, connection: Tx) -> None:
     """Check that a connection keeps its session between transactions.
 
-    A pooler is recognized by its process id: it is not that of the server's process. Whether the session stays is then
-    tried: another connection takes a session, and the first one must still have its own.
+    Behind a pooler, the process id of the connection differs from that of the server process. Then another connection
+    takes a session, and the first connection must still have the same one.
 
     Args:
-        database: for the other connection.
-        connection: in autocommit.
+        database: Database for the other connection.
+        connection: Connection in autocommit mode.
 
     Raises:
-        PoolerError: it does not.
+        PoolerError: The connection got another session.
     """
     own = await _pid_of(connection)
     if own == connection.pgconn.backend_pid:

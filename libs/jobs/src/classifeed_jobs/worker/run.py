@@ -1,4 +1,4 @@
-"""Run: one claimed job being handled, from its args to how it ends."""
+"""Run: the execution of a claimed job, from its args to its completion."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ _UNKNOWN_TASK_BACKOFF = Linear()
 
 
 class Run:
-    """Handles one claim.
+    """The execution of one claim.
 
-    `handle` never raises and returns how the claim is to end (None: it is lost, there is nothing to write). `stop`
-    signals it to end earlier: at the next yield, await or `raise_if_stopped`, according to the kind of the handler.
+    `handle` never raises. It returns the completion of the claim, or None if the claim is lost. `stop` signals it to
+    end early: at the next yield, await or `raise_if_stopped`, depending on the kind of the handler.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Run:
         self._running: asyncio.Task[Any] | None = None
 
     def stop(self, reason: StopReason, *, now: bool = False) -> None:
-        """Ask the run to end; the first reason stays, except that a lost claim overrides it.
+        """Request the run to end. The first reason is kept, but a lost claim overrides it.
 
         Args:
-            reason: what `handle` returns by.
-            now: do not wait for a generator's next yield.
+            reason: Reason that determines the completion.
+            now: Whether to cancel a generator without waiting for its next yield.
         """
         if self.context.stop_reason is None or reason == "lost":
             self.context.stop_reason = reason
@@ -75,13 +75,13 @@ class Run:
             self._running.cancel()
 
     async def handle(self) -> Completion | None:
-        """Run the handler; see the class."""
+        """Run the handler and return the completion; None if the claim is lost."""
         try:
             return await self._handle()
         except INTERRUPTIONS:
             raise
-        except BaseException as error:  # noqa: BLE001 - becomes the end of the run
-            # A fault of the engine's own must not leave the claim without an end.
+        except BaseException as error:  # noqa: BLE001 - becomes the outcome of the run
+            # An error of the engine must not leave the claim without a completion.
             _log.exception("worker.run.fault", job_id=str(self.claim.job_id))
             return self._completion_of(RETRY, message=name_fault(error), delay_s=30.0)
 
@@ -91,7 +91,7 @@ class Run:
         if self.task is None:
             known = ", ".join(sorted(self._known_tasks)) or "none"
             missing = f"no task {self.claim.task!r} is registered in the worker of queue {self.claim.queue!r}"
-            # A worker of another version may know it: an attempt is used up, so that the job ends some time.
+            # A worker of another version may know the task. An attempt is used up, so that the job fails eventually.
             _log.warning("worker.task.unknown", job_id=str(self.claim.job_id), task=self.claim.task)
             delay_s = _UNKNOWN_TASK_BACKOFF.delay_s(self.claim.attempt)
             return self._completion_of(RETRY, f"{missing}; it knows {known}", delay_s=delay_s)
@@ -120,7 +120,7 @@ class Run:
             return self._retry(self.task, retry.reason, retry.after_s)
         except INTERRUPTIONS:
             raise
-        except BaseException as error:  # noqa: BLE001 - becomes the end of the run
+        except BaseException as error:  # noqa: BLE001 - becomes the outcome of the run
             if bound is not None and bound.expired():
                 return self._retry(self.task, f"ran longer than {self.task.max_run_s:g} s and was cancelled", None)
             if self.context.stop_reason is not None:
@@ -145,7 +145,7 @@ class Run:
     async def _call_in_thread(self, task: Task, args: Any) -> Any:
         handler = _exhaust if task.kind == "sync generator" else task.handler
         rest = (task.handler, self.context, args) if task.kind == "sync generator" else (self.context, args)
-        # With the context variables of this run, so that logs and spans of the thread belong to it.
+        # A copy of the context variables, so that logs and spans of the thread belong to this run.
         call = partial(contextvars.copy_context().run, handler, *rest)
         overdue = self._loop.call_later(task.max_run_s, self._stop_overdue) if task.max_run_s is not None else None
         try:
@@ -155,7 +155,7 @@ class Run:
                 overdue.cancel()
 
     def _stop_overdue(self) -> None:
-        # A thread cannot be cancelled, and its lock key must not be given to another one while it runs.
+        # A thread cannot be cancelled, and its lock key must not be released while it runs.
         _log.warning("worker.run.overdue", job_id=str(self.claim.job_id), task=self.claim.task)
         self.stop("overdue")
 
@@ -188,7 +188,7 @@ class Run:
             with _encodable(name_fault(error), **job):
                 log_fault(_log, "worker.run.failed", error, retry_in_s=completion.delay_s, **job)
             return completion
-        # It may be the same each time: then an operator has to look, and finds it by this id.
+        # The error may recur at each attempt. The id lets an operator find it in the log.
         incident = new_incident()
         with _encodable(name_fault(error), **job, incident=incident):
             _log.error("worker.run.unknown_fault", **job, incident=incident, exc_info=error)
@@ -219,7 +219,7 @@ class Run:
 
 @contextmanager
 def _encodable(message: str, **fields: Any) -> Iterator[None]:
-    """Log a cleaned message if the block cannot write its own: the text of an exception may fit into no encoding."""
+    """Log a cleaned message if the block fails to log: the text of an exception may not be encodable."""
     try:
         yield
     except UnicodeError:
@@ -227,7 +227,7 @@ def _encodable(message: str, **fields: Any) -> Iterator[None]:
 
 
 def _exhaust(handler: Callable[..., Generator[Any, None, Any]], context: JobContext, args: Any) -> Any:
-    """Run a sync generator to its end; what it returns is the result."""
+    """Run a sync generator to its end, and return its result."""
     with closing(handler(context, args)) as steps:
         while True:
             try:

@@ -1,4 +1,4 @@
-"""Session: the worker's own connection for claims and heartbeats, beside the pool that its handlers use."""
+"""Session: the worker's connection for claims and heartbeats, separate from the pool of its handlers."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from psycopg.types.json import set_json_loads
 from classifeed_common.db import Database, Tx
 from classifeed_jobs.model.stored import read_json
 
-# Every statement names its index by its shape (= ANY (ARRAY(…)), ORDER BY … LIMIT), so one plan serves all sizes:
-# planning anew costs as much as running it, and statistics of a queue that was just empty are always wrong. By those a
-# batch would be compared each with each; where a loop is meant, it is LATERAL.
+# The form of each statement (= ANY (ARRAY(…)), ORDER BY … LIMIT) determines its index, so one generic plan fits all
+# sizes. Planning costs as much as execution, and the statistics of a queue that was just empty are always wrong: with
+# them, the planner would choose nested loops over whole batches. Statements that need a loop use LATERAL.
 _SETTINGS: tuple[str, ...] = (
     "SET plan_cache_mode = force_generic_plan",
     "SET enable_seqscan = off",
@@ -22,13 +22,14 @@ _SETTINGS: tuple[str, ...] = (
 
 
 class Session:
-    """One connection in autocommit, made when needed and made anew after a fault. For single statements, unless it has
-    one user only.
+    """One connection in autocommit mode, opened when needed and reopened after an error.
 
-    Handlers that hold all pooled connections can thus not keep the lease from being renewed.
+    It is separate from the pool, so the lease is renewed even if handlers hold all pooled connections. If several tasks
+    share a session, they may only run single statements.
 
     Args:
-        idle_in_transaction_s: the server ends a transaction whose process stands still for so long.
+        database: The service's database.
+        idle_in_transaction_s: Seconds after which the server closes a session that is idle in a transaction.
     """
 
     def __init__(self, database: Database, *, idle_in_transaction_s: float | None = None) -> None:
@@ -43,7 +44,7 @@ class Session:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Tx]:
-        """Give the connection; dropped when the block raises or is cancelled in the middle of a statement."""
+        """Provide the connection. It is closed if the block raises or is cancelled during a statement."""
         async with self._connecting:
             connection = await self._connected()
         try:
@@ -55,7 +56,7 @@ class Session:
             raise
 
     async def close(self) -> None:
-        """Close the connection; the next use makes a new one."""
+        """Close the connection; the next use opens a new one."""
         self._connection = None
         await self._stack.aclose()
 

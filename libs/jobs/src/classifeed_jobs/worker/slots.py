@@ -1,4 +1,4 @@
-"""Runners: the tasks of one process that run the jobs of one queue."""
+"""Execution slots: the asyncio tasks of one process that run the jobs of one queue."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _YIELD_INTERVAL_S: Final = 0.002
 
 
 class ExecutionSlots:
-    """What a process has claimed from one queue, and up to `concurrency` tasks that run it, one job after the other.
+    """The claimed jobs of one queue, and up to `concurrency` asyncio tasks that run them one after the other.
 
-    A task for each job would cost short jobs a fifth of their time. Each run has a copy of the context variables of
-    its own, as a task has; the event loop runs between jobs that never wait.
+    A separate task for each job would cost short jobs a fifth of their time. Like a task, each run has its own copy of
+    the context variables. The event loop gets control between jobs that never wait.
 
-    While runs are short, jobs may be claimed ahead of a free runner, so that none waits for a claim. One that gets no
-    runner within half a second goes back, and nothing more is claimed ahead until runs are short again.
+    While runs are short, jobs may be claimed before a slot is free, so that slots do not wait for claims. A job that
+    gets no slot within half a second is requeued, and prefetching stops until runs are short again.
 
     Args:
-        concurrency: how many run at once.
-        prefetch: how many more may be claimed, as a multiple of the concurrency.
-        handle: runs one to its end; does not raise.
-        give_back: is called with a run that got no runner in time.
+        concurrency: Maximum number of running jobs.
+        prefetch: Maximum number of further claimed jobs, as a multiple of the concurrency.
+        handle: Coroutine function that runs a job to its completion; it must not raise.
+        return_run: Callback with a run that got no slot in time.
     """
 
     def __init__(
@@ -58,11 +58,11 @@ class ExecutionSlots:
 
     @property
     def room(self) -> int:
-        """How many more jobs may be claimed now."""
+        """Number of jobs that may be claimed now."""
         return self._concurrency + (self._ahead if self._is_quick else 0) - self._claimed
 
     def put(self, run: Run) -> None:
-        """Have a claimed job run; `ended` follows, whatever becomes of it."""
+        """Run a claimed job. `ended` must be called afterwards, for any outcome."""
         self._claimed += 1
         self._waiting.append((run, time.monotonic()))
         self._start_one()
@@ -70,17 +70,17 @@ class ExecutionSlots:
             self._wait_timer = asyncio.get_running_loop().call_later(_MAX_WAIT_S, self._return_overdue)
 
     def ended(self) -> None:
-        """Note that a claimed job is not this queue's any more."""
+        """Release the slot of a claimed job."""
         self._claimed -= 1
 
     def clear(self) -> list[Run]:
-        """Let go of the jobs that wait for a runner, and return them."""
+        """Remove and return the jobs that wait for a slot."""
         waiting = [run for run, _ in self._waiting]
         self._waiting.clear()
         return waiting
 
     async def close(self) -> None:
-        """Cancel what still runs."""
+        """Cancel all running jobs."""
         self._is_closed = True
         if self._wait_timer is not None:
             self._wait_timer.cancel()
@@ -89,7 +89,7 @@ class ExecutionSlots:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def _start_one(self) -> None:
-        """One at a time, each starts the next one: where jobs never wait, few are needed for many jobs."""
+        """Start one task, which starts the next one: if jobs never wait, few tasks are enough for many jobs."""
         if self._waiting and not self._is_starting and len(self._tasks) < self._concurrency:
             self._is_starting = True
             task = asyncio.create_task(self._work(), name="job-runner")
@@ -116,7 +116,7 @@ class ExecutionSlots:
             now = time.monotonic()
             self._is_quick = now - began < _SHORT_RUN_S
             if this.cancelling():
-                return  # it was meant for that run, and may still be under way
+                return  # the cancellation was for that run, and may still be pending
             if now - yielded_at > _YIELD_INTERVAL_S:
                 await asyncio.sleep(0)
                 yielded_at = time.monotonic()
@@ -134,7 +134,7 @@ class ExecutionSlots:
 
 @coroutine
 def _run_apart(job: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
-    """Await a coroutine in a copy of the context, step by step, so that the next one does not see what it set."""
+    """Await a coroutine in a copy of the context, so that the next coroutine does not see its context variables."""
     context = contextvars.copy_context()
     step: Callable[[Any], Any] = job.send
     value: Any = None
@@ -149,6 +149,6 @@ def _run_apart(job: Coroutine[Any, Any, None]) -> Generator[Any, Any, None]:
         except GeneratorExit:
             context.run(job.close)
             raise
-        except BaseException as error:  # noqa: BLE001 - the coroutine's own to handle
+        except BaseException as error:  # noqa: BLE001 - raised inside the coroutine
             value = error
             step = job.throw

@@ -1,4 +1,4 @@
-"""Worker: claims jobs of its queues, runs them, and writes how they end."""
+"""Worker: claims, runs and completes jobs of its queues."""
 
 from __future__ import annotations
 
@@ -41,30 +41,30 @@ _log = structlog.get_logger("classifeed_jobs.worker.worker")
 _STOP_WAIT_S = 5.0
 _CHECK_WAIT_S = 0.5
 PREFETCH_MAX = 2.0
-_LIMITS_STILL_S = 5.0  # a process stopped in the middle of a claim keeps a limited queue from others no longer
+_LIMITS_STILL_S = 5.0  # maximum time that a suspended process can lock a queue with limits
 
 
 class Worker:
-    """Runs jobs of some queues in this process, as asyncio tasks and, for sync functions, in threads.
+    """Runs jobs of some queues in this process, in asyncio tasks and, for sync functions, in threads.
 
-    A waiting run costs no connection: the pool is only used inside the handler's own transactions. The worker has three
-    connections of its own beside the pool (claims and heartbeats; ends; LISTEN), and a fourth one while one of its
+    A waiting run uses no connection: the pool is only used inside the handler's transactions. In addition to the pool,
+    the worker has three connections (claims and heartbeats; completions; LISTEN), and a fourth one while one of its
     queues has limits.
 
     Args:
-        database: the service's database, opened, with the job tables in its schema.
-        store: used for `backlog`; knows the same tasks where one of them has a hook, as jobs are canceled through it.
-        registry: handlers by task name.
-        queues: how many jobs of each queue may run at once; with partition keys, a key gets another slot only while it
-            holds fewer than are free.
-        resources: handed to every run as `ctx.resources`.
-        heartbeat_s: how often the lease is renewed (DL_HEARTBEAT_SEC); shorter while jobs with short leases run.
-        claim_backoff_s: the longest time between two polls of an idle queue (DL_CLAIM_BACKOFF_SEC).
-        drain_grace_s: how long runs may go on after stop, before they are signalled to stop and handed back.
-        prefetch: how many jobs, as a multiple of a queue's concurrency (2 at most), are claimed ahead of a free slot
-            while its runs are short (DL_PREFETCH). Partition keys have no shares of the slots then.
-        logs_runs: writes a line of the log at the end of each run.
-        worker_id: shown in the journal; must be new for each process.
+        database: The service's database, opened, with the job tables in its schema.
+        store: JobStore for `backlog`. If a task has a failure hook, it must have the same tasks, as it cancels jobs.
+        registry: Tasks by name.
+        queues: Maximum number of running jobs by queue. A partition key gets another slot only while it holds fewer
+            slots than are free.
+        resources: Resources of the service, available to each run as `ctx.resources`.
+        heartbeat_s: Seconds between two renewals of the lease (DL_HEARTBEAT_SEC); fewer while short leases are held.
+        claim_backoff_s: Maximum seconds between two polls of an idle queue (DL_CLAIM_BACKOFF_SEC).
+        drain_grace_s: Seconds that runs get to complete after stop; then they are signalled to stop and requeued.
+        prefetch: Maximum number of jobs that are claimed before a slot is free, while runs are short, as a multiple of
+            the queue's concurrency, at most 2 (DL_PREFETCH). With it, partition keys have no shares of the slots.
+        logs_runs: Whether to log the end of each run.
+        worker_id: Id for the journal; it must be new for each process.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class Worker:
         }
         self._isolation = Isolation()
         self._held = {queue: HeldSlots() for queue in self._queues}
-        # Jobs that are claimed ahead are short by declaration: rotation is enough for them.
+        # Prefetched jobs are short by declaration, so rotation of partition keys is enough.
         self._claims_ahead = prefetch > 0
         self._is_draining = False
         self._is_traced = False
@@ -133,14 +133,14 @@ class Worker:
         self._threads = ThreadPoolExecutor(max_workers=sum(self._queues.values()), thread_name_prefix="job")
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set, then drain: runs get `drain_grace_s` to end, the others are stopped at their next
-        safe point and go back to their queues without using up the attempt. Once per instance.
+        """Run jobs until `stop` is set, then drain. Call it once per instance.
 
-        Faults of the database are retried; nothing is lost by cancelling this, but its jobs come back only when
-        their leases run out.
+        During the drain, runs get `drain_grace_s` to complete. The others are stopped at their next safe point and
+        requeued without using up the attempt. Errors of the database are retried. If this coroutine is cancelled, no
+        job is lost, but its jobs are requeued only when their leases expire.
 
         Raises:
-            PoolerError: the database is behind a pooler in transaction mode.
+            PoolerError: The database is behind a pooler in transaction mode.
         """
         self._is_traced = is_recorded()
         await self._check_session(stop)
@@ -177,21 +177,21 @@ class Worker:
             except PoolerError:
                 await self._session.close()
                 raise
-            except Exception as error:  # noqa: BLE001 - a fault of any kind is retried
+            except Exception as error:  # noqa: BLE001 - any error is retried
                 log_fault(_log, "worker.claim.failed", error, retry_in_s=_CHECK_WAIT_S, noted_in=self._fetcher.fault)
                 await wait_for_event(stop, _CHECK_WAIT_S)
 
     def blocked(self) -> dict[str, str]:
-        """Return why jobs are not claimed, their ends not recorded, or leases not renewed, if that has lasted."""
-        ends = "Those that have ended run again if this process ends"
+        """Return why claims, completions or lease renewals fail, if they have failed for some time."""
+        ends = "Jobs whose completion is not recorded run again if this process ends"
         return {
-            **self._fetcher.fault.blocked("claims", "claiming jobs", "No further job begins here"),
-            **self._completions.fault.blocked("ends of jobs", "recording ends of jobs", ends),
+            **self._fetcher.fault.blocked("claims", "claiming jobs", "No further job starts here"),
+            **self._completions.fault.blocked("ends of jobs", "recording completions", ends),
             **self._heartbeat.fault.blocked("leases", "renewing leases", "Running jobs go to other processes"),
         }
 
     async def backlog(self) -> dict[str, int]:
-        """Jobs of this worker's queues that have not ended, by queue."""
+        """Return the number of incomplete jobs of this worker's queues, by queue."""
         async with self._db.transaction() as tx:
             return await self._store.backlog(tx, sorted(self._queues))
 
@@ -200,7 +200,7 @@ class Worker:
             self._completions.put(claim.completion(RETURNED))
             return
         if claim.key in self._runs:
-            # The server forgot a commit (synchronous_commit off) and gave the claim again: it is being run already.
+            # The server lost a commit (synchronous_commit off) and repeated the claim, which is running already.
             _log.error("worker.claim.repeated", job_id=str(claim.job_id), claim_no=claim.claim_no)
             return
         if not self._isolation.may_start(claim, is_idle=not self._runs):
@@ -235,14 +235,14 @@ class Worker:
 
     def _end(self, run: Run, completion: Completion | None) -> None:
         if self._runs.pop(run.key, None) is None:
-            return  # handed back without waiting for it
+            return  # requeued without waiting for its end
         if not self._runs:
             self._are_over.set()
             if (queue := self._isolation.over()) is not None:
                 self._fetcher.poll_first(queue)
         self._held[run.claim.queue].release(run.claim.partition_key)
         self._slots_of[run.claim.queue].ended()
-        # In this order: both wake a task, and the next jobs are waited for, the end is not.
+        # In this order: both wake a task, and the next claim is more urgent than the completion.
         self._fetcher.released(run.claim.queue)
         if completion is not None:
             self._completions.put(completion)
@@ -257,10 +257,10 @@ class Worker:
         if claim.trace_context or self._is_traced:
             completion = await _traced(run)
         else:
-            completion = await run.handle()  # nobody records a span, and none has to be handed on
+            completion = await run.handle()  # no span is recorded or propagated
         outcome = completion.outcome if completion is not None else "lost"
         running(claim.queue).dec()
-        # The name of an unknown task is anyone's text: no label of its own for each.
+        # Names of unknown tasks are arbitrary, so they share one label value.
         task = claim.task if run.task is not None else "unknown"
         duration_s = time.perf_counter() - began
         RUN_DURATION.observe(duration_s, claim.queue, task, outcome)
@@ -291,7 +291,7 @@ class Worker:
                 await self._notifier.settled()
                 async with self._session.use() as connection:
                     await self._lease.leave(connection)
-        except Exception as error:  # noqa: BLE001 - the leases run out by themselves
+        except Exception as error:  # noqa: BLE001 - the leases expire anyway
             log_fault(_log, "worker.drain.incomplete", error, worker_id=self.worker_id)
 
     async def _wait_for_runs(self, timeout_s: float) -> None:
@@ -300,7 +300,7 @@ class Worker:
                 await self._are_over.wait()
 
     def _hand_back(self, runs: list[Run]) -> None:
-        """Threads that do not stop: their jobs go back, what they still write is fenced off by `guard`."""
+        """Requeue the jobs of threads that do not stop; `guard` rejects their later writes."""
         for run in runs:
             _log.warning("worker.drain.abandoned", job_id=str(run.claim.job_id), task=run.claim.task)
             del self._runs[run.key]

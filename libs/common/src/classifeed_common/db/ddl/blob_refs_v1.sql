@@ -1,4 +1,4 @@
--- Who needs which stored file. The row in blobs is what a put and the clean-up both lock.
+-- References to stored files. A put and the clean-up both lock the row in blobs.
 CREATE TABLE blobs (
     sha256 text PRIMARY KEY CHECK (sha256 ~ '^[0-9a-f]{64}$'),
     ref_count bigint NOT NULL DEFAULT 0 CHECK (ref_count >= 0),

@@ -1,5 +1,5 @@
--- Where Kafka groups stand, moved in the transaction of the effects (ADR 0004). The fill factor leaves room for updates in
--- place: a few rows, each updated many times a second.
+-- Positions of Kafka groups, moved in the transaction of the effects (ADR 0004). The table has few rows, each updated
+-- many times a second: the fill factor leaves room for updates in place.
 CREATE TABLE consumer_offsets (
     "group" text NOT NULL,
     topic text NOT NULL,

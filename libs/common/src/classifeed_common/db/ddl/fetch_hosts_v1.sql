@@ -1,5 +1,5 @@
--- How hosts of users' addresses may be requested, over all processes of the service (ADR 0059). A row per host, changed
--- with each request to it: the fill factor leaves room for updates in place, and no index is on what changes.
+-- Request limits of hosts in users' URLs, shared by all processes of the service (ADR 0059). Each request changes its
+-- host's row: the fill factor leaves room for updates in place, and no index covers a changing column.
 CREATE TABLE fetch_hosts (
     host text PRIMARY KEY,
     rate double precision NOT NULL CHECK (rate > 0),                -- requests per second, as of now

@@ -1,5 +1,5 @@
 -- Leases (ADR 0006). A row per name that one process at a time may work for, and a row per living member of a group
--- that shares names fairly (member_of is the group's name). Rows stay: the fence must not start anew.
+-- that shares names fairly (member_of is the group's name). The rows of names stay: their fences must not restart.
 CREATE TABLE leases (
     name text PRIMARY KEY,
     holder text NOT NULL,

@@ -1,5 +1,5 @@
--- Messages to Kafka, written in the transaction of what they report, removed once acknowledged (ADR 0005). Rows live for
--- milliseconds, so the dead ones are cleared early: the relay reads from the front of the key.
+-- Messages for Kafka, written in the transaction that they report, and removed once acknowledged (ADR 0005). Rows live
+-- for milliseconds, so dead ones are vacuumed early: the relay reads from the front of the key.
 CREATE TABLE outbox (
     shard smallint NOT NULL,
     id bigint GENERATED ALWAYS AS IDENTITY,

@@ -1,8 +1,8 @@
-"""Migrations inside the wheel: Alembic run from code, one history per service in the service's own schema.
+"""Migrations inside the wheel: Alembic run from code, with one history per service in the service's schema.
 
 A service only has `<package>/migrations/versions/*.py`; the environment is shared. Each revision file names its phase
-in a module attribute: `PHASE = "pre"` (the default: safe while the previous version runs) or `PHASE = "post"` (only
-once nothing of the previous version runs any more).
+in a module attribute. `PHASE = "pre"` (the default) is safe while the previous version runs. `PHASE = "post"` is safe
+only after the previous version has stopped.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which revisions a run of `migrate` may apply."""
+"""The order of revisions, and which of them a run of `migrate` may apply."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class MigrationError(Exception):
 
 
 def alembic_config(package: str) -> Config:
-    """Alembic's configuration for a package: the shared environment, the package's own versions.
+    """Return Alembic's configuration for a package: the shared environment and the package's versions.
 
     Raises:
         MigrationError: the package has no `migrations/versions`.
@@ -35,10 +35,10 @@ def alembic_config(package: str) -> Config:
 
 
 def phase_of(revision: Script) -> Literal["pre", "post"]:
-    """Return the phase that a revision file names.
+    """Return the phase of a revision file.
 
     Raises:
-        MigrationError: it names neither pre nor post.
+        MigrationError: the phase is neither pre nor post.
     """
     phase = getattr(revision.module, "PHASE", "pre")
     if phase == "pre":
@@ -49,10 +49,10 @@ def phase_of(revision: Script) -> Literal["pre", "post"]:
 
 
 def pending_revisions(scripts: ScriptDirectory, current: str | None) -> list[Script]:
-    """Return the revisions not yet applied, oldest first.
+    """Return the pending revisions, oldest first.
 
     Raises:
-        MigrationError: the history has several heads, or the database is at a revision unknown here.
+        MigrationError: the history has several heads, or the database is at a revision that this version lacks.
     """
     heads = scripts.get_heads()
     if len(heads) > 1:
@@ -72,12 +72,12 @@ def pending_revisions(scripts: ScriptDirectory, current: str | None) -> list[Scr
 
 
 def target_of(pending: Sequence[Script], phase: Phase, *, empty: bool) -> str | None:
-    """Return the revision to upgrade to, or None when there is nothing to do.
+    """Return the target revision of an upgrade, or None if there is nothing to do.
 
-    In an empty database no older version can run, so there `pre` goes all the way.
+    An empty database has no older version to protect, so `pre` applies every revision there.
 
     Raises:
-        MigrationError: a `pre` revision waits behind an unapplied `post` one.
+        MigrationError: a `pre` revision comes after a pending `post` one.
     """
     if not pending:
         return None

@@ -1,4 +1,4 @@
-"""Apply a package's migrations to a schema, and compare the result with its models."""
+"""Apply a package's migrations to a schema, and compare the schema with the models."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ LOCK_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 600
 _WAIT_FOR_OTHER_RUN_S = 120.0
 _RESPONSE_LIMIT_S = STATEMENT_TIMEOUT_S + 10.0
-_POLL_S: Final = 0.1  # psycopg's own
+_POLL_S: Final = 0.1  # psycopg's default
 _LOCK_SPACE = 0x636C6173  # first key of our advisory locks; the second is the schema's hash
 
 
 class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
-    """Waits no longer for a response than the server may take for it: it would have ended the statement by then."""
+    """A connection with a timeout that is longer than the server's statement timeout."""
 
     def wait(self, gen: PQGen[T], interval: float = _POLL_S, timeout: float | None = None) -> T:
-        """Run a generator of psycopg to its end.
+        """Run a psycopg generator to its end.
 
         Raises:
             psycopg.OperationalError: the server is silent.
@@ -49,23 +49,23 @@ class _BoundedConnection(psycopg.Connection[tuple[Any, ...]]):
         try:
             return super().wait(gen, interval, _RESPONSE_LIMIT_S)
         except psycopg.errors._WaitTimeout as error:
-            self.pgconn.finish()  # or the rollback would wait as long again
+            self.pgconn.finish()  # otherwise the rollback would wait as long again
             raise psycopg.OperationalError(f"no response within {_RESPONSE_LIMIT_S:g} s") from error
 
 
 def migrate(package: str, dsn: str, schema: str, phase: Phase = "all", *, further_schemas: Sequence[str] = ()) -> None:
-    """Bring `schema` to the newest revision of `package` that the phase allows; makes the schema when missing.
+    """Migrate `schema` to the newest revision of `package` that the phase allows; create the schema if it is missing.
 
-    Idempotent; blocks. One transaction per revision, so that a failure leaves whole revisions behind and the next run
-    goes on there. A statement that waits longer than 5 s for a table lock gives up instead of queueing all traffic
-    behind itself. Concurrent runs on one schema wait for each other.
+    Idempotent; blocks. Each revision has its own transaction: after a failure the next run continues with the revision
+    that failed. A statement that waits longer than 5 s for a table lock fails, so that it does not hold up all traffic.
+    Concurrent runs on one schema wait for each other.
 
     Args:
         package: import name; its revisions are in `<package>/migrations/versions`.
-        dsn: any libpq connection string; the role may create the schema, or it exists.
+        dsn: any libpq connection string; the role may create the schema, or the schema exists.
         schema: the service's schema.
-        phase: `pre` before the new version starts, `post` when nothing of the old one runs, `all` in one go.
-        further_schemas: where revisions find tables that `schema` does not have.
+        phase: `pre` before the new version starts, `post` once the old one has stopped, `all` for both.
+        further_schemas: schemas to search for tables that `schema` does not have.
 
     Raises:
         MigrationError: the history does not fit the database; the message says what to do.
@@ -95,17 +95,17 @@ def check_drift(
     *,
     schema_translate_map: Mapping[str, str | None] | None = None,
 ) -> list[str]:
-    """Return what differs between the migrated schema and the models, one line each; [] when they agree.
+    """Return the differences between the migrated schema and the models, one line each; [] if they agree.
 
-    Compares tables, columns with types and nullability, indexes, unique and foreign keys; neither check constraints
-    nor the predicates of partial indexes. `package` only names the models in the lines.
+    Compares tables, columns with types and nullability, indexes, unique and foreign keys, but neither check constraints
+    nor predicates of partial indexes.
 
     Args:
-        package: import name.
+        package: import name, for the lines only.
         dsn: any libpq connection string.
         schema: the service's schema.
-        metadata: its tables.
-        schema_translate_map: where the tables of logical schemas are; in the service's own unless given.
+        metadata: tables of the models.
+        schema_translate_map: database schemas by logical schema; a missing one is the service's schema.
     """
     actual = {logical: name for logical, name in (schema_translate_map or {}).items() if name not in {None, schema}}
     found_in = {None, *actual.values()}
@@ -132,16 +132,16 @@ def check_drift(
 
 def _create_schema(dsn: str, schema: str) -> None:
     with _BoundedConnection.connect(bounded_dsn(dsn), autocommit=True) as connection:
-        # Checked first: CREATE SCHEMA IF NOT EXISTS wants the right to create even when the schema is there.
+        # Check first: CREATE SCHEMA IF NOT EXISTS needs the right to create even if the schema exists.
         if connection.execute("SELECT 1 FROM pg_namespace WHERE nspname = %s", [schema]).fetchone() is None:
-            # IF NOT EXISTS does not see what another run is making at this moment.
+            # IF NOT EXISTS does not see a schema that a concurrent run is creating.
             with suppress(psycopg.errors.UniqueViolation):
                 connection.execute(f"CREATE SCHEMA IF NOT EXISTS {checked_schema(schema)}")
 
 
 @contextmanager
 def _connect(dsn: str, schema: str, further_schemas: Sequence[str] = ()) -> Iterator[sqlalchemy.Connection]:
-    """Give a SQLAlchemy connection whose default schema is `schema`, so that reflection sees that schema only."""
+    """Provide a SQLAlchemy connection with `schema` as the default, so that reflection sees only this schema."""
     timeouts = {"lock_timeout": f"{LOCK_TIMEOUT_S}s", "statement_timeout": f"{STATEMENT_TIMEOUT_S}s"}
 
     def connect() -> psycopg.Connection[Any]:

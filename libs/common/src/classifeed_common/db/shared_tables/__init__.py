@@ -1,4 +1,4 @@
-"""SQLAlchemy tables of the shared mechanisms, one module each beside its DDL, for a service's metadata (drift test)."""
+"""SQLAlchemy tables of the shared mechanisms for a service's metadata (drift test), one module per table group."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Addresses: URLs, networks and ports, and which of them may be fetched from."""
+"""Checks of URLs, networks and ports: which of them may be fetched from."""

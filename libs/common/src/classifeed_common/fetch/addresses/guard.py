@@ -1,4 +1,4 @@
-"""AddressGuard: from a link to the addresses that may be dialled. Nothing else in the suite looks up an outer name."""
+"""AddressGuard: resolves a URL to addresses that may be dialled. No other code of the suite resolves external names."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from classifeed_common.fetch.addresses.urls import Link, check_port, check_url, 
 from classifeed_common.fetch.failed import FetchFailed
 
 Resolver = Callable[[str], Awaitable[Sequence[str]]]
-"""Returns the addresses of a name, at least one, as text; raises `socket.gaierror`, or `TimeoutError`."""
+"""Function that returns the addresses of a name as text, at least one; raises `socket.gaierror` or `TimeoutError`."""
 
 _PASSING: Final = frozenset({socket.EAI_AGAIN, socket.EAI_FAIL, socket.EAI_MEMORY, socket.EAI_SYSTEM})
 
 
 class AddressGuard:
-    """Says which addresses a link leads to, and refuses those that are not of the public internet.
+    """Resolves URLs, and refuses addresses outside the public internet.
 
-    Whoever dials must dial what `resolve` returned and never look the name up again: another result may come.
+    Dial an address that `resolve` returned, and never resolve the name again: the result may differ.
 
     Args:
-        allow_loopback: for tests and a suite on one machine: 127.0.0.0/8 and ::1 pass, at any port. Nothing else does.
-        resolver: looks names up; the system's unless given.
-        look_ups: runs the system's, in threads; those of the default size unless given. Closed by `close`.
+        allow_loopback: whether 127.0.0.0/8 and ::1 are allowed too, at any port; for tests and a suite on one machine.
+        resolver: resolver of names; None: the system's.
+        look_ups: threads for the system's resolver; None: the default number. Closed by `close`.
     """
 
     def __init__(
@@ -36,15 +36,15 @@ class AddressGuard:
         self._resolver = resolver
 
     def check_url(self, url: str) -> Link:
-        """Return the parts of a link; calls no resolver.
+        """Return the parts of a URL; does not resolve.
 
         Raises:
-            FetchFailed: as `classifeed_common.fetch.check_url`.
+            FetchFailed: see `classifeed_common.fetch.check_url`.
         """
         return check_url(url, allow_loopback=self._allow_loopback)
 
     async def resolve(self, link: Link, *, owner: str = "") -> list[Address]:
-        """Return where to connect to for a link, best first. Calls the resolver once, in the owner's share of threads.
+        """Return the addresses of a URL, best first. Resolves once, in the owner's share of threads.
 
         Raises:
             FetchFailed: ADDRESS_REFUSED if any of the addresses is refused, DNS_NOT_FOUND, DNS_FAILED, URL_PORT.
@@ -52,7 +52,8 @@ class AddressGuard:
         literal = link.address
         resolved = [literal] if literal is not None else await self._look_up(link, owner)
         addresses = list(dict.fromkeys(address for address in resolved if address and self._is_allowed(address)))
-        # Which address was refused stays untold: a seller shall not learn what our resolver knows about the inside.
+        # The message hides which address was refused: sellers must not learn our resolver's view of the internal
+        # network.
         if len(addresses) < len(set(resolved)):
             raise FetchFailed("ADDRESS_REFUSED", f"{link.host} leads to addresses outside of the public internet")
         if not all(is_loopback(address) for address in addresses):
@@ -60,7 +61,7 @@ class AddressGuard:
         return addresses
 
     def close(self) -> None:
-        """End the look-ups; does not wait for them."""
+        """Cancel the look-ups without waiting for them."""
         self._look_ups.close()
 
     def _is_allowed(self, address: Address) -> bool:
@@ -81,7 +82,7 @@ class AddressGuard:
         return [parse_address(address) for address in resolved]
 
     async def _ask_system(self, name: str, owner: str) -> Sequence[str]:
-        # With a dot at its end a name is absolute: the machine's search list could make an inner name of it.
+        # A trailing dot makes a name absolute: otherwise the machine's search list could turn it into an internal name.
         absolute = name if is_loopback_name(name) else f"{name}."
         found = await self._look_ups.run(owner, lambda: socket.getaddrinfo(absolute, None, type=socket.SOCK_STREAM))
         return [str(address[0]) for *_, address in found]

@@ -1,4 +1,4 @@
-"""LookUps: the threads that look names up, shared by those whom the downloads are for (ADR 0035)."""
+"""LookUps: threads for name resolution, shared fairly between owners (ADR 0035)."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ class _Threads:
 
 
 class LookUps:
-    """Runs look-ups in threads of their own, of each owner a few at a time.
+    """Runs look-ups in its own threads, with a limit per owner.
 
-    The system's resolver cannot be interrupted: a look-up that hangs keeps its thread after whoever wanted it has given
-    up. So an owner's share is counted until the thread is free again, and names that hang hold up their owner's alone.
-    For use in one event loop.
+    The system's resolver cannot be interrupted: a look-up that hangs occupies its thread even after its caller has
+    given up. It counts against its owner's limit until then, so it delays only this owner. For use in one event loop.
 
     Args:
-        threads: how many look-ups run at a time.
-        per_owner: how many of one owner.
+        threads: number of concurrent look-ups.
+        per_owner: number of concurrent look-ups of one owner.
     """
 
     def __init__(self, *, threads: int = _THREADS, per_owner: int = _PER_OWNER) -> None:
@@ -39,9 +38,9 @@ class LookUps:
         self._owners: dict[str, _Threads] = {}
 
     async def run(self, owner: str, look_up: Callable[[], T]) -> T:
-        """Return what a blocking look-up returns, or raise what it raises; waits for a thread of the owner's share.
+        """Run a blocking look-up in a thread of the owner's share; return its result, or raise its exception.
 
-        A caller that is cancelled leaves the thread to come to its end.
+        After a cancellation of the caller the look-up still runs to its end.
         """
         threads = self._owners.setdefault(owner, _Threads(self._per_owner))
         threads.users += 1
@@ -56,11 +55,11 @@ class LookUps:
         return await asyncio.wrap_future(running)
 
     def close(self) -> None:
-        """Start no more look-ups; does not wait for those that run."""
+        """Start no further look-ups; does not wait for running ones."""
         self._executor.shutdown(wait=False, cancel_futures=True)
 
     def _ended(self, loop: asyncio.AbstractEventLoop, owner: str, threads: _Threads, _: Future[T]) -> None:
-        with suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with suppress(RuntimeError):  # the loop is closed: no caller waits any more
             loop.call_soon_threadsafe(self._free, owner, threads)
 
     def _free(self, owner: str, threads: _Threads) -> None:

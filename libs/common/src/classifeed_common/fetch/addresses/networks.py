@@ -1,5 +1,8 @@
-"""Which addresses belong to the outer internet. `ipaddress.is_global` does not decide it: it passes 64:ff9b::a9fe:a9fe
-(169.254.169.254 behind NAT64), 2002:7f00:1:: (127.0.0.1 in 6to4), ::127.0.0.1 and 224.0.0.1 (ADR 0019)."""
+"""Decides which addresses belong to the public internet.
+
+`ipaddress.is_global` is not enough: it accepts 64:ff9b::a9fe:a9fe (169.254.169.254 behind NAT64), 2002:7f00:1::
+(127.0.0.1 in 6to4), ::127.0.0.1 and 224.0.0.1 (ADR 0019).
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from typing import Final
 
 Address = IPv4Address | IPv6Address
 
-# Not the outer internet: the IANA registry of special addresses (RFC 6890 and its followers), and what clouds add.
+# Networks outside the public internet: the IANA registry of special addresses (RFC 6890, successors), and cloud
+# metadata.
 _SPECIAL_V4: Final = tuple(
     IPv4Network(text)
     for text in (
@@ -34,7 +38,7 @@ _SPECIAL_V4: Final = tuple(
     )
 )
 _UNICAST_V6: Final = IPv6Network("2000::/3")
-# Inside of 2000::/3; all else outside of it is special by itself (loopback, ULA, link and site local, multicast).
+# Special networks inside 2000::/3; all addresses outside of it are refused (loopback, ULA, link-local, multicast).
 _SPECIAL_V6: Final = tuple(
     IPv6Network(text)
     for text in (
@@ -52,7 +56,7 @@ _ISATAP: Final = (0x0000_5EFE, 0x0200_5EFE)
 
 
 def parse_address(text: str) -> Address | None:
-    """Return the address that a resolver or a URL names; None for what is none, or has a zone."""
+    """Return the address in a text; None if it is no address, or has a zone."""
     if "%" in text:
         return None
     try:
@@ -62,11 +66,11 @@ def parse_address(text: str) -> Address | None:
 
 
 def is_public(address: Address) -> bool:
-    """Return whether an address leads to the outer internet, and nowhere else.
+    """Return whether an address belongs to the public internet.
 
-    An IPv4 address inside of an IPv6 address is judged as well: mapped and NAT64 addresses stand for it, so it alone
-    decides; the other ways to embed one (compatible, 6to4, Teredo, local NAT64) are abandoned or private and always
-    refused. A NAT64 prefix that a network chose for itself cannot be known here.
+    An IPv4 address inside an IPv6 address is checked too. For mapped and NAT64 addresses it alone decides. Other ways
+    to embed one (compatible, 6to4, Teredo, local NAT64) are abandoned or private, and always refused. A NAT64 prefix
+    that a network chose for its own use cannot be recognised.
     """
     if isinstance(address, IPv4Address):
         return not any(address in network for network in _SPECIAL_V4)
@@ -80,7 +84,7 @@ def is_public(address: Address) -> bool:
 
 
 def is_loopback(address: Address) -> bool:
-    """Return whether an address is in 127.0.0.0/8 or ::1, written as such."""
+    """Return whether an address is in 127.0.0.0/8 or ::1, in this notation."""
     return address.is_loopback and not (isinstance(address, IPv6Address) and address.ipv4_mapped)
 
 

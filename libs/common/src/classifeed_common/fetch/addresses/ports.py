@@ -1,8 +1,8 @@
-"""Which ports of outer addresses are connected to.
+"""Ports of public addresses that may be connected to.
 
-80 and 443, and those that a user of a machine may open (1024 and up), less those where something else than a web
-server listens: a request to them is never a feed, and sending our bytes there on behalf of whoever typed the link
-would make us the sender of an attack (text protocols read commands out of HTTP headers).
+Allowed are 80, 443 and the unprivileged ports (from 1024), except for ports of services other than web servers. Such
+services never serve a feed. Text protocols may read commands out of HTTP headers, so a seller could attack them
+through us.
 """
 
 from __future__ import annotations
@@ -26,5 +26,5 @@ _NOT_WEB: Final = frozenset({
 
 
 def is_open_port(port: int) -> bool:
-    """Return whether a feed may be fetched from this port of an outer address."""
+    """Return whether a feed may be fetched from this port of a public address."""
     return port in _WEB or (_LOWEST_OPEN <= port <= _HIGHEST and port not in _NOT_WEB)

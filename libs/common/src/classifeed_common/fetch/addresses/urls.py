@@ -1,4 +1,4 @@
-"""Links as sellers write them: read once, strictly, before any look-up."""
+"""Strict parsing of sellers' URLs, before any look-up."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_HOST_CHARS: Final = 253
 _SHOWN_CHARS: Final = 200
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)")
-# The last label of a name is never a number: "127.1", "2130706433" and "0x7f.1" are addresses to a resolver.
+# The last label of a name is never a number: resolvers read "127.1", "2130706433" and "0x7f.1" as addresses.
 _NUMBER: Final = re.compile(r"[0-9]+|0x[0-9a-f]*")
 # Controls, format characters (zero-width ones), surrogates, private use, unassigned, and spaces of all kinds.
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zs", "Zl", "Zp"})
@@ -31,13 +31,13 @@ _NOT_WEB: Final = "The link does not begin with http:// or https://"
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """A link that passed `check_url`.
+    """A URL that passed `check_url`.
 
     Attributes:
         scheme: http or https.
-        host: Name in ASCII, lower case, without a dot at its end; or an address, IPv6 without brackets.
-        port: Written in the link, or the scheme's.
-        target: Path and query as they are sent; ASCII.
+        host: name in ASCII and lower case, without a trailing dot; or an address, IPv6 without brackets.
+        port: port in the URL, or the scheme's.
+        target: path and query as they are sent; ASCII.
     """
 
     scheme: str
@@ -47,12 +47,12 @@ class Link:
 
     @property
     def address(self) -> Address | None:
-        """The address, where the host is one."""
+        """The address, if the host is one; otherwise None."""
         return parse_address(self.host)
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """Whom the seller's secrets are meant for."""
+        """Scheme, host and port: the origin that the seller's secrets are meant for."""
         return self.scheme, self.host, self.port
 
     @property
@@ -63,7 +63,7 @@ class Link:
 
     @property
     def shown(self) -> str:
-        """The link for messages: without the query, which may hold a key of the seller, and not too long."""
+        """The URL for messages: without the query, which may hold a key of the seller, and shortened."""
         text = f"{self.scheme}://{self.authority}{self.target.partition('?')[0]}"
         return text if len(text) <= _SHOWN_CHARS else text[: _SHOWN_CHARS - 1] + "…"
 
@@ -72,11 +72,11 @@ class Link:
 
 
 def check_url(url: str, *, allow_loopback: bool = False) -> Link:
-    """Return the parts of a link that may be looked up; calls no resolver, so that a form can check its field.
+    """Return the parts of a URL that may be resolved; does not resolve, so that a form can check its field.
 
     Args:
-        url: as somebody typed it, or as a redirect named it, absolute.
-        allow_loopback: lets loopback addresses pass, and every port of those and of names.
+        url: absolute URL from a user or a redirect.
+        allow_loopback: whether loopback addresses are allowed, and every port of them and of names.
 
     Raises:
         FetchFailed: URL_INVALID, URL_SCHEME, URL_HAS_CREDENTIALS, URL_PORT or ADDRESS_REFUSED.
@@ -119,7 +119,7 @@ def check_port(port: int) -> None:
 
 
 def is_loopback_name(name: str) -> bool:
-    """Return whether a name stands for this machine (RFC 6761)."""
+    """Return whether a name means this machine (RFC 6761)."""
     return name == "localhost" or name.endswith(".localhost")
 
 
@@ -128,7 +128,7 @@ def _is_inner_name(name: str) -> bool:
 
 
 def _cut(rest: str) -> tuple[str, str]:
-    """Return the authority, and path and query as they are sent, of what follows the two slashes."""
+    """Split the text after the two slashes into authority and target (path and query as they are sent)."""
     end = next((at for at, char in enumerate(rest) if char in _AFTER_HOST), len(rest))
     target = quote(rest[end:].partition("#")[0], safe=_SAFE)
     return rest[:end], target if target.startswith("/") else f"/{target}"
@@ -161,7 +161,7 @@ def _literal_v6(text: str) -> str:
 
 
 def _name_of(text: str) -> str:
-    """Return a host name in ASCII, or an IPv4 address in its one plain spelling."""
+    """Return a host name in ASCII, or an IPv4 address in its only accepted spelling."""
     name = text.lower()
     if not text.isascii():
         try:

@@ -1,1 +1,1 @@
-"""Connections to hosts: dialed, kept, and used again."""
+"""Connections to hosts: dialling, keeping and reusing."""

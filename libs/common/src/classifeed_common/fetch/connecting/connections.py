@@ -1,4 +1,4 @@
-"""Connections: to one of the addresses that were checked for a request, kept ones first."""
+"""Connections: reuses a kept connection to a checked address, or dials a new one."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Connection:
     """An open connection.
 
     Attributes:
-        stream: What is read and written.
-        was_kept: Whether it served an earlier request.
-        may_serve_again: Set once the response was read to its end and the server means to go on; otherwise it closes.
+        stream: stream to read from and write to.
+        was_kept: whether it served an earlier request.
+        may_serve_again: whether to keep it. Set once the response is read to its end and the server keeps it open.
     """
 
     stream: httpcore.AsyncNetworkStream
@@ -32,11 +32,11 @@ class Connection:
 
 
 class Connections:
-    """Dials, or gives a connection that an earlier request to the same address left open.
+    """Dials, or reuses a connection that an earlier request to the same address left open.
 
     Args:
-        dialer: makes new ones.
-        keep: how many stay open after a response, and for how long.
+        dialer: dialer for new connections.
+        keep: limits of kept connections.
     """
 
     def __init__(self, dialer: Dialer, keep: KeepAlive) -> None:
@@ -48,20 +48,20 @@ class Connections:
 
     @property
     def are_kept(self) -> bool:
-        """Whether servers are requested to keep them open."""
+        """Whether servers are requested to keep connections open."""
         return self._kept.is_on
 
     @asynccontextmanager
     async def connection(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits, *, fresh: bool = False
     ) -> AsyncIterator[Connection]:
-        """Give a connection to one of the addresses; closes it in any case but `may_serve_again`.
+        """Provide a connection to one of the addresses, and close it unless `may_serve_again` is set.
 
         Args:
-            link: whom it is for: TLS is for its name.
-            addresses: what the check of this very request has allowed, best first.
-            limits: how long dialling may take.
-            fresh: dial, whatever is kept.
+            link: URL of the request; TLS verifies its name.
+            addresses: addresses that the check of this request allowed, best first.
+            limits: timeouts for dialling.
+            fresh: whether to dial even if a connection is kept.
 
         Raises:
             FetchFailed: CONNECT_*, TLS_*, PROXY_FAILED.
@@ -82,5 +82,5 @@ class Connections:
                 await stream.aclose()
 
     async def close(self) -> None:
-        """Close those that are kept."""
+        """Close the kept connections."""
         await self._kept.close()

@@ -1,4 +1,4 @@
-"""Dialling: from checked addresses to a connection that HTTP can be spoken on, directly or through a proxy."""
+"""Dialling of checked addresses, directly or through a proxy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TARGET_UNREACHED: Final = frozenset({502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class Proxy:
-    """Where to ask for connections instead of making them; an address of the operator, so no guard looks at it."""
+    """An HTTP proxy that makes the connections. The operator sets its address, so no guard checks it."""
 
     host: str
     port: int
@@ -34,10 +34,10 @@ class Proxy:
 
     @classmethod
     def parse(cls, url: str) -> Proxy:
-        """Return the proxy that `http://user:password@host:port` names.
+        """Return the proxy in `http://user:password@host:port`.
 
         Raises:
-            ValueError: it names none; the message does not hold the password.
+            ValueError: the URL is no proxy; the message does not contain the password.
         """
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname or not parts.port:
@@ -47,11 +47,11 @@ class Proxy:
 
 
 class Dialer:
-    """Makes connections to checked addresses.
+    """Connects to checked addresses.
 
     Args:
-        proxy: makes them, if given. It is given the address, not the name, so it cannot resolve it otherwise.
-        ssl_context: says which certificates are good.
+        proxy: proxy that makes the connections; it receives the address, so it cannot resolve the name itself.
+        ssl_context: TLS settings with the trusted certificates.
     """
 
     def __init__(self, proxy: Proxy | None, ssl_context: ssl.SSLContext) -> None:
@@ -62,10 +62,10 @@ class Dialer:
     async def dial(
         self, link: Link, addresses: Sequence[Address], limits: FetchLimits
     ) -> tuple[httpcore.AsyncNetworkStream, Address]:
-        """Connect to the first of the addresses that responds, secured for the name in the link.
+        """Connect to the first address that responds, with TLS for the name in the URL.
 
         Returns:
-            The connection, which is the caller's to close, and the address that it leads to.
+            The connection, which the caller closes, and its address.
 
         Raises:
             FetchFailed: CONNECT_*, TLS_*, PROXY_FAILED.
@@ -165,7 +165,7 @@ def _insecure(link: Link, error: BaseException) -> FetchFailed:
 
 
 def _causes(error: BaseException | None) -> list[BaseException]:
-    """Return an error with all that led to it; the libraries below wrap one into the other, and several into one."""
+    """Return an error and all its causes: the libraries below wrap errors, also several in one."""
     if error is None:
         return []
     inner = list(error.exceptions) if isinstance(error, BaseExceptionGroup) else []

@@ -1,4 +1,4 @@
-"""KeptConnections: connections that wait, open, for the next request to the address they lead to."""
+"""KeptConnections: idle connections that wait for the next request to their address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SWEEP_EVERY_S: Final = 1.0
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """What a connection is good for: TLS is for the name, and the address is the one that was checked."""
+    """Identity of a connection: TLS verified the name, and the guard checked the address."""
 
     scheme: str
     host: str
@@ -39,17 +39,18 @@ class _Kept:
 
 
 class KeptConnections:
-    """Open connections by scheme, name, port and checked address. For use in one event loop.
+    """Idle connections by scheme, name, port and checked address. For use in one event loop.
 
-    One that got bytes nobody requested, or that its peer has closed, is never given out, and is closed within a second.
+    A connection that received unrequested bytes, or that its peer closed, is never reused, and is closed within a
+    second.
 
     Args:
-        keep: for how long and how many; `idle_s` of 0 keeps none.
+        keep: limits; an `idle_s` of 0 keeps none.
     """
 
     def __init__(self, keep: KeepAlive) -> None:
         self._keep = keep
-        self._connections: list[_Kept] = []  # the one that was put last at the end
+        self._connections: list[_Kept] = []  # the newest at the end
         self._timer: asyncio.TimerHandle | None = None
         self._closing: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -59,15 +60,15 @@ class KeptConnections:
 
     @property
     def is_on(self) -> bool:
-        """Whether connections are kept at all."""
+        """Whether connections are kept."""
         return self._keep.idle_s > 0 and not self._is_closed
 
     def take(self, link: Link, addresses: Collection[Address]) -> tuple[httpcore.AsyncNetworkStream, Address] | None:
-        """Return a connection to one of the addresses, which it is the caller's to close or to put back.
+        """Return a connection to one of the addresses; the caller closes it or puts it back.
 
         Args:
-            link: whose scheme, name and port the connection was made for.
-            addresses: what the check of this very request has allowed.
+            link: URL whose scheme, name and port the connection must have.
+            addresses: addresses that the check of this request allowed.
         """
         wanted = {_Key(link.scheme, link.host, link.port, address) for address in addresses}
         for kept in reversed([each for each in self._connections if each.key in wanted]):
@@ -78,7 +79,7 @@ class KeptConnections:
         return None
 
     def put(self, link: Link, address: Address, stream: httpcore.AsyncNetworkStream) -> None:
-        """Keep a connection whose last response was read to its end; those kept longest make room for it."""
+        """Keep a connection whose last response was read to its end; the oldest ones make room for it."""
         if not self.is_on or not is_quiet(stream):
             self._drop(stream)
             return
@@ -95,7 +96,7 @@ class KeptConnections:
             self._timer = loop.call_later(min(_SWEEP_EVERY_S, self._keep.idle_s), self._sweep)
 
     async def close(self) -> None:
-        """Close all, and keep none from now on."""
+        """Close all connections, and keep none from now on."""
         self._is_closed = True
         if self._timer is not None:
             self._timer.cancel()
@@ -123,14 +124,14 @@ class KeptConnections:
 
 
 def is_quiet(stream: httpcore.AsyncNetworkStream) -> bool:
-    """Return whether nothing lies on a connection, neither bytes nor its end."""
+    """Return whether a connection has nothing to read: neither bytes nor its end."""
     if stream.get_extra_info("is_readable"):
         return False
     tls: ssl.SSLObject | None = stream.get_extra_info("ssl_object")
     if tls is None:
         return True
     try:
-        tls.read(1)  # of what came with the last response and was not read yet
+        tls.read(1)  # bytes that came with the last response and are still unread
     except ssl.SSLWantReadError:
         return True
     except (ssl.SSLError, OSError):

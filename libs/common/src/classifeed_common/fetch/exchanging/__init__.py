@@ -1,1 +1,1 @@
-"""One request and its response: headers, status, redirects, and a body decoded and stored."""
+"""One request and its response: headers, status, redirects, decoding and storing of the body."""

@@ -1,4 +1,4 @@
-"""Content-Encoding undone a piece at a time: whatever comes in, no step gives more than a bounded piece."""
+"""Decoding of Content-Encoding in bounded pieces, for any input."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _GZIP_START: Final = b"\x1f\x8b"
 
 
 class Decoder(Protocol):
-    """Undoes one encoding of one body."""
+    """Decodes the body of one response."""
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Give what `raw`, the next part of the body, decodes to, in pieces of about 256 KiB at most.
+        """Yield the decoded bytes of `raw`, the next part of the body, in pieces of at most about 256 KiB.
 
         Raises:
             FetchFailed: ENCODING_BROKEN.
@@ -34,16 +34,16 @@ class Plain:
     """No encoding."""
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Give what came."""
+        """Yield the bytes unchanged."""
         yield raw
 
     def is_whole(self) -> bool:
-        """Return True: the length of the body alone marks its end."""
+        """Return True: the length of the body marks its end."""
         return True
 
 
 class Gzip:
-    """gzip, several members one after the other included; what follows the last one is left out, as gunzip does."""
+    """gzip, also with several members; bytes after the last one are ignored, as gunzip does."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj(wbits=31)
@@ -51,7 +51,7 @@ class Gzip:
         self._is_over = False
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Give the next pieces."""
+        """Yield the next pieces."""
         for part in _parts(raw):
             yield from self._pieces_of_part(part)
 
@@ -75,17 +75,17 @@ class Gzip:
 
 
 class Deflate:
-    """deflate as the RFC has it, in a zlib wrapping, or bare, as some servers have it."""
+    """deflate with the zlib header of the RFC, or without, as some servers send it."""
 
     def __init__(self) -> None:
         self._stream = zlib.decompressobj()
         self._has_begun = False
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Give the next pieces."""
+        """Yield the next pieces."""
         if not self._has_begun and raw:
             self._has_begun = True
-            if raw[0] & 0x0F != zlib.DEFLATED:  # the first byte of a zlib wrapping names the method
+            if raw[0] & 0x0F != zlib.DEFLATED:  # the first byte of a zlib header names the method
                 self._stream = zlib.decompressobj(wbits=-15)
         for part in _parts(raw):
             yield from _inflate(self._stream, part)
@@ -102,7 +102,7 @@ class Brotli:
         self._stream = brotli.Decompressor()
 
     def pieces(self, raw: bytes) -> Iterator[bytes]:
-        """Give the next pieces."""
+        """Yield the next pieces."""
         data = raw
         while True:
             try:
@@ -130,7 +130,7 @@ _DECODERS: Final[dict[str, type[Plain | Gzip | Deflate | Brotli]]] = {
 
 
 def decoder_for(content_encoding: str) -> Decoder:
-    """Return a fresh decoder for the value of the header `Content-Encoding`; one encoding at a time.
+    """Return a new decoder for a value of the header `Content-Encoding`; only one encoding is supported.
 
     Raises:
         FetchFailed: ENCODING_UNKNOWN.
@@ -142,12 +142,12 @@ def decoder_for(content_encoding: str) -> Decoder:
 
 
 def _parts(raw: bytes) -> Iterator[bytes]:
-    # zlib hands back what it has not used as a copy, at each step and each member: cheap only for short inputs.
+    # zlib returns unused input as a copy, at each step and each member: that is cheap only for short inputs.
     return (raw[start : start + _PART_BYTES] for start in range(0, len(raw), _PART_BYTES))
 
 
 def _inflate(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
-    """Give what `data` unfolds to, up to the end of the stream."""
+    """Yield the decompressed bytes of `data`, up to the end of the stream."""
     while not stream.eof:
         try:
             piece = stream.decompress(data, _PIECE_BYTES)
@@ -155,7 +155,7 @@ def _inflate(stream: zlib._Decompress, data: bytes) -> Iterator[bytes]:
             raise _broken(error) from error
         yield piece
         data = stream.unconsumed_tail
-        if not data and len(piece) < _PIECE_BYTES:  # a full piece may leave output behind when all input is used
+        if not data and len(piece) < _PIECE_BYTES:  # after a full piece, output may remain although all input is used
             return
 
 

@@ -1,4 +1,4 @@
-"""Exchange: one request and its response on a connection, held to the limits."""
+"""Exchange: one request and its response on a connection, within the limits."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from classifeed_common.fetch.exchanging.storing import Storing
 from classifeed_common.fetch.failed import FetchFailed
 from classifeed_common.fetch.models import FetchLimits
 
-# What travels beside the content, beyond which the pieces of a chunked body are too small to be meant well.
+# Limits the framing bytes of a chunked body relative to its content: tiny chunks are an attack.
 _MAX_FRAMING_RATIO: Final = 8
 _FRAMING_FROM_BYTES: Final = 1 << 20
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a download came, for whoever has to report its failure."""
+    """The state of a download, for the report of its failure."""
 
     http_status: int = 0
     bytes_received: int = 0
 
 
 class Exchange:
-    """One request and its response. The connection is the caller's: nothing of this exchange stays with it.
+    """One request and its response. The caller owns the connection, which keeps no state of this exchange.
 
     Args:
         bare: the connection.
-        link: whom it leads to.
-        limits: what the exchange may take; silence and rates are those of this exchange alone.
+        link: requested URL.
+        limits: limits of the download; silence and rates are measured for this exchange only.
     """
 
     def __init__(self, bare: httpcore.AsyncNetworkStream, link: Link, limits: FetchLimits) -> None:
@@ -54,11 +54,11 @@ class Exchange:
 
     @property
     def has_begun_to_come(self) -> bool:
-        """Whether any byte of a response came."""
+        """Whether any byte of a response was received."""
         return self._stream.received_bytes > 0
 
     async def send(self, headers: Headers) -> Head:
-        """Send the request and return the head of the response, its body unread.
+        """Send the request and return the head of the response; the body stays unread.
 
         Raises:
             FetchFailed: READ_TIMEOUT, TOO_SLOW, CONNECTION_LOST, HEADERS_TOO_LARGE, PROTOCOL_ERROR.
@@ -71,16 +71,16 @@ class Exchange:
         except TimeoutError as error:
             raise FetchFailed("READ_TIMEOUT", f"{shown} did not respond within {read_s:g} s") from error
         except httpcore.RemoteProtocolError as error:
-            if getattr(error.__cause__, "error_status_hint", 0) == 431:  # h11's word for a head beyond its limit
+            if getattr(error.__cause__, "error_status_hint", 0) == 431:  # h11 reports a head beyond its limit this way
                 raise FetchFailed("HEADERS_TOO_LARGE", f"The response of {shown} has too many headers") from error
             raise self._broken_off(error, "CONNECTION_LOST") from error
         return Head.of(self._response.status, self._response.headers)
 
     async def store(self, head: Head, to: Path, progress: Progress) -> tuple[str, int]:
-        """Write the body to `to` and return its hash and its size as stored.
+        """Write the body to `to`, and return its hash and its stored size in bytes.
 
         Raises:
-            FetchFailed: it did not come whole, or breaks a limit; `to` is as before.
+            FetchFailed: the body is incomplete or breaks a limit; `to` is unchanged.
         """
         storing = Storing(to, self._limits, decoder_for(head.headers.get("content-encoding", "")))
         try:
@@ -99,8 +99,8 @@ class Exchange:
     async def end(self, head: Head) -> bool:
         """End the exchange; return whether the connection may serve another one (RFC 9112, section 9.3).
 
-        It may after a response that was read to its end, or has no body, from a server that means to go on, and with
-        nothing behind it. Reads nothing; otherwise the connection is closed.
+        It may if the response was read to its end or has no body, the server keeps the connection open, and no bytes
+        follow. Otherwise the connection is closed. Reads nothing from the network.
         """
         assert self._response is not None
         if head.has_no_body:

@@ -1,4 +1,4 @@
-"""The headers of a request: ours and, for the origin they are meant for, the seller's."""
+"""Request headers: ours, and the seller's for the origin they are meant for."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Headers = list[tuple[bytes, bytes]]
 
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VALUE: Final = re.compile(r"[\t\x20-\x7e\xa0-\xff]{0,4096}")
-# They frame the message, belong to the way instead of the origin, or would change what a whole file is.
+# Reserved: they frame the message, belong to the connection, or would change what a whole file is.
 _OURS: Final = frozenset({
     "host", "connection", "content-length", "transfer-encoding", "te", "trailer", "upgrade", "expect", "keep-alive",
     "accept-encoding", "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since",
@@ -26,7 +26,7 @@ def check_secrets(request: FetchRequest) -> None:
     """Return if the seller's headers and credentials can be sent.
 
     Raises:
-        FetchFailed: REQUEST_INVALID; the reason names no value.
+        FetchFailed: REQUEST_INVALID; the reason contains no value.
     """
     for name, value in request.headers.items():
         if not _NAME.fullmatch(name):
@@ -46,13 +46,13 @@ def check_secrets(request: FetchRequest) -> None:
 
 
 def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secrets: bool, keep: bool) -> Headers:
-    """Return the headers for one address on the way of a request that passed `check_secrets`.
+    """Return the headers for one URL of a request that passed `check_secrets`.
 
     Args:
-        link: whom they are sent to.
-        request: whose headers and validators these are.
-        user_agent: who we are, unless the seller's headers say otherwise.
-        with_secrets: whether `link` is of the origin that the seller's headers and credentials are meant for.
+        link: requested URL.
+        request: request with the seller's headers and validators.
+        user_agent: value of User-Agent, unless the seller's headers set it.
+        with_secrets: whether `link` has the origin that the seller's headers and credentials are meant for.
         keep: whether the connection may serve further requests.
     """
     headers = {"User-Agent": user_agent, "Accept": "*/*"}
@@ -67,7 +67,7 @@ def headers_for(link: Link, request: FetchRequest, *, user_agent: str, with_secr
 
 
 def is_conditional(request: FetchRequest) -> bool:
-    """Return whether a request is conditional: for a file only if it has changed."""
+    """Return whether a request is conditional: the server sends the file only if it has changed."""
     return any(_validators(request).values())
 
 
@@ -77,7 +77,7 @@ def basic(user: str, password: str) -> str:
 
 
 def sendable(value: str) -> str:
-    """Return a validator as it can be kept and sent back: empty if it is not fit for a header."""
+    """Return a validator that can be stored and sent back; empty if it is not valid in a header."""
     return value if _VALUE.fullmatch(value) else ""
 
 

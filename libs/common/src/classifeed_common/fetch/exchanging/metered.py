@@ -1,4 +1,4 @@
-"""A connection that knows when its peer is too slow: silence, and a lowest rate."""
+"""MeteredStream: a connection with a read timeout and a minimum rate."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from classifeed_common.fetch.models import FetchLimits
 
 
 class MeteredStream(httpcore.AsyncNetworkStream):
-    """Passes bytes on and says in `FetchFailed` what goes wrong.
+    """Passes bytes on, and reports faults of the peer as `FetchFailed`.
 
-    The rate counts the time spent waiting for the peer alone: a slow disk of ours is not the server's fault.
+    The rate counts only the time spent waiting for the peer: the server is not to blame for a slow disk of ours.
 
     Args:
-        stream: what is read and written.
-        limits: `read_s` and `min_bytes_per_s`; the time limits that httpcore hands over are not used.
-        shown: the address, for messages.
+        stream: stream to read from and write to.
+        limits: limits with `read_s` and `min_bytes_per_s`; httpcore's own timeouts are not used.
+        shown: URL, for messages.
     """
 
     def __init__(self, stream: httpcore.AsyncNetworkStream, limits: FetchLimits, shown: str) -> None:
@@ -33,7 +33,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         self.is_at_end = False
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
-        """Return what came; empty at the end.
+        """Return the received bytes; empty at the end.
 
         Raises:
             FetchFailed: READ_TIMEOUT, TOO_SLOW, CONNECTION_LOST.
@@ -53,7 +53,7 @@ class MeteredStream(httpcore.AsyncNetworkStream):
         return data
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002
-        """Send bytes. A peer that takes none may have responded all the same: httpcore looks.
+        """Send bytes. If the connection is cut, the peer may have responded before: httpcore reads that response.
 
         Raises:
             FetchFailed: READ_TIMEOUT.
@@ -67,17 +67,17 @@ class MeteredStream(httpcore.AsyncNetworkStream):
             raise httpcore.WriteError(str(error)) from error
 
     async def aclose(self) -> None:
-        """End the connection without ado."""
+        """Close the connection at once."""
         await self._stream.aclose()
 
     async def start_tls(
         self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
     ) -> httpcore.AsyncNetworkStream:
-        """Not for this one: TLS lies below it."""
+        """Not supported: TLS is below this stream."""
         raise NotImplementedError
 
     def get_extra_info(self, info: str) -> Any:
-        """Return what the connection below knows."""
+        """Return information from the connection below."""
         return self._stream.get_extra_info(info)
 
     def _check_rate(self, size_bytes: int, waited_s: float) -> None:

@@ -1,4 +1,4 @@
-"""Where a redirect leads, and whether it is followed."""
+"""Redirects: decides whether a redirect is followed, and where it leads."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from classifeed_common.fetch.failed import FetchFailed
 
 
 class Redirects:
-    """The way of one request from its link to the file.
+    """The redirects of one request, from its URL to the file.
 
     Args:
-        first: the link itself.
-        limit: how many redirects are followed.
-        has_secrets: the seller's headers or credentials belong to the request. They stay with the origin of the link,
-            for good: an address chosen by another host gets none of them, not even at the first origin.
+        first: URL of the request.
+        limit: largest number of redirects.
+        has_secrets: whether the request has the seller's headers or credentials. They are sent to the URL's origin
+            only, and never again after a redirect to another origin, not even back at the first one.
     """
 
     def __init__(self, first: Link, *, limit: int, has_secrets: bool) -> None:
@@ -29,14 +29,14 @@ class Redirects:
 
     @property
     def secrets_left_behind(self) -> bool:
-        """Whether a redirect left the origin that the secrets are for."""
+        """Whether a redirect left the origin that the secrets are meant for."""
         return self._has_secrets and not self.with_secrets
 
     def follow(self, head: Head, guard: AddressGuard) -> None:
-        """Move `link` to where the response sends us.
+        """Set `link` to the redirect's target.
 
         Raises:
-            FetchFailed: REDIRECT_INVALID, one of the codes REDIRECT_*, or what `check_url` raises.
+            FetchFailed: REDIRECT_INVALID, one of the codes REDIRECT_*, or an error of `check_url`.
         """
         here = self.link
         there = self._target(head, guard)
@@ -59,7 +59,7 @@ class Redirects:
                 "REDIRECT_INVALID", f"{self.link.shown} redirects without an address", http_status=head.status
             )
         try:
-            # Checked before it is joined as well: joining drops line breaks and cannot read some hosts.
+            # Checked before the join too: urljoin drops line breaks and cannot read some hosts.
             absolute = urljoin(str(self.link), location) if location.isprintable() else location
             return guard.check_url(absolute)
         except ValueError as error:
@@ -77,7 +77,7 @@ class Redirects:
 
 
 def _text_of(location: str) -> str:
-    """Return the header as text: servers write UTF-8 into it."""
+    """Return the header as text; servers write UTF-8 into it."""
     raw = location.encode("latin-1")
     try:
         return raw.decode("utf-8")

@@ -1,4 +1,4 @@
-"""The head of a response, and what a status that brings no file means to the seller."""
+"""The head of a response, and the failure for each status without a file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _CODES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status and headers of a response; names in lower case, the first of several wins (lists add up)."""
+    """Status and headers of a response; names in lower case, the first of several headers wins, lists are joined."""
 
     status: int
     headers: dict[str, str]
 
     @classmethod
     def of(cls, status: int, raw: list[tuple[bytes, bytes]]) -> Head:
-        """Return the head out of what the wire brought."""
+        """Return the head from raw headers."""
         headers: dict[str, str] = {}
         for name, value in raw:
             key, text = name.decode("latin-1").lower(), value.decode("latin-1").strip()
@@ -43,22 +43,22 @@ class Head:
 
     @property
     def is_redirect(self) -> bool:
-        """Whether the file is elsewhere."""
+        """Whether the response redirects."""
         return self.status in _REDIRECTS
 
     @property
     def is_whole_file(self) -> bool:
-        """Whether the body is the file, all of it."""
+        """Whether the body is the complete file."""
         return self.status in _WHOLE
 
     @property
     def has_no_body(self) -> bool:
-        """Whether the response ends with its head."""
+        """Whether the response has no body."""
         return self.status == 304 or (self.announced_bytes == 0 and "transfer-encoding" not in self.headers)
 
     @property
     def announced_bytes(self) -> int | None:
-        """Length of the body, where the server names it."""
+        """Length of the body, if the server announces it; otherwise None."""
         return int(self.headers["content-length"]) if "content-length" in self.headers else None
 
 
@@ -66,10 +66,10 @@ def refusal(head: Head, link: Link, *, secrets_left_behind: bool, now: datetime 
     """Return the failure for a response that is neither a file nor a redirect.
 
     Args:
-        head: of the response.
-        link: who gave it.
-        secrets_left_behind: the seller has credentials or headers, which a redirect did not take along.
-        now: what a date in `Retry-After` is compared with; this machine's clock unless given.
+        head: head of the response.
+        link: URL that responded.
+        secrets_left_behind: whether a redirect to another origin dropped the seller's credentials or headers.
+        now: reference time for a date in `Retry-After`; None: the system's clock.
     """
     fallback = {4: "HTTP_CLIENT_ERROR", 5: "HTTP_SERVER_ERROR"}.get(head.status // 100, "HTTP_UNEXPECTED")
     reason = f"{link.shown} responded with status {head.status}"

@@ -1,4 +1,4 @@
-"""How long a server wants no requests (RFC 9110, section 10.2.3)."""
+"""Parser of the header `Retry-After` (RFC 9110, section 10.2.3)."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _MANY: Final = re.compile(r"\+?\d{19,}", re.ASCII)
 
 
 def parse_retry_after(value: str, now: datetime) -> float | None:
-    """Return the seconds of the header `Retry-After`, 0 to 24 h; None where it says nothing sensible.
+    """Return the seconds in the header `Retry-After`, 0 to 24 h; None if it cannot be read.
 
     Args:
         value: a number of seconds, or a date.
-        now: what a date is compared with.
+        now: reference time for a date.
     """
     text = value.strip()
     if _MANY.fullmatch(text):

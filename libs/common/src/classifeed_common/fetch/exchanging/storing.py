@@ -1,4 +1,4 @@
-"""Storing: a body on its way to the disk, decoded, hashed and held to its limits."""
+"""Storing: decodes, hashes and limits a body while it is written to the disk."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _NO_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Storing:
-    """Writes a body beside its target, which it replaces at the end. `close` is called in any case.
+    """Writes a body to a temporary file, which replaces the target at the end. Always call `close`.
 
-    All that takes time runs in a thread, a batch at a time; memory does not grow with the body.
+    Slow steps run in a thread, a batch at a time; memory use does not grow with the body.
 
     Args:
-        to: where the file shall be; its folder exists.
-        limits: bytes, and what stays free on the disk.
-        decoder: undoes the encoding of the body.
+        to: path of the target; its folder exists.
+        limits: largest size, and reserve of disk space.
+        decoder: decoder of the body.
     """
 
     def __init__(self, to: Path, limits: FetchLimits, decoder: Decoder) -> None:
@@ -50,10 +50,10 @@ class Storing:
         self.size_bytes = 0
 
     async def open(self, announced_bytes: int | None) -> None:
-        """Look for room and make the file.
+        """Check the disk space and create the file.
 
         Args:
-            announced_bytes: length of the body, where the server names it.
+            announced_bytes: length of the body, if the server announces it.
 
         Raises:
             FetchFailed: TOO_LARGE, DISK_FULL, STORE_FAILED.
@@ -63,7 +63,7 @@ class Storing:
         await self._in_thread(lambda: self._open(announced_bytes or 0))
 
     async def add(self, raw: bytes) -> None:
-        """Take the next part of the body.
+        """Add the next part of the body.
 
         Raises:
             FetchFailed: TOO_LARGE, RATIO_TOO_HIGH, ENCODING_BROKEN, DISK_FULL, STORE_FAILED.
@@ -77,10 +77,10 @@ class Storing:
             await self._flush()
 
     async def finish(self) -> str:
-        """Put the file in its place and return its SHA-256 in hexadecimal digits.
+        """Move the complete file to its target, and return its SHA-256 in hexadecimal digits.
 
         Raises:
-            FetchFailed: EMPTY_RESPONSE, TRUNCATED, and what `add` raises.
+            FetchFailed: EMPTY_RESPONSE, TRUNCATED, and the errors of `add`.
         """
         await self._flush()
         if not self.raw_bytes:
@@ -95,7 +95,7 @@ class Storing:
         return self._digest.hexdigest()
 
     async def close(self) -> None:
-        """Remove what was not finished. Goes to its end even when it is cancelled meanwhile."""
+        """Remove an incomplete file. Completes even if it is cancelled meanwhile."""
         self._is_closed = True
         tidying, cancelled = asyncio.ensure_future(self._tidy()), None
         while not tidying.done():
@@ -110,12 +110,12 @@ class Storing:
     async def _tidy(self) -> None:
         if self._work is not None:
             await asyncio.wait([self._work])
-            self._work.exception()  # looked at: whoever was to hear of it may have been cancelled
+            self._work.exception()  # marks it as retrieved: the caller may have been cancelled
         await asyncio.to_thread(self._discard)
 
     def _discard(self) -> None:
         if self._file is not None:
-            with suppress(OSError):  # a disk that is full says so again
+            with suppress(OSError):  # a full disk fails again
                 self._file.close()
             self._part.unlink(missing_ok=True)
 
@@ -125,7 +125,7 @@ class Storing:
         await self._in_thread(lambda: self._write(raw))
 
     async def _in_thread(self, work: Callable[[], None]) -> None:
-        # Shielded: a thread cannot be cancelled, and the file must not be closed under it.
+        # Shielded: a thread cannot be cancelled, and its file must stay open.
         self._work = asyncio.ensure_future(asyncio.to_thread(work))
         try:
             await asyncio.shield(self._work)

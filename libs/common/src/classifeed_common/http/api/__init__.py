@@ -1,6 +1,7 @@
-"""What every HTTP API of the suite is made of: operations, and who may request them, how often and how much at once.
+"""Building blocks of HTTP APIs: operations, callers, and limits.
 
-An API is a table of operations (`operations`), served by one middleware (`middleware`) that finds out who calls
-(`callers`), limits requests (`request_limits`) and bodies (`bodies`), checks values (`checking`), writes the audit log
-and metrics, and responds to errors with problem documents; `openapi` describes it and `routes` serves it (ADR 0050).
+An API is a table of operations (`operations`), served by one middleware (`middleware`; ADR 0050). The middleware
+authenticates callers (`callers`), limits requests (`request_limits`) and bodies (`bodies`), and checks values
+(`checking`). It writes the audit log and metrics, and turns errors into problem documents. `openapi` describes the
+operations, and `routes` adds them to a server.
 """

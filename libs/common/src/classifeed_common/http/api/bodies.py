@@ -1,4 +1,4 @@
-"""Bodies of requests, read within a limit of bytes and of time, and JSON within a limit of depth."""
+"""Request bodies with limits of size, time, and JSON depth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from classifeed_common.http.api.checking import refusal
 
 BODY_LIMIT_S: Final = 20.0
 _DISCARDED_BYTES: Final = 64 << 20
-# Possessive, and an open string is one to the end: each byte is looked at once, whatever the body is.
+# Possessive quantifiers, and an unclosed string extends to the end: each byte is visited once, for any body.
 _STRING: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
 _OPENING, _CLOSING = b"[", b"]"
 _BRACKETS: Final = bytes.maketrans(b"{}", _OPENING + _CLOSING)
@@ -25,8 +25,8 @@ class Body:
     """The body of a request.
 
     Args:
-        request: whose body; nobody else reads it.
-        max_bytes: no more than these are kept.
+        request: request, whose body is read only here.
+        max_bytes: largest size.
     """
 
     def __init__(self, request: Request, max_bytes: int) -> None:
@@ -37,9 +37,9 @@ class Body:
 
     @property
     def leaves_rest(self) -> bool:
-        """Whether so much may still come that the connection is better closed.
+        """Whether the unread rest may be so large that closing the connection is better.
 
-        Less is thrown away by the server as it comes: a client whose connection is closed while it sends may never
+        The server discards a smaller rest as it arrives: a client whose connection is closed while it sends may never
         see the response.
         """
         if self._is_complete:
@@ -60,7 +60,7 @@ class Body:
         """Return the body.
 
         Raises:
-            InvalidArgument: BODY_TOO_LARGE, with nothing read where its length is announced; BODY_INCOMPLETE.
+            InvalidArgument: BODY_TOO_LARGE, before reading if the length is announced; BODY_INCOMPLETE.
         """
         body = bytearray()
         async for chunk in self.stream():
@@ -68,7 +68,7 @@ class Body:
         return bytes(body)
 
     async def stream(self) -> AsyncGenerator[bytes, None]:
-        """Yield the body as it arrives, for a reader that keeps less than all of it. Raises as `read` does."""
+        """Yield the body as it arrives, for a reader that keeps less than all of it. Raises the errors of `read`."""
         if self._announced > self._max_bytes:
             raise self._too_large()
         self._is_begun = True
@@ -100,19 +100,19 @@ class Body:
 
 
 def check_json(body: bytes, *, most_deep: int, most_values: int | None) -> None:
-    """Pass a JSON text within limits of depth and of the number of its values; whether it is JSON is not checked.
+    """Check that a JSON text is within limits of depth and of values; its syntax is not checked.
 
-    Takes some milliseconds for a megabyte of anything: what is innermost is taken out level by level.
+    Takes some milliseconds per megabyte of any input: it removes the innermost brackets, level by level.
 
     Args:
         body: the text.
-        most_deep: how many objects and arrays may lie inside one another.
-        most_values: how many values it may have; None: any number.
+        most_deep: largest nesting depth of objects and arrays.
+        most_values: largest number of values; None: any number.
 
     Raises:
         InvalidArgument: REQUEST_INVALID.
     """
-    # A value has two texts at most, its name and itself; half a million texts take the search for them 0.3 s.
+    # A value has at most two strings, its name and itself. Half a million strings take the search 0.3 s.
     if most_values is not None and body.count(b'"') - body.count(b'\\"') > 4 * most_values:
         raise _too_many(most_values)
     without_texts = _STRING.sub(b"", body)

@@ -1,4 +1,4 @@
-"""Who calls an HTTP API: the service token in a header, the policy, and callers without a token."""
+"""Authentication of HTTP callers by a service token in a header, and authorisation by the policy."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class TokenHeader:
     """The header in which callers send their service token.
 
     Attributes:
-        name: of the header.
-        scheme: word before the token, in any case; empty: the token stands alone.
+        name: name of the header.
+        scheme: word before the token, in any case; empty: the header has only the token.
     """
 
     name: str
@@ -27,7 +27,7 @@ class TokenHeader:
         return f"{self.name}: {self.scheme} <token>" if self.scheme else f"{self.name}: <token>"
 
     def token_of(self, headers: Mapping[str, str]) -> str | None:
-        """Return the token; empty: the header has none of this scheme; None: there is no such header."""
+        """Return the token; empty: the header has none of this scheme; None: the header is missing."""
         value = headers.get(self.name)
         if value is None or not self.scheme:
             return value.strip() if value is not None else None
@@ -36,22 +36,22 @@ class TokenHeader:
 
 
 ANONYMOUS_PREFIX: Final = "anonymous@"
-"""Begins the name of a caller without a token; the address follows."""
+"""Prefix of the name of a caller without a token; the client's address follows."""
 AUTHORIZATION: Final = TokenHeader("Authorization", "Bearer")
 
 
 class CallerCheck:
-    """Lets callers in, each within its limit of requests.
+    """Admits callers, each within its request limit.
 
     Args:
-        keys: verify tokens (`runner.listening.http_keys` says when they are needed on the loopback too); None: whoever
-            reaches the port may request everything, and all of them are one anonymous caller.
-        policy: who may call which gRPC method, and so request which operation.
-        grpc_service: whose methods `Operation.rpc` names, as in `package.Service`.
+        keys: keys that verify tokens (`runner.listening.http_keys` says when the loopback needs them too). None: every
+            caller who reaches the port may request everything, and all share one anonymous limit.
+        policy: callers of each gRPC method, and so of each operation.
+        grpc_service: service of the methods in `Operation.rpc`, such as `package.Service`.
         audience: name of this service; tokens must be for it.
-        header: where the token stands.
-        limits: of requests, by caller.
-        takes_anonymous: whether a caller that sends no token is accepted too; a wrong token is refused all the same.
+        header: header with the token.
+        limits: request limits by caller.
+        takes_anonymous: whether callers without a token are accepted too; a wrong token is always refused.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class CallerCheck:
         return self._keys is not None and not self._takes_anonymous
 
     def admit(self, rpc: str, headers: Mapping[str, str], client: str) -> str:
-        """Return who calls, once it is clear that they may.
+        """Return the name of the caller if it may call the method.
 
         Args:
             rpc: name of the method.
-            headers: of the request.
-            client: address that it came from.
+            headers: headers of the request.
+            client: address of the client.
 
         Raises:
             Unauthenticated: no token, or one that is not valid here.

@@ -1,4 +1,4 @@
-"""Values of requests against their models, the same over HTTP and gRPC, and how a wrong request is refused."""
+"""Validation of request values by their models, for HTTP and gRPC alike."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
-    """Return what was requested, of JSON or of values.
+    """Return the model of a request, given as JSON or as values.
 
     Raises:
-        InvalidArgument: REQUEST_INVALID, with each field that is wrong.
+        InvalidArgument: REQUEST_INVALID, with each wrong field.
     """
     try:
         return model.model_validate_json(values) if isinstance(values, bytes) else model.model_validate(values)
@@ -26,7 +26,7 @@ def checked(model: type[ModelT], values: Mapping[str, Any] | bytes) -> ModelT:
 
 
 def refusal(violations: list[FieldViolation]) -> InvalidArgument:
-    """Return the error of a request that is wrong in these fields."""
+    """Return the error for a request with these wrong fields."""
     first = violations[0]
     more = f" (and {len(violations) - 1} more)" if len(violations) > 1 else ""
     message = f"{first.field}: {first.description}" if first.field else first.description

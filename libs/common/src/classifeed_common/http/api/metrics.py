@@ -1,4 +1,4 @@
-"""Metrics by the names that the contract of an API gives them, beside those of every service."""
+"""Metrics that the contract of an API names, in addition to those of every service."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ContractMetrics:
-    """What the middleware moves, all by method and route.
+    """Metrics that the middleware updates, by method and route.
 
     Attributes:
-        requests: that came in.
-        responses: given, by HTTP status besides.
-        duration_ms: from a request to its response.
+        requests: received requests.
+        responses: sent responses, also by HTTP status.
+        duration_ms: time from a request to its response.
     """
 
     requests: prometheus.Counter

@@ -1,4 +1,4 @@
-"""What stands around every operation: who calls, limits, audit, metrics and errors."""
+"""ApiMiddleware: authentication, limits, audit log, metrics and error responses of every operation."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class ApiMiddleware(Generic[ServicesT]):
     """Serves the operations of an API.
 
     Args:
-        name: of the API, in metrics.
-        package: whose log, audit log and spans these are.
-        services: what the operations work with.
-        callers: who may request what, and how often.
-        metrics: those that the contract of the API names; None: it names none.
+        name: name of the API in metrics.
+        package: package that names its log, audit log and spans.
+        services: services that the handlers use.
+        callers: check of callers and their limits.
+        metrics: metrics that the API's contract names; None: none.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class ApiMiddleware(Generic[ServicesT]):
         self._tracer = trace.get_tracer(package)
 
     async def response(self, operation: Operation[ServicesT], request: Request) -> Response:
-        """Responds to a request, whatever becomes of it; an error is a problem document."""
+        """Return the response to a request; every error becomes a problem document."""
         started = time.perf_counter()
         labels = (operation.method, operation.path)
         request_id = request.headers.get(REQUEST_ID_KEY, "")[:64] or uuid4().hex
@@ -104,7 +104,7 @@ class ApiMiddleware(Generic[ServicesT]):
 
 @contextlib.contextmanager
 def _counted(api: str) -> Iterator[None]:
-    """Count the request as refused if it is."""
+    """Count the request if it is refused."""
     try:
         yield
     except DomainError as error:
@@ -121,7 +121,7 @@ async def _content(
         check_json(given, most_deep=operation.max_json_depth, most_values=operation.max_json_values)
         content = checked(operation.body, given)
     if operation.query is not None:
-        # `?queue=` is what a form sends for a filter that is not used.
+        # A form sends an unused filter as `?queue=`.
         query = checked(operation.query, {name: value for name, value in request.query_params.items() if value})
     return content, query
 

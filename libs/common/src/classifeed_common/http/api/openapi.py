@@ -1,4 +1,4 @@
-"""The OpenAPI document (3.1) of operations, made from their models."""
+"""The OpenAPI document (3.1) of operations, generated from their models."""
 
 from __future__ import annotations
 
@@ -58,10 +58,13 @@ class OpenApiDocument(RootModel[dict[str, Any]]):
 
 @dataclass(frozen=True, slots=True)
 class ApiDescription:
-    """What describes an API beside its operations.
+    """Description of an API, in addition to its operations.
 
     Attributes:
-        path_schemas: JSON Schemas of the values in paths, by name.
+        title: title of the API.
+        version: version of the API.
+        description: text about the API.
+        path_schemas: JSON Schemas of path parameters, by name.
         schemas: further components that the schemas of models refer to, by name.
     """
 
@@ -75,10 +78,13 @@ class ApiDescription:
 def document_operation(
     operations: Sequence[Operation[ServicesT]], description: ApiDescription, callers: CallerCheck, *, rpc: str
 ) -> Operation[ServicesT]:
-    """Return the operation that responds with the document.
+    """Return the operation that serves the document.
 
     Args:
-        rpc: whoever may call this method may read how to call the others.
+        operations: operations of the API.
+        description: description of the API.
+        callers: check of callers.
+        rpc: method whose callers may read the document.
     """
     document = OpenApiDocument(openapi_document(operations, description, callers))
 
@@ -91,7 +97,7 @@ def document_operation(
 def openapi_document(
     operations: Sequence[Operation[Any]], description: ApiDescription, callers: CallerCheck
 ) -> dict[str, Any]:
-    """Return the document."""
+    """Return the OpenAPI document."""
     wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(Problem, "serialization")]
     for operation in operations:
         wanted.append((operation.response, "serialization"))
@@ -183,7 +189,7 @@ def _parameters(
 
 
 def _without_null(schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what a query parameter may be: JSON's null cannot stand in an address; an empty one is as left out."""
+    """Return the schemas of a query parameter: a URL has no null, and an empty value means that it is left out."""
     return [each for each in schema.get("anyOf", [schema]) if each.get("type") != "null"]
 
 

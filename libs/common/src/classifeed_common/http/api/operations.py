@@ -1,4 +1,4 @@
-"""Operations of an HTTP API: what each takes, who may request it, and what it responds."""
+"""Operations of an HTTP API: parameters, allowed callers and responses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ ServicesT = TypeVar("ServicesT")
 
 @dataclass(frozen=True, slots=True)
 class ApiRequest:
-    """A request that was checked.
+    """A checked request.
 
     Attributes:
-        by: who requests.
-        path: values in the path.
-        body: of the operation's type; None: it takes none.
-        query: likewise.
+        by: name of the caller.
+        path: parameters in the path.
+        body: body as the operation's model; None: it has none.
+        query: query as the operation's model; None: it has none.
     """
 
     by: str
@@ -33,16 +33,19 @@ class Operation(Generic[ServicesT]):
     """One route.
 
     Attributes:
-        do: the handler, given what the operations of the API work with.
-        response: model of what it returns.
-        rpc: name of the gRPC method whose callers may request it where callers are checked; None: anybody, at any time.
-        body: model of the JSON body; None: it takes none.
-        query: likewise, of what follows the path.
-        max_body_bytes: a larger body is refused.
-        max_json_depth: a body with more objects and arrays inside one another is refused.
-        max_json_values: a body with more values is refused; None: any number.
-        is_audited: whether each request leaves its lines in the audit log.
-        problems: what the handler refuses, by HTTP status, in words of the OpenAPI document.
+        method: HTTP method.
+        path: path with parameters.
+        summary: short description.
+        do: handler; receives the API's services and the request.
+        response: model of the response.
+        rpc: gRPC method whose callers may request it, if callers are checked; None: anybody, at any time.
+        body: model of the JSON body; None: it has none.
+        query: model of the query; None: it has none.
+        max_body_bytes: largest size of the body.
+        max_json_depth: largest nesting depth of the body.
+        max_json_values: largest number of values in the body; None: any number.
+        is_audited: whether each request is written to the audit log.
+        problems: errors of the handler for the OpenAPI document, by HTTP status.
     """
 
     method: str

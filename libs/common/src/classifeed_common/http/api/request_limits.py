@@ -1,4 +1,4 @@
-"""How many requests a caller may send: a token bucket each, and one for all anonymous callers together."""
+"""Rate limits of callers: a token bucket per caller, and one for all anonymous callers together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _MOST_CALLERS: Final = 1024
 
 @dataclass(frozen=True, slots=True)
 class RequestRate:
-    """Requests that are taken.
+    """A request rate.
 
     Attributes:
-        per_s: requests a second over a long time.
+        per_s: requests per second over a long time.
         burst: requests at once after a quiet time.
     """
 
@@ -36,7 +36,7 @@ class _Bucket:
         self._counted_at = now
 
     def take(self, now: float) -> float:
-        """Take one request; return 0, or the seconds until one can be taken."""
+        """Take one request; return 0, or the seconds until one is available."""
         self._refill(now)
         if self._left < 1:
             return (1 - self._left) / self._rate.per_s
@@ -44,7 +44,7 @@ class _Bucket:
         return 0.0
 
     def is_full(self, now: float) -> bool:
-        """Whether it says nothing that a new one would not."""
+        """Whether it is in the same state as a new one."""
         self._refill(now)
         return self._left >= self._rate.burst
 
@@ -57,9 +57,9 @@ class RequestLimits:
     """Limits of one API in one process.
 
     Args:
-        per_caller: of each caller that has a token; None: no limit.
-        anonymous: of all callers without a token together; None: no limit.
-        now: seconds of a clock that never goes back.
+        per_caller: rate of each caller with a token; None: no limit.
+        anonymous: rate of all callers without a token together; None: no limit.
+        now: monotonic clock, in seconds.
     """
 
     def __init__(
@@ -76,17 +76,17 @@ class RequestLimits:
 
     @property
     def are_set(self) -> bool:
-        """Whether anybody is limited."""
+        """Whether any limit is set."""
         return self._per_caller is not None or self._anonymous is not None
 
     def take(self, caller: str | None) -> None:
         """Count one request.
 
         Args:
-            caller: its name; None: it has no token.
+            caller: name of the caller; None: it has no token.
 
         Raises:
-            ResourceExhausted: REQUEST_RATE_LIMIT, with the time after which one is taken again.
+            ResourceExhausted: REQUEST_RATE_LIMIT, with the time until the next request is accepted.
         """
         rate = self._anonymous if caller is None else self._per_caller
         if rate is None:

@@ -1,4 +1,4 @@
-"""Operations as routes of the server of a service."""
+"""Operations as routes of a service's server."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from classifeed_common.http import paths  # noqa: F401 - registers the types of 
 from classifeed_common.http.api.middleware import ApiMiddleware
 from classifeed_common.http.api.operations import Operation, ServicesT
 
-# A parameter without a type is a part of the path.
+# A parameter without a type is one segment of the path.
 _UNTYPED: Final = re.compile(r"\{(\w+)\}")
 
 
 def operation_routes(
     operations: Sequence[Operation[ServicesT]], middleware: ApiMiddleware[ServicesT]
 ) -> list[BaseRoute]:
-    """Return a route for each path, with all methods that it has; a path may hold `{name:anything}`."""
+    """Return one route per path with all its methods; a path may contain `{name:anything}`."""
     by_path: dict[str, dict[str, Operation[ServicesT]]] = {}
     for operation in operations:
         by_path.setdefault(operation.path, {})[operation.method] = operation
@@ -34,5 +34,5 @@ def operation_routes(
 
         return Route(_UNTYPED.sub(r"{\1:name}", path), respond, methods=list(of_path))
 
-    # A name takes all that follows, so paths that go on after it come first.
+    # Such a parameter matches the whole rest of a path, so more specific paths come first.
     return [route(path) for path in sorted(by_path, key=lambda each: each.endswith(":anything}"))]

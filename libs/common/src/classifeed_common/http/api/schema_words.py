@@ -1,4 +1,4 @@
-"""What OpenAPI says of values whose check is a function."""
+"""JSON Schema keywords for values that a function checks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pydantic_core import CoreSchema
 
 @dataclass(frozen=True, eq=False)
 class Described:
-    """Annotation that adds keywords to the JSON Schema of a type; it checks nothing.
+    """Annotation that adds keywords to the JSON Schema of a type; checks nothing.
 
     Attributes:
         keywords: JSON Schema keywords by name.

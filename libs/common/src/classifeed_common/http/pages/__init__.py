@@ -1,1 +1,1 @@
-"""Pages for people who sign in with a token: templates, the session, and the checks of each request."""
+"""Web pages for people who sign in with a token: templates, session, and checks of requests."""

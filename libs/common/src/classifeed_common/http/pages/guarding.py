@@ -1,4 +1,4 @@
-"""PageGuard: shows pages to people with a token, and to others the form in which they sign in."""
+"""PageGuard: shows pages to signed-in people, and the sign-in form to others."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from classifeed_common.rpc.own_names import person_name
 from classifeed_common.telemetry.metrics import HTTP_REFUSALS
 
 _MAX_TOKEN_BYTES: Final = 16 << 10
-# A person does not reach this rate; a key that is held down does.
+# A person does not reach this rate; a held-down key does.
 _RATE: Final = RequestRate(per_s=20, burst=60)
 _log = structlog.get_logger("pages")
 _Show = Callable[[Request, str], Awaitable[Response]]
@@ -36,14 +36,14 @@ _Show = Callable[[Request, str], Awaitable[Response]]
 def page_callers(
     session: Session, *, keys: KeyStore | None, policy: Policy, grpc_service: str, audience: str
 ) -> CallerCheck:
-    """Return the check of people by the token in the cookie, at the rate of people.
+    """Return a check of people by the token in the cookie, with a rate limit for people.
 
     Args:
-        session: the cookie.
-        keys: verify tokens.
-        policy: what tokens allow.
+        session: session with the cookie.
+        keys: keys that verify tokens.
+        policy: policy of callers.
         grpc_service: full name of the service whose RPCs tokens must allow.
-        audience: whom tokens must be for.
+        audience: audience that tokens must name.
     """
     return CallerCheck(
         keys=keys,
@@ -56,15 +56,15 @@ def page_callers(
 
 
 class PageGuard:
-    """Guards the pages of one API: the checks, the errors as pages, and signing in and out.
+    """Guards the pages of one API: checks, error pages, sign-in and sign-out.
 
     Args:
         api: name of the pages, in metrics and logs.
-        templates: of the pages.
-        session: the cookie.
-        callers: who may see the pages, by the token in the cookie.
-        shows: the RPC that a token must allow to see a page.
-        further: RPCs that a token must allow as well to sign in.
+        templates: templates of the pages.
+        session: session with the cookie.
+        callers: check of the token in the cookie.
+        shows: RPC that a token must allow to see a page.
+        further: RPCs that a token must also allow to sign in.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class PageGuard:
         self._further = further
 
     def guarded(self, show: _Show) -> Callable[[Request], Awaitable[Response]]:
-        """Return a handler that shows a page to people with a token, the form to others, and errors as pages."""
+        """Return a handler that shows a page to signed-in people, the form to others, and errors as pages."""
 
         async def respond(request: Request) -> Response:
             try:
@@ -106,7 +106,7 @@ class PageGuard:
         ]
 
     async def sign_in(self, request: Request) -> Response:
-        """Keep a token that is good for the pages in the cookie.
+        """Store a token that is valid for the pages in the cookie.
 
         Raises:
             Unauthenticated: it is no token, or none for this service.
@@ -134,10 +134,10 @@ class PageGuard:
         return response
 
     async def static(self, request: Request) -> Response:
-        """Respond with a file of the pages; everybody may have it.
+        """Return a static file of the pages; everybody may read it.
 
         Raises:
-            NotFound: there is none of this name.
+            NotFound: there is no such file.
         """
         found = self._templates.static_file(request.path_params["name"])
         if found is None:
@@ -162,7 +162,7 @@ class PageGuard:
 
 
 def page_not_found(request: Request) -> NotFound:
-    """Return the error for a page that is not there."""
+    """Return the error for a missing page."""
     return NotFound("PAGE_NOT_FOUND", f"There is no page {request.url.path}.")
 
 

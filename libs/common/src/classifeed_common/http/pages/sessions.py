@@ -1,4 +1,4 @@
-"""Who has signed in: the token of a person, in a cookie that scripts and other sites cannot use."""
+"""Session: the token of a signed-in person, in a cookie that scripts and other sites cannot use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOKEN: Final = re.compile(r"\s*[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\s
 
 
 class CookieToken(TokenHeader):
-    """The cookie as the place where callers send their token."""
+    """A cookie with the service token of a caller."""
 
     def __init__(self, cookie: str) -> None:
         super().__init__("Cookie", f"{cookie} =")
@@ -27,12 +27,12 @@ class CookieToken(TokenHeader):
         return self.scheme.removesuffix(" =")
 
     def token_of(self, headers: Mapping[str, str]) -> str | None:
-        """Return the token; None: there is no such cookie."""
+        """Return the token; None: the cookie is missing."""
         return cookie_parser(headers.get("cookie", "")).get(self.cookie)
 
 
 class SignIn(BaseModel):
-    """What the form sends."""
+    """The content of the sign-in form."""
 
     token: str = Field(max_length=8192)
 
@@ -48,8 +48,8 @@ class Session:
     """The cookie of the pages below a path.
 
     Args:
-        path: of the pages.
-        cookie: its name.
+        path: path of the pages.
+        cookie: name of the cookie.
     """
 
     def __init__(self, path: str, cookie: str) -> None:
@@ -57,11 +57,11 @@ class Session:
         self.token = CookieToken(cookie)
 
     def headers_of(self, given: SignIn) -> Mapping[str, str]:
-        """Return the header by which the browser will send a token."""
+        """Return the header that a browser would send for a token."""
         return {"cookie": f"{self.token.cookie}={given.token.strip()}"}
 
     def remember(self, response: Response, request: Request, given: SignIn) -> None:
-        """Have the browser send the token until it is closed, to these pages and from these pages only."""
+        """Set a session cookie that the browser sends only to these pages, and only from these pages."""
         response.set_cookie(
             self.token.cookie,
             given.token.strip(),
@@ -72,12 +72,13 @@ class Session:
         )
 
     def forget(self, response: Response, request: Request) -> None:
-        """Have the browser throw the token away."""
+        """Remove the token from the browser."""
         response.delete_cookie(
             self.token.cookie, path=self._path, httponly=True, samesite="strict", secure=_came_encrypted(request)
         )
 
 
 def _came_encrypted(request: Request) -> bool:
-    # An ingress ends TLS and says so; a client that lies here keeps its own cookie from plain connections.
+    # An ingress ends TLS and reports it in this header. A client that lies only keeps its cookie from plain
+    # connections.
     return "https" in (request.url.scheme, request.headers.get("x-forwarded-proto", ""))

@@ -1,4 +1,4 @@
-"""Pages out of packaged templates: values are escaped, and the browser loads nothing from other hosts."""
+"""Web pages from packaged templates: values are escaped, and the browser loads nothing from other hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final, NewType
 
 from starlette.responses import HTMLResponse, Response
 
-# Text that is HTML already.
+# Text that is already HTML.
 Html = NewType("Html", str)
 
 SECURITY_HEADERS: Final = {
@@ -27,10 +27,10 @@ _SHARED: Final = {"pages.css": "text/css", "pages.js": "text/javascript", "icon.
 
 
 def markup(template: str, **values: str | int) -> Html:
-    """Return a template with its values, all escaped.
+    """Return a template with all values escaped.
 
     Args:
-        template: with `$name` for each value.
+        template: text with `$name` for each value.
     """
     return Html(Template(template).substitute({name: escape(str(value)) for name, value in values.items()}))
 
@@ -39,10 +39,10 @@ class Templates:
     """The templates and static files of a service's pages, in the folder `files` of its package.
 
     Args:
-        package: of the pages.
-        path: below which the pages are, such as `/reviews`.
-        brand: name of the pages, in the head of each.
-        script: of the service; it runs after `pages.js`.
+        package: package of the pages.
+        path: path of the pages, such as `/reviews`.
+        brand: name in the head of each page.
+        script: script of the service; it runs after `pages.js`.
     """
 
     def __init__(self, package: str, *, path: str, brand: str, script: str) -> None:
@@ -54,17 +54,17 @@ class Templates:
         self._statics[script] = (package, "text/javascript")
 
     def html_of(self, name: str, pieces: Mapping[str, Html] | None = None, **values: str | int) -> Html:
-        """Return a template of the service with pieces of HTML as they are, and with escaped values."""
+        """Return a template of the service with escaped values and unescaped HTML pieces."""
         return _filled(self._package, name, pieces or {}, values)
 
     def page(self, title: str, main: Html, *, who: str = "", status: int = 200) -> HTMLResponse:
         """Return a whole page.
 
         Args:
-            title: of the window.
-            main: what it shows.
-            who: name of the person; empty: nobody has signed in.
-            status: of HTTP.
+            title: title of the window.
+            main: content.
+            who: name of the person; empty: not signed in.
+            status: HTTP status.
         """
         signed_in = _filled(__package__, "signed_in.html", {}, {"who": who}) if who else Html("")
         values = {"title": title, "path": self._path, "brand": self._brand, "script": self._script}
@@ -72,7 +72,7 @@ class Templates:
         return HTMLResponse(content, status, headers=_NO_STORE)
 
     def sign_in(self, message: str, *, status: int) -> HTMLResponse:
-        """Return the form in which a person signs in, with what was wrong with the token before."""
+        """Return the sign-in form, with the fault of the previous token."""
         return self.page("Sign in", _filled(__package__, "sign_in.html", {}, {"message": message}), status=status)
 
     def fault(self, message: str, reason: str, *, status: int) -> HTMLResponse:
@@ -81,7 +81,7 @@ class Templates:
         return self.page(self._brand, _filled(__package__, "fault.html", {}, values), status=status)
 
     def static_file(self, name: str) -> Response | None:
-        """Return a static file of the pages; None: there is none of this name."""
+        """Return a static file of the pages; None: there is no such file."""
         if name not in self._statics:
             return None
         package, kind = self._statics[name]

@@ -1,1 +1,1 @@
-"""The consumer whose effects hold exactly once, and what it is made of."""
+"""OrderedConsumer, whose effects happen exactly once, and its parts."""

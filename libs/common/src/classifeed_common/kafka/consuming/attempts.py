@@ -1,4 +1,4 @@
-"""Attempts: work of any length beside the polling that keeps the membership; repeated where all waits for it."""
+"""Attempts: runs long work while polling keeps the group membership, and repeats work that everything depends on."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ FIRST_PAUSE_S: Final = 0.05
 
 
 class Abandoned(Exception):
-    """What was being tried is not ours to finish: a rebalance came between, or we are stopping."""
+    """The attempt is obsolete: a rebalance happened meanwhile, or the consumer is stopping."""
 
 
 class Attempts:
-    """Makes attempts that may take long: the reader keeps polling, with its partitions paused.
+    """Runs attempts of any length: the reader keeps polling, with its partitions paused.
 
     Attributes:
-        under_way_since_s: when the present attempt began, by the monotonic clock; None between attempts.
-        fault: why the last of the repeated attempts failed; empty when it did not.
+        under_way_since_s: start of the present attempt, by the monotonic clock; None between attempts.
+        fault: error of the last repeated attempt; empty if it succeeded.
     """
 
     def __init__(self, reader: PartitionReader, group: str, *, quick_s: float, max_pause_s: float) -> None:
         """Prepare.
 
         Args:
-            reader: whose membership is kept.
-            group: for logs and metrics.
-            quick_s: how long one attempt may go on before polling begins beside it.
-            max_pause_s: the longest pause between repeated attempts.
+            reader: reader whose membership is kept.
+            group: consumer group, for logs and metrics.
+            quick_s: seconds of an attempt before polling begins in parallel.
+            max_pause_s: longest pause between repeated attempts, in seconds.
         """
         self._reader = reader
         self._group = group
@@ -54,7 +54,7 @@ class Attempts:
         self.fault = ""
 
     async def once(self, attempt: Callable[[], Awaitable[R]]) -> R:
-        """Return what `attempt` returns, or raise what it raises, however long it takes."""
+        """Run `attempt` for any time; return its result, or raise its exception."""
         self.under_way_since_s = time.monotonic()
         task = asyncio.ensure_future(attempt())
         try:
@@ -70,11 +70,11 @@ class Attempts:
                 await asyncio.wait({task})
 
     async def repeat(self, attempt: Callable[[], Awaitable[R]], stop: asyncio.Event) -> R:
-        """Return what `attempt` returns, as soon as it does. Every failure but the ones below counts as passing.
+        """Repeat `attempt` until it succeeds, and return its result. All errors but those below are retried.
 
         Raises:
-            Abandoned: the partitions changed hands, or `stop` was set, after a failed attempt.
-            ZombieConsumer, LogLost: from the attempt, at once.
+            Abandoned: the assignment changed, or `stop` was set, after a failed attempt.
+            ZombieConsumer, LogLost: raised by the attempt, at once.
         """
         generation = self._reader.generation
         pause_s = FIRST_PAUSE_S
@@ -83,7 +83,7 @@ class Attempts:
                 result = await self.once(attempt)
             except (ZombieConsumer, LogLost, *INTERRUPTIONS):
                 raise
-            except BaseException as error:  # noqa: BLE001 - whatever it is, nothing can be read without it
+            except BaseException as error:  # noqa: BLE001 - nothing can be read without it: any error is retried
                 metrics.BLOCKED.labels(self._group).inc()
                 self.fault = describe_fault(error)
                 is_repeated = pause_s > FIRST_PAUSE_S
@@ -108,5 +108,5 @@ class Attempts:
 
 
 def is_of_the_surroundings(error: BaseException) -> bool:
-    """Say whether a fault is that of a server or network that everything needs, rather than of one record."""
+    """Return whether an error comes from a server or network that all records need, and not from one record."""
     return isinstance(error, Unavailable) or is_passing_fault(error)

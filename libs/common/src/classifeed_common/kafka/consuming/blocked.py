@@ -1,4 +1,4 @@
-"""BlockedPartitions: those whose next record fails. Each waits by itself; the others go on."""
+"""BlockedPartitions: partitions whose next record fails. Each is retried separately while the others continue."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ class _Blocked:
 
 
 class BlockedPartitions:
-    """Keeps the records of partitions whose effect failed, in memory, until another attempt succeeds.
+    """Holds the records of partitions whose effect failed, in memory, until an attempt succeeds.
 
-    What it holds is bounded by what one poll returns: nothing more is read of a partition that is here.
+    Its size is bounded by the result of one poll: a blocked partition is not read.
     """
 
     def __init__(self, *, max_pause_s: float) -> None:
-        """Begin with none.
+        """Begin without blocked partitions.
 
         Args:
-            max_pause_s: the longest pause between attempts for one partition.
+            max_pause_s: longest pause between attempts for one partition, in seconds.
         """
         self._max_pause_s = max_pause_s
         self._blocked: dict[GroupPartition, _Blocked] = {}
@@ -51,7 +51,7 @@ class BlockedPartitions:
         return iter(list(self._blocked))
 
     def block(self, part: GroupPartition, records: Sequence[Record], error: BaseException) -> None:
-        """Note a failed attempt; the partition is due again after a pause that doubles with each."""
+        """Record a failed attempt; the partition is due again after a pause that doubles each time."""
         now_s = time.monotonic()
         blocked = self._blocked.setdefault(part, _Blocked(records))
         blocked.records = records
@@ -59,7 +59,7 @@ class BlockedPartitions:
         attempts = blocked.fault.attempts
         blocked.due_s = now_s + blocked.pause_s
         metrics.BLOCKED.labels(part.group).inc()
-        if attempts & (attempts - 1) == 0:  # 1, 2, 4, 8 …: an hour is a dozen lines
+        if attempts & (attempts - 1) == 0:  # log attempts 1, 2, 4, 8 …: a dozen lines an hour
             log_fault(
                 _log,
                 "consumer.partition.blocked",
@@ -75,7 +75,7 @@ class BlockedPartitions:
         blocked.pause_s = min(blocked.pause_s * 2, self._max_pause_s)
 
     def unblock(self, part: GroupPartition) -> bool:
-        """Note a successful attempt; returns whether the partition was blocked."""
+        """Record a successful attempt; return whether the partition was blocked."""
         blocked = self._blocked.pop(part, None)
         if blocked is None:
             return False
@@ -91,13 +91,13 @@ class BlockedPartitions:
         return True
 
     def clear(self) -> None:
-        """Forget all: the partitions have changed hands, and are read again from their positions."""
+        """Forget all partitions: the assignment has changed, and they are read again from their positions."""
         for part in self:
             self._forget(part)
         self._blocked.clear()
 
     def due(self) -> list[Record]:
-        """Return the records of every partition whose pause is over; all of those that were blocked by one attempt."""
+        """Return the records of all partitions that are due; those that one attempt blocked come together."""
         now_s = time.monotonic()
         if all(now_s < each.due_s for each in self._blocked.values()):
             return []
@@ -106,22 +106,22 @@ class BlockedPartitions:
         ]
 
     def due_in_s(self, limit_s: float) -> float:
-        """Return how long it is until a partition is due, `limit_s` at the most."""
+        """Return the seconds until a partition is due, at most `limit_s`."""
         now_s = time.monotonic()
         return min([limit_s, *(max(0.0, each.due_s - now_s) for each in self._blocked.values())])
 
     def ages_s(self) -> dict[GroupPartition, float]:
-        """Return the age of the record that each partition waits with, by the wall clock."""
+        """Return the age of the next record of each partition, by the wall clock."""
         now_s = time.time()
         return {part: max(0.0, now_s - each.records[0].timestamp_ms / 1000) for part, each in self._blocked.items()}
 
     def show(self) -> None:
-        """Move the gauge of each blocked partition."""
+        """Update the gauge of each blocked partition."""
         for part, each in self._blocked.items():
             metrics.BLOCKED_SECONDS.labels(part.group, part.topic, str(part.partition)).set(each.fault.lasted_s())
 
     def describe(self) -> dict[str, str]:
-        """Return what fails, for whom, and since when, by partition."""
+        """Return which work fails, and since when, by partition."""
         found: dict[str, str] = {}
         for part, each in self._blocked.items():
             work = f"offset {each.records[0].offset}"

@@ -1,11 +1,10 @@
-"""OrderedConsumer: each record takes effect once, in the order of its partition, through kills, zombies and rebalances.
+"""OrderedConsumer: each record takes effect exactly once, in partition order, despite crashes and rebalances.
 
-Kafka's group says which partitions are ours; the stored positions say where we stand (ADR 0004). Every effect moves the
-positions of all polled partitions by compare-and-set, so that a consumer that lost its partitions without knowing it
-changes nothing: it rolls back, loads the positions again and goes on from there.
-
-A partition whose record fails waits by itself and is tried again; the others go on. Faults of the servers that
-everything needs hold up all of them in the same way, and pass.
+Kafka's group assigns partitions; the stored positions say which offset is next (ADR 0004). Every effect moves the
+positions of its partitions by compare-and-set. A consumer that has lost its partitions without noticing (a zombie)
+changes nothing: it rolls back, loads the positions again and continues from there.
+A partition whose record fails is retried separately while the others continue. A fault of a server that everything
+needs blocks all partitions in the same way, until it passes.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ _COMPARE_EVERY_S: Final = 10.0
 
 
 class OrderedConsumer(Generic[T]):
-    """Reads topics in order and hands their records to `handle`, inside the effect that moves the positions."""
+    """Reads topics in order, and passes their records to `handle` inside the effect that moves the positions."""
 
     def __init__(
         self,
@@ -81,29 +80,31 @@ class OrderedConsumer(Generic[T]):
 
         Args:
             bootstrap: addresses of brokers, comma separated.
-            group: who reads; positions belong to it.
-            topics: what is read.
-            positions: where the group stands; its effect is what `handle` works in.
-            handle: does the work of records, those of a partition in order. It may run again with the same records (its
-                effect was rolled back then), and several times within one effect. No long work: record it and enqueue
-                a job. `Poison` reports a record's lasting fault; any other exception passes and is retried for ever.
-            dead_letters: takes poison; without it poison blocks its partition as a passing fault does.
-            refuse: responds to the sender of a dead letter, in the effect that passes it over, in the order of records.
-            on_log_lost: repairs what it means that the log no longer has the next record, and moves the positions to
+            group: consumer group that owns the positions.
+            topics: topics to read.
+            positions: store of positions; its effect is the first argument of `handle`.
+            handle: handler of records; those of a partition come in order. It may run again with the same records after
+                a rollback, and several times within one effect. For long work, record it and enqueue a job. `Poison`
+                reports a permanent fault of a record; any other exception is retried without an end.
+            dead_letters: receives poison; without it poison blocks its partition as a passing fault does.
+            refuse: responds to the sender of a dead letter, in the effect that skips the record, in the order of
+                records.
+            on_log_lost: repairs the consequences when the log no longer has the next record, and moves the positions to
                 where the log can be read (`LogLost.moves`); called until it returns. Without it the consumer ends.
-            max_records: how many records one effect takes at most.
-            gather_s: the longest pause after an effect in which the next one's records gather. For effects that are
-                dear by themselves, few records or many. None after as many records as one effect takes, or the first
-                one in a quiet hour: it has nothing to wait for.
-            gather_times: the pause in durations of the effect; by default effects get a quarter of the time at most.
-            assign_all: read all partitions without a group (each replica has positions of its own).
-            refuses_misplaced: send a record to the dead letters whose key belongs to another partition by the number
-                that the topic has now: its sender lives with the number from before it was grown (ADR 0060). For topics
-                whose senders all choose partitions as `KafkaProducer` does.
-            session_timeout_s: after this silence the group gives our partitions to others.
-            max_poll_interval_s: the group's limit between polls; a slow handler does not reach it, as polling goes on.
-            max_backoff_s: the longest pause between attempts after passing faults.
-            metadata_refresh_s: after which partitions that a topic was given are found, at the latest.
+            max_records: largest number of records in one effect.
+            gather_s: longest linger in seconds after an effect, to collect records for the next. For effects whose cost
+                per transaction dominates. There is no linger after a full effect, or for the first record after a quiet
+                time.
+            gather_times: linger as a multiple of the effect's duration; by default effects get at most a quarter of the
+                time.
+            assign_all: whether to read all partitions without a group (each replica has its own positions).
+            refuses_misplaced: whether to send records to the dead letters if their key belongs to another partition, by
+                the topic's present number: their sender still uses the number from before the topic was grown (ADR
+                0060). For topics whose senders all choose partitions as `KafkaProducer` does.
+            session_timeout_s: seconds of silence after which the group reassigns our partitions.
+            max_poll_interval_s: the group's limit between polls in seconds; polling continues during slow handlers.
+            max_backoff_s: longest pause between attempts after passing faults, in seconds.
+            metadata_refresh_s: seconds within which new partitions of a topic are found.
         """
         self._group = group
         self._topics = list(topics)
@@ -142,7 +143,7 @@ class OrderedConsumer(Generic[T]):
         self._blocked = BlockedPartitions(max_pause_s=max_backoff_s)
         self._lag = LagGauges(self._cluster)
         self._at: dict[GroupPartition, Position] = {}
-        self._generation = 0  # of the reader, as of our last takeover
+        self._generation = 0  # of the reader, at the last takeover
         self._gaps: dict[GroupPartition, tuple[int, int]] = {}
         self._received_s = time.monotonic()
         self._next_show = 0.0
@@ -150,12 +151,12 @@ class OrderedConsumer(Generic[T]):
         self._next_comparison = 0.0
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Read and handle until `stop` is set; the effect in hand is finished first. Run it once.
+        """Read and handle until `stop` is set; the current effect is completed first. Run it once.
 
         Raises:
-            TopicRecreated: the topic was made again under our positions.
-            OffsetOutsideLog: the log no longer has the next record. Both say what to do; nothing was skipped. Only
-                without `on_log_lost`.
+            TopicRecreated: the topic was deleted and created again.
+            OffsetOutsideLog: the log no longer has the next record. Both messages say what to do; nothing was skipped.
+                Only without `on_log_lost`.
         """
         await self._reader.open()
         try:
@@ -179,7 +180,7 @@ class OrderedConsumer(Generic[T]):
             self._cluster.close()
 
     def blocked(self) -> dict[str, str]:
-        """Return what this consumer cannot go on with, and why, by partition; for `Role.blocked`. No effect."""
+        """Return what blocks this consumer, and why, by partition; for `Role.blocked`. Read-only."""
         found = self._blocked.describe()
         if self._attempts.fault:
             found["positions"] = f"cannot be loaded: {self._attempts.fault}. Loading is retried."
@@ -191,7 +192,7 @@ class OrderedConsumer(Generic[T]):
         return found
 
     async def backlog(self) -> dict[str, int]:
-        """Return how many records each topic has that the group (all its members) has not handled. No effect.
+        """Return how many records of each topic the group (all its members) has not handled. Read-only.
 
         Raises:
             Unavailable: the brokers did not respond.
@@ -216,7 +217,7 @@ class OrderedConsumer(Generic[T]):
         try:
             records = await self._reader.poll(self._max_records, self._blocked.due_in_s(_POLL_S))
         except OffsetOutsideLog:
-            # librdkafka knows the partition, not the fix; the check of a takeover finds both.
+            # librdkafka names the partition, but not the fix; the check of a takeover reports both.
             await self._take_over(stop)
             return
         if records:
@@ -233,13 +234,14 @@ class OrderedConsumer(Generic[T]):
             await gather_records(self._received_s, stop, longest_s=self._gather_s, times=self._gather_times)
 
     async def _compare(self) -> None:
-        """Compare our positions with the stored ones, and our topics with those of the brokers, now and then.
+        """Compare our positions with the stored ones, and our topics with the brokers', every few seconds.
 
-        A restored table, or a topic made again and as long as the old one, is noticed at a record only.
+        Without this, a restored table, or a recreated topic of the same length, would be noticed only at the next
+        record.
 
         Raises:
             ZombieConsumer: the positions differ, although no effect is under way.
-            TopicRecreated: a topic is another one.
+            TopicRecreated: a topic was created again.
         """
         if not self._is_ours or time.monotonic() < self._next_comparison:
             return
@@ -250,7 +252,7 @@ class OrderedConsumer(Generic[T]):
         except Exception as error:
             if not is_of_the_surroundings(error):
                 raise
-            return  # effects wait for the same, and say so
+            return  # effects wait for the same server, and report it
         moved = [part for part, position in self._at.items() if stored.get(part) != position]
         if moved:
             raise ZombieConsumer(f"the stored positions of {len(moved)} partitions were changed by another consumer")
@@ -258,12 +260,12 @@ class OrderedConsumer(Generic[T]):
 
     @property
     def _is_ours(self) -> bool:
-        """Whether the partitions are those whose positions we loaded."""
+        """Whether the loaded positions are those of the present assignment."""
         return self._generation == self._reader.generation
 
     @property
     def _starves(self) -> bool:
-        """Whether nothing has come for a while although there is something that is not blocked."""
+        """Whether no record has come for a while although unblocked partitions have some."""
         return time.monotonic() - self._received_s > _STARVING_S and any(
             lag and part not in self._blocked for part, lag in self._lag.measured.items()
         )
@@ -303,7 +305,7 @@ class OrderedConsumer(Generic[T]):
         )
 
     def _in_order(self, records: Sequence[Record]) -> list[Record]:
-        """Return the records that come next in their partitions, without those handled and those after a gap."""
+        """Return the next records of their partitions, without those handled and those after a gap."""
         nexts = {part[1:]: position.next for part, position in self._at.items() if part not in self._blocked}
         batch: list[Record] = []
         gap = False
@@ -313,25 +315,25 @@ class OrderedConsumer(Generic[T]):
             if at is None or record.offset < at:
                 continue
             if record.offset > at and not self._is_real_gap(GroupPartition(self._group, *place), at, record.offset):
-                del nexts[place]  # nothing after the gap in this batch
+                del nexts[place]  # take nothing after the gap from this batch
                 gap = True
                 continue
             nexts[place] = record.offset + 1
             batch.append(record)
         if gap:
-            self._reader.held = True  # fetch once more from where we stand
+            self._reader.held = True  # fetch again from our position
         return batch
 
     def _is_real_gap(self, part: GroupPartition, at: int, offset: int) -> bool:
-        # Compaction and aborted transactions leave holes; a stale fetch would look the same and lose records. Only a
-        # hole that is still there after a fresh seek is believed.
+        # Compaction and aborted transactions leave holes in the offsets. A stale fetch looks the same and would lose
+        # records. So a hole counts only if it is still there after a new seek.
         if self._gaps.get(part) == (at, offset):
             return True
         self._gaps[part] = (at, offset)
         return False
 
     async def _apply(self, batch: Sequence[Record]) -> None:
-        """Handle a batch, what is light in it first."""
+        """Handle a batch, small partitions first."""
         parts: dict[GroupPartition, list[Record]] = {}
         for record in batch:
             parts.setdefault(self._part_of(record), []).append(record)
@@ -340,7 +342,7 @@ class OrderedConsumer(Generic[T]):
                 await self._apply_piece(piece)
 
     async def _apply_piece(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> None:
-        """Make one attempt for all partitions, then, if that failed by one of them, one for each."""
+        """Make one attempt for all partitions; if one of them fails it, make one for each."""
         fault = await self._try(parts)
         if fault is None:
             return
@@ -356,10 +358,10 @@ class OrderedConsumer(Generic[T]):
         await self._reader.pause([part[1:] for part in failed])
 
     async def _try(self, parts: Mapping[GroupPartition, Sequence[Record]]) -> BaseException | None:
-        """Handle records of some partitions in one effect; returns why that failed, or None.
+        """Handle records of some partitions in one effect; return the error of a failure, or None.
 
         Raises:
-            ZombieConsumer, LogLost: the partitions, or their log, are not what we take them for.
+            ZombieConsumer, LogLost: the partitions or their logs are not the expected ones.
         """
         for part, records in parts.items():
             self._lag.begin(part, records[0].timestamp_ms)
@@ -370,13 +372,13 @@ class OrderedConsumer(Generic[T]):
             await self._attempts.once(lambda: self._effects.apply(batch, expected, new))
         except (ZombieConsumer, LogLost, *INTERRUPTIONS):
             raise
-        except BaseException as error:  # noqa: BLE001 - whatever it is, skipping the record would lose it
+        except BaseException as error:  # noqa: BLE001 - after any error, skipping the record would lose it
             return error
         self._at.update(new)
         for part, position in new.items():
             metrics.HANDLED.labels(self._group, part.topic).inc(position.next - expected[part].next)
             if self._blocked.unblock(part):
-                self._reader.held = True  # what was fetched of it meanwhile was dropped
+                self._reader.held = True  # records fetched from it meanwhile were dropped
         return None
 
     async def _show(self, *, now: bool) -> None:

@@ -1,4 +1,4 @@
-"""Effects: records handled in one effect that moves the positions; those with a lasting fault are passed over in it."""
+"""Effects: handles records in one effect that also moves the positions; records with a permanent fault are skipped."""
 
 from __future__ import annotations
 
@@ -52,11 +52,11 @@ class Effects(Generic[T]):
         """Handle `batch` and move the positions, both or neither.
 
         Raises:
-            ZombieConsumer: the positions were moved by another consumer.
-            TopicRecreated: the records are not of the log that the positions count in.
-            Exception: whatever the handler raised; nothing happened, except that dead letters may have been sent.
+            ZombieConsumer: another consumer has moved the positions.
+            TopicRecreated: the topic was created again, so the positions belong to another log.
+            Exception: any error of the handler; nothing happened, except that dead letters may have been sent.
         """
-        # Read after the poll and before the effect: an unchanged id means that these records are of our log.
+        # Read after the poll and before the effect: if the id is unchanged, these records are from our log.
         states = await self._takeover.states({part.topic for part in expected})
         self._takeover.check_topics(expected, states)
         refused: dict[Place, str] = {}
@@ -94,7 +94,7 @@ class Effects(Generic[T]):
         faults[_place(poison.record)] = (poison.record, poison.reason)
         places = set(map(_place, batch))
         if self._dead_letters is None or any(place in refused or place not in places for place in faults):
-            raise poison  # nowhere to put it, or not a record that can be passed over: blocks as a passing fault
+            raise poison  # no dead letters, or no record of this batch: it blocks the partition as a passing fault does
         for place, (record, reason) in faults.items():
             await self._dead_letters.put(self._group, record, reason)
             refused[place] = reason

@@ -1,4 +1,4 @@
-"""LagGauges: how far a consumer is behind, measured at the brokers; what cannot be measured is not shown."""
+"""LagGauges: gauges of a consumer's lag, measured at the brokers; without a measurement there is no gauge."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _EVERY_S: Final = 5.0
 
 
 class LagGauges:
-    """The gauges of the partitions that are ours. One that is no longer ours, or not measured any more, goes away.
+    """The gauges of our partitions. A gauge is removed when its partition leaves us or cannot be measured.
 
     Attributes:
-        measured: How many records of each partition are not handled yet, as of the last measure.
+        measured: number of unhandled records of each partition, at the last measurement.
     """
 
     def __init__(self, cluster: Cluster) -> None:
@@ -30,17 +30,17 @@ class LagGauges:
         self._begun_ms: dict[GroupPartition, int] = {}
 
     def begin(self, part: GroupPartition, timestamp_ms: int) -> None:
-        """Note the record that is handled now, by the time that it was written at."""
+        """Record the timestamp of the record that is handled now."""
         self._begun_ms[part] = timestamp_ms
 
     def measure(
         self, positions: Mapping[GroupPartition, Position], blocked_ages_s: Mapping[GroupPartition, float]
     ) -> None:
-        """Measure every few seconds, beside everything else.
+        """Measure every few seconds, in the background.
 
         Args:
-            positions: of the partitions that are ours.
-            blocked_ages_s: the age of the record that a blocked one waits with.
+            positions: positions of our partitions.
+            blocked_ages_s: age in seconds of the next record of each blocked partition.
         """
         is_running = self._measuring is not None and not self._measuring.done()
         if not is_running and time.monotonic() >= self._next_s:
@@ -48,13 +48,13 @@ class LagGauges:
             self._measuring = asyncio.create_task(self._measure(dict(positions), dict(blocked_ages_s)))
 
     def clear(self) -> None:
-        """Take all gauges away: nothing is ours now."""
+        """Remove all gauges: no partition is ours now."""
         self._begun_ms.clear()
         self._remove(set(self.measured))
         self._next_s = 0.0
 
     async def close(self) -> None:
-        """Stop measuring, and take all gauges away."""
+        """Stop measuring, and remove all gauges."""
         if self._measuring is not None:
             self._measuring.cancel()
             await asyncio.wait({self._measuring})

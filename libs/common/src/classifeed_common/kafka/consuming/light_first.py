@@ -1,4 +1,4 @@
-"""What of a poll is handled first: partitions with little in it, before those with much."""
+"""The order within a poll: partitions with few bytes come before those with many."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from classifeed_common.kafka.positions import GroupPartition
 from classifeed_common.kafka.records import Record
 
-# Some tens of milliseconds of work; less is not worth an effect of its own.
+# Some tens of milliseconds of work; less is not worth a separate effect.
 HEAVY_BYTES: Final = 256 * 1024
 _LIGHT_SHARE: Final = 8
 
@@ -16,11 +16,11 @@ _LIGHT_SHARE: Final = 8
 def light_first(
     parts: Mapping[GroupPartition, Sequence[Record]],
 ) -> list[dict[GroupPartition, Sequence[Record]]]:
-    """Return `parts` in one or two pieces, each for one effect: those light beside the heaviest, then the others.
+    """Split `parts` into one or two pieces, each for one effect: first the light partitions, then the others.
 
-    Whoever sent little does not wait for the effect of whoever sent much. Partitions have no order among each other,
-    and a piece holds all that was polled of its partitions. There is one piece unless a partition has `HEAVY_BYTES` or
-    more, so that usual polls cost one transaction, as before.
+    A sender of few bytes does not wait for the effect of a sender of many. Partitions have no order among each other,
+    and a piece has all polled records of its partitions. If no partition has `HEAVY_BYTES` or more, there is one piece,
+    so that a usual poll costs one transaction.
     """
     sizes = {part: sum(len(record.value) for record in records) for part, records in parts.items()}
     heaviest = max(sizes.values(), default=0)

@@ -1,7 +1,7 @@
-"""Membership: a client that reads nothing, and does not notice, is replaced by a new one.
+"""Membership: replaces a client that reads nothing and does not notice.
 
-librdkafka joins its group again by itself after whatever pauses, and finds its brokers again; once in a while it does
-not, and a consumer that polls and gets nothing looks healthy from the inside.
+librdkafka usually rejoins its group and finds its brokers again after any pause. Sometimes it does not, and a consumer
+that polls and gets nothing looks healthy from the inside.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ _NAMED_AFTER_S: Final = 30.0
 
 
 class Membership:
-    """Replaces the client of a reader that is without an assignment, or gets no records though there are some.
+    """Replaces a reader's client that has no assignment, or gets no records although there are some.
 
-    Only time in which the brokers can be reached by another client counts: while they are away nothing is concluded.
+    Only time in which another client can reach the brokers counts: while they are away, no client is replaced.
     """
 
     def __init__(self, reader: PartitionReader, bootstrap: str, group: str, *, max_wait_s: float) -> None:
         """Prepare.
 
         Args:
-            reader: whose client it is.
+            reader: reader with the client.
             bootstrap: addresses of brokers, comma separated.
-            group: for logs, metrics and words.
-            max_wait_s: how long a client may read nothing while the brokers are there; doubled after each time that a
-                new one did not help, as joining takes longer on a machine with much to do.
+            group: consumer group, for logs, metrics and messages.
+            max_wait_s: seconds that a client may read nothing while the brokers respond; doubled each time a new client
+                did not help, because joining takes longer on a busy machine.
         """
         self._reader = reader
         self._bootstrap = bootstrap
@@ -51,10 +51,10 @@ class Membership:
         self._replaced = 0
 
     async def keep(self, *, starves: bool) -> None:
-        """Look at the reader, and replace its client where that is due. Does not wait for the brokers.
+        """Check the reader, and replace its client if necessary. Does not wait for the brokers.
 
         Args:
-            starves: whether records are known to be there, none came for a while, and nothing else holds them up.
+            starves: whether records exist, none came for a while, and nothing else holds them up.
         """
         now_s = time.monotonic()
         if self._reader.joined and not starves:
@@ -76,18 +76,18 @@ class Membership:
             self._probe = asyncio.create_task(asyncio.to_thread(are_brokers_reachable, self._bootstrap))
 
     async def close(self) -> None:
-        """Stop looking."""
+        """Stop checking."""
         if self._probe is not None:
             await asyncio.wait({self._probe})
 
     def describe(self) -> str:
-        """Return what is wrong, in words; empty when nothing is, or not for long."""
+        """Return a description of the fault; empty if there is none, or not for long."""
         if self._idle_since_s is None or time.monotonic() - self._idle_since_s < _NAMED_AFTER_S:
             return ""
         brokers = "the brokers do not reply" if self._reachable_since_s is None else "the brokers respond"
         return (
             f"nothing of group {self._group} has been read here for {time.monotonic() - self._idle_since_s:.0f} s; "
-            f"{brokers}; the client was replaced {times(self._replaced)} and joins again by itself"
+            f"{brokers}; the client was replaced {times(self._replaced)} and rejoins automatically"
         )
 
     async def _replace(self, now_s: float) -> None:

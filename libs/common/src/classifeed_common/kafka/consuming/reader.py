@@ -1,11 +1,10 @@
-"""PartitionReader: librdkafka's consumer, driven from asyncio through one thread of its own.
+"""PartitionReader: librdkafka's consumer in its own thread, for asyncio.
 
-It knows the partitions that are ours and reads them from a given position; it decides nothing. The group gives the
-assignment (eager, so that each rebalance starts clean), or all partitions of the topics are taken without a group.
+It reads the assigned partitions from given positions, and decides nothing. The group gives the assignment (eager, so
+that each rebalance starts from nothing), or all partitions of the topics are taken without a group.
 
-Outside of the callbacks of a rebalance librdkafka is given an assignment only while the one that it is about is still
-in force, and never an empty one: whatever else `assign` is called with in the middle of a rebalance counts as the reply
-that the rebalance waits for.
+Outside the callbacks of a rebalance, `assign` is called only while the assignment is still in force, and never with an
+empty list: librdkafka takes any `assign` during a rebalance for the reply that the rebalance waits for.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ _OUTSIDE_LOG: Final = frozenset({KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSE
 
 
 class PartitionReader:
-    """Reads the partitions that are ours. Every method runs to its end before the next may be called."""
+    """Reads the assigned partitions. Each call must complete before the next one."""
 
     def __init__(
         self,
@@ -56,12 +55,12 @@ class PartitionReader:
             "client.id": group,
             "enable.auto.commit": False,
             "enable.auto.offset.store": False,
-            "auto.offset.reset": "error",  # a position outside the log must stop us, not move us
+            "auto.offset.reset": "error",  # a position outside the log must stop the consumer, not move it
             "partition.assignment.strategy": "range",
             "session.timeout.ms": int(session_timeout_s * 1000),
             "heartbeat.interval.ms": int(session_timeout_s * 1000 / 5),
             "max.poll.interval.ms": int(max_poll_interval_s * 1000),
-            "topic.metadata.refresh.interval.ms": int(metadata_refresh_s * 1000),  # grown partitions are found by this
+            "topic.metadata.refresh.interval.ms": int(metadata_refresh_s * 1000),  # finds added partitions
             "queued.max.messages.kbytes": 16 * 1024,
             "fetch.queue.backoff.ms": 20,
             "allow.auto.create.topics": False,
@@ -74,30 +73,31 @@ class PartitionReader:
         self._shown_s = 0.0
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"kafka-{group}")
         self.assigned: frozenset[Partition] = frozenset()
-        self.joined = not subscribed  # the group's last word was an assignment, though perhaps an empty one
-        self.generation = 0  # grows whenever `assigned` changes hands
-        self.held = False  # fetching is paused, or not begun: `read_from` is due
+        self.joined = not subscribed  # the group's last callback was an assignment, perhaps an empty one
+        self.generation = 0  # grows whenever `assigned` changes
+        self.held = False  # fetching is paused or has not begun: call `read_from`
 
     async def open(self) -> None:
-        """Connect and, with a group, join it. The first assignment shows in a later `poll`."""
+        """Connect and, with a group, join it. A later `poll` receives the first assignment."""
         await self._in_thread(self._open)
 
     async def poll(self, max_records: int, timeout_s: float) -> list[Record]:
-        """Return what has come, at once when something is there; serve the group's rebalances on the way.
+        """Return the next records as soon as there are some; serves rebalances of the group.
 
-        Records polled across a rebalance are dropped: `generation` has grown, and `read_from` begins anew.
+        Records polled across a rebalance are dropped: `generation` has grown, and the caller must call `read_from`
+        again.
 
         Raises:
-            OffsetOutsideLog: the brokers no longer have (or do not have yet) the offset that is next.
+            OffsetOutsideLog: the brokers do not have the next offset (any more, or yet).
         """
         return await self._in_thread(lambda: self._poll(max_records, timeout_s))
 
     async def stay(self, timeout_s: float) -> None:
-        """Keep the membership alive while nothing may be read: pause all partitions, serve the group, drop the rest."""
+        """Keep the membership while nothing may be read: pause all partitions, serve the group, drop records."""
         await self._in_thread(lambda: self._stay(timeout_s))
 
     async def take(self, partitions: frozenset[Partition]) -> None:
-        """Make `partitions` ours, without a group."""
+        """Assign `partitions`, without a group."""
         if partitions != self.assigned:
             self.assigned, self.held = partitions, True
             self.generation += 1
@@ -105,47 +105,47 @@ class PartitionReader:
     async def read_from(
         self, generation: int, offsets: Mapping[Partition, int], *, paused: Collection[Partition] = ()
     ) -> None:
-        """Read every assigned partition from its offset on; whatever was fetched before is dropped.
+        """Read every assigned partition from its offset; records fetched before are dropped.
 
-        Without effect when the partitions have changed hands since `generation`: the offsets are those of partitions
-        that may have another owner.
+        Without effect if the assignment has changed since `generation`: the partitions may have another owner.
 
         Args:
-            generation: of the assignment that the offsets are of.
-            offsets: the next offset of each partition that is assigned.
-            paused: those of them that nothing is fetched of.
+            generation: generation of the assignment of these offsets.
+            offsets: next offset of each assigned partition.
+            paused: partitions that stay paused.
         """
         await self._in_thread(lambda: self._read_from(generation, offsets, paused))
 
     async def pause(self, partitions: Collection[Partition]) -> None:
-        """Fetch nothing of `partitions` until the next `read_from`; what was fetched of them may still come."""
+        """Fetch no more of `partitions` until the next `read_from`; records fetched before may still come."""
         await self._in_thread(lambda: self._pause(partitions))
 
     async def reopen(self) -> None:
-        """Leave the client to itself and begin anew with another one; partitions taken without a group stay ours.
+        """Abandon the client, and start a new one; partitions taken without a group stay assigned.
 
-        For a client that reads nothing and will not. It may not end by itself either, so it is closed beside us.
+        For a client that reads nothing. Its close may hang, too, so another thread closes it.
         """
         await self._in_thread(self._reopen)
 
     async def show(self, offsets: Mapping[Partition, int]) -> None:
-        """Commit offsets to Kafka, for lag displays only: not waited for, a failure is only logged.
+        """Commit offsets to Kafka, for lag displays only: does not wait, and only logs a failure.
 
-        Left out while an earlier commit is under way, as a rebalance waits for every commit before it, and for a minute
-        where nothing has changed: each is a write of the broker.
+        Each commit is a write of the broker, and a rebalance waits for it. So a commit is left out while another is
+        under way, and for a minute while nothing has changed.
         """
         if self._subscribed and offsets:
             await self._in_thread(lambda: self._show(offsets))
 
     async def close(self) -> None:
-        """Leave the group, so that others take over at once. Idempotent."""
+        """Leave the group, so that the others take over at once. Idempotent."""
         if self._consumer is not None:
             await self._in_thread(self._consumer.close)
             self._consumer = None
         self._thread.shutdown(wait=False)
 
     async def _in_thread(self, call: Callable[[], R]) -> R:
-        # librdkafka's calls cannot be broken off; a cancelled one ends in the thread, and the next queues behind it.
+        # librdkafka's calls cannot be interrupted: a cancelled call ends in the thread, and the next one queues behind
+        # it.
         return await asyncio.wrap_future(self._thread.submit(call))
 
     def _open(self) -> None:
@@ -186,7 +186,7 @@ class PartitionReader:
         self._client.poll(timeout_s)
 
     def _read_from(self, generation: int, offsets: Mapping[Partition, int], paused: Collection[Partition]) -> None:
-        # Callbacks of the group run in this thread alone, so nothing changes between the comparison and the calls.
+        # Callbacks of the group run only in this thread, so nothing changes between the comparison and the calls.
         if generation != self.generation:
             return
         if offsets:
@@ -229,18 +229,18 @@ class PartitionReader:
     def _judge(self, message: Any, error: KafkaError) -> None:
         if error.code() in _OUTSIDE_LOG:
             raise OffsetOutsideLog(f"{message.topic()}[{message.partition()}]: {error.str()}")
-        # The rest passes by itself: a topic not there yet, a coordinator moving, a poll interval exceeded.
+        # All other errors pass: a topic that does not exist yet, a moving coordinator, an exceeded poll interval.
         _log.warning("consumer.client.failed", group=self._group, topic=message.topic(), error=error.str())
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        # Nothing is fetched until the positions are loaded: an empty assignment keeps the membership alone.
+        # Nothing is fetched until the positions are loaded: an empty assignment only keeps the membership.
         consumer.assign([])
         if consumer is self._consumer:
             self._changed(frozenset((place.topic, place.partition) for place in partitions), joined=True)
 
     def _on_revoke(self, consumer: Consumer, _partitions: list[TopicPartition]) -> None:
         consumer.unassign()
-        if consumer is self._consumer:  # not one that was left to itself
+        if consumer is self._consumer:  # not one that was abandoned
             self._changed(frozenset(), joined=False)
 
     def _changed(self, partitions: frozenset[Partition], *, joined: bool) -> None:

@@ -1,4 +1,4 @@
-"""Taking over partitions: where to read from, after checking that the log is still the one our positions count in."""
+"""Takeover: finds where to read newly assigned partitions, and checks that their logs are those of our positions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from classifeed_common.kafka.topics.cluster import Cluster, TopicState
 
 
 class Takeover:
-    """Loads and checks the positions of a group. Safe to repeat: it writes a new group's first positions."""
+    """Loads and checks the positions of a group. Safe to repeat; it writes a new group's first positions."""
 
     def __init__(self, cluster: Cluster, group: str, positions: Positions[object]) -> None:
         self._cluster = cluster
@@ -28,21 +28,22 @@ class Takeover:
         self._grown: set[tuple[str, int]] = set()
 
     async def positions_of(self, partitions: Collection[tuple[str, int]]) -> dict[GroupPartition, Position]:
-        """Return where to read each of `partitions` from; a new group begins at the start of the logs, in writing.
+        """Return where to read each of `partitions`; a new group begins at the start of the logs, which is stored.
 
-        It begins in all partitions of a topic at once. So one that has no position where others have came later. It
-        begins as well, if what was there before it is handled: nothing of its keys is elsewhere.
+        A group begins in all partitions of a topic at once. So a partition without a position, where others have one,
+        was added later. It begins at its start if the records before its addition are handled: then its keys have none
+        elsewhere.
 
         Raises:
-            TopicGrown: partitions came while this group had records to read.
+            TopicGrown: partitions were added while this group had records to read.
             TopicRecreated: stored positions belong to another topic of the same name.
-            OffsetOutsideLog: a stored position lies outside its log.
-            Unavailable: brokers or topics are not there now; try again.
+            OffsetOutsideLog: a stored position is outside its log.
+            Unavailable: brokers or topics are not available now; retry.
         """
         if not partitions:
             return {}
         states = await self.states({topic for topic, _ in partitions})
-        # All partitions of the topics, not ours alone: one old row is enough to know that the topic was made again.
+        # All partitions of the topics, not only ours: one old row is enough to notice that the topic was created again.
         known = await self._positions.load(
             [
                 GroupPartition(self._group, topic, at)
@@ -61,7 +62,7 @@ class Takeover:
     async def _begin(
         self, known: Mapping[GroupPartition, Position], states: Mapping[str, TopicState]
     ) -> dict[GroupPartition, Position]:
-        """Begin where there are no positions yet, and return the new ones."""
+        """Store first positions where there are none, and return them."""
         fresh = [
             part
             for topic, state in states.items()
@@ -91,7 +92,7 @@ class Takeover:
         }
         if not moves:
             return
-        # Once it is skipped, records go on coming, and the new partitions begin all the same.
+        # Raised once: when the records are skipped, others may still come, and the new partitions must begin.
         self._grown |= {(topic, states[topic].partitions) for topic in grown}
         topic = next(iter(moves)).topic
         skipped = sum(move.skipped for part, move in moves.items() if part.topic == topic)
@@ -99,8 +100,9 @@ class Takeover:
             f"topic {topic} was given further partitions ({states[topic].partitions} now) while group {self._group} "
             f"had {skipped} records to read in those from before, or the positions were restored to before that: keys "
             "have moved between partitions, so that their records cannot be read in order any more. Nothing is skipped "
-            "by itself: have the senders of those records repeat them, then set next to the ends of the logs for this "
-            f"group and topic in {self._positions.place} and start again. The procedure without this: migrate --grow",
+            "automatically: have the senders of those records repeat them, then set next to the ends of the logs for "
+            f"this group and topic in {self._positions.place} and start again. The procedure that avoids this: "
+            "migrate --grow",
             moves,
         )
 
@@ -108,7 +110,7 @@ class Takeover:
         """Return the state of `topics`, all of which must exist.
 
         Raises:
-            Unavailable: the brokers did not respond, or one of the topics does not exist (yet).
+            Unavailable: the brokers did not respond, or a topic does not exist (yet).
         """
         states = await self._cluster.topics(topics)
         missing = sorted(set(topics) - set(states))
@@ -122,7 +124,7 @@ class Takeover:
         """Compare the topic ids of `positions` with those of the brokers.
 
         Raises:
-            TopicRecreated: one of them differs. It does not say where to go on: load the positions again for that.
+            TopicRecreated: an id differs. It has no readable positions: load the positions again for that.
         """
         recreated = _recreated(positions, states)
         if recreated:
@@ -181,7 +183,7 @@ class Takeover:
             fix = "records that were handled once may come again"
         return (
             f"group {part.group} would read {part.topic}[{part.partition}] from offset {move.stored.next}, but its log "
-            f"goes from {start} to {end}: {cause}. Nothing is skipped by itself: {fix}, then set next to "
+            f"goes from {start} to {end}: {cause}. Nothing is skipped automatically: {fix}, then set next to "
             f"{move.readable.next} for this group, topic and partition in {self._positions.place} and start again"
         )
 

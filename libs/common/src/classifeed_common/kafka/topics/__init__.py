@@ -1,1 +1,1 @@
-"""Topics: declared, made in the cluster, and grown."""
+"""Topics: declaration, creation and growth."""

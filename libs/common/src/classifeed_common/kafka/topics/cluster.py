@@ -1,4 +1,4 @@
-"""Cluster: what the brokers say about topics (ids, partitions, ends of logs), and the making of declared topics."""
+"""Cluster: queries the brokers about topics (ids, partitions, ends of logs), and creates declared topics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classifeed_common.kafka.topics.topics import Topic
 K = TypeVar("K")
 
 _REQUEST_LIMIT_S: Final = 15.0
-# The library ends requests itself, before that; a last resort.
+# A last resort: the library's own timeouts end requests earlier.
 _RESPONSE_LIMIT_S: Final = 45.0
 _SETTLE_PAUSE_S: Final = 0.02
 _LEADERS_LIMIT_S: Final = 5.0
@@ -40,16 +40,16 @@ _BROKER_DEFAULT: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class TopicState:
-    """A topic as the brokers have it now."""
+    """The present state of a topic at the brokers."""
 
     topic_id: str
     partitions: int
 
 
 class Cluster:
-    """Requests to the brokers, cheap enough to be made before every effect (about 1 ms).
+    """Requests to the brokers, cheap enough to precede every effect (about 1 ms).
 
-    It connects with the first request and stays connected until `close`; a request after that connects again.
+    It connects with the first request and stays connected until `close`; a later request connects again.
     """
 
     def __init__(self, bootstrap: str, *, client_id: str) -> None:
@@ -63,7 +63,7 @@ class Cluster:
         self._connected_s = 0.0
 
     def close(self) -> None:
-        """Disconnect; requests under way get their responses. Without it a client stays until it is collected."""
+        """Disconnect; requests under way get their responses. Without `close`, a client stays until it is collected."""
         self._admin = None
 
     async def topics(self, names: Collection[str]) -> dict[str, TopicState]:
@@ -86,7 +86,7 @@ class Cluster:
         return found
 
     async def starts(self, partitions: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """Return the first offset that each partition's log still has.
+        """Return the first offset in the log of each partition.
 
         Raises:
             Unavailable: the brokers did not respond for one of them.
@@ -102,10 +102,10 @@ class Cluster:
         return await self._offsets(partitions, OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
     async def ensure(self, topics: Iterable[Topic]) -> None:
-        """Create those of `topics` that are missing. Idempotent; existing ones keep their configuration.
+        """Create the missing topics. Idempotent; existing ones keep their configuration.
 
         Raises:
-            FailedPrecondition: a topic exists with other partitions than declared.
+            FailedPrecondition: a topic has another number of partitions than declared.
             Unavailable: the brokers did not respond.
         """
         wanted = {topic.name: topic for topic in topics}
@@ -125,9 +125,9 @@ class Cluster:
                 )
 
     async def grow(self, name: str, partitions: int) -> None:
-        """Give a topic further partitions, and return once the brokers show them. Idempotent.
+        """Add partitions to a topic, and return once the brokers show them. Idempotent.
 
-        Keys move between partitions: `TopicGrowth` says when that does no harm.
+        Keys move between partitions: `TopicGrowth` checks when that is safe.
 
         Raises:
             Unavailable: the brokers did not respond, or refuse.
@@ -136,7 +136,7 @@ class Cluster:
         if name not in states or states[name].partitions < partitions:
             wanted = [NewPartitions(name, partitions)]
             for result in (await self._request(lambda admin: admin.create_partitions(wanted))).values():
-                # Another run may have been faster, and its number is looked at below.
+                # Another run may have come first; its number is checked below.
                 if isinstance(result, KafkaException) and result.args[0].code() != KafkaError.INVALID_PARTITIONS:
                     raise self._unavailable(result)
         deadline = time.monotonic() + _REQUEST_LIMIT_S
@@ -148,7 +148,7 @@ class Cluster:
             await asyncio.sleep(_SETTLE_PAUSE_S)
 
     async def commits(self, topic: str, partitions: int) -> dict[str, dict[int, int]]:
-        """Return what each group that commits to Kafka has committed of a topic, by partition.
+        """Return the offsets that each group has committed to Kafka for a topic, by partition.
 
         Raises:
             Unavailable: the brokers did not respond.
@@ -169,7 +169,7 @@ class Cluster:
         return found
 
     async def remove(self, names: Collection[str]) -> None:
-        """Delete topics with all they hold. Idempotent.
+        """Delete topics with all their records. Idempotent.
 
         Raises:
             Unavailable: the brokers did not respond.
@@ -181,7 +181,7 @@ class Cluster:
                 raise self._unavailable(result)
 
     async def _settled(self, names: Collection[str]) -> dict[str, TopicState]:
-        # A created topic shows a moment later in the brokers' metadata.
+        # A new topic appears in the brokers' metadata a moment later.
         deadline = time.monotonic() + _REQUEST_LIMIT_S
         while True:
             states = await self.topics(names)
@@ -205,15 +205,15 @@ class Cluster:
             final = [fault for fault in faults if fault.args[0].code() not in _LEADER_MOVED]
             if final or time.monotonic() > deadline:
                 raise self._unavailable((final or faults)[0])
-            # A client that lived through a broker's restart goes on asking with the epoch of the leader before.
+            # After a broker's restart, a client keeps requesting with the epoch of the former leader.
             self.close()
             await asyncio.sleep(_LEADERS_PAUSE_S)
 
     async def _request(self, send: Callable[[AdminClient], Mapping[K, Future[Any]]]) -> dict[K, Any]:
-        """Return the results of a request, faults of Kafka among them.
+        """Return the results of a request; Kafka's errors are among them.
 
-        Requests of a collected AdminClient never get a response, so each keeps its own until then, whoever renews it
-        meanwhile.
+        An AdminClient that is collected never delivers its responses. So each request holds its client until then, even
+        if the client is replaced meanwhile.
         """
         admin = self._admin if self._admin is not None else self._connect()
         futures = send(admin)
@@ -238,19 +238,19 @@ class Cluster:
 
     def _unavailable(self, error: KafkaException) -> Unavailable:
         if time.monotonic() - self._connected_s > _REQUEST_LIMIT_S:
-            self.close()  # it may have lost its brokers for good; where they are away, a new one does as well
+            self.close()  # it may have lost its brokers for good; if they are away, a new client is no worse
         return Unavailable(KAFKA_UNAVAILABLE, f"Kafka at {self._bootstrap}: {error.args[0].str()}")
 
 
 async def ensure_topics(bootstrap: str, topics: Iterable[Topic]) -> None:
-    """Create the topics that are missing, each with its dead letter topic. Idempotent; for the migrate step.
+    """Create the missing topics, each with its dead letter topic. Idempotent; for the migrate step.
 
     Args:
         bootstrap: addresses of brokers, comma separated.
         topics: declarations.
 
     Raises:
-        FailedPrecondition: a topic exists with other partitions than declared.
+        FailedPrecondition: a topic has another number of partitions than declared.
         Unavailable: the brokers did not respond.
     """
     wanted = list(topics)
@@ -266,5 +266,5 @@ def _list_offsets(
 
 def _new_topic(topic: Topic) -> NewTopic:
     config = {"retention.ms": str(topic.retention_ms), "cleanup.policy": "compact" if topic.compacted else "delete"}
-    # Replication is the cluster's setting (default.replication.factor), not a property of our topics.
+    # The cluster's setting (default.replication.factor) decides the replication, not our topics.
     return NewTopic(topic.name, topic.partitions, _BROKER_DEFAULT, config=config)

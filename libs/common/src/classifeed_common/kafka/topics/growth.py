@@ -1,4 +1,4 @@
-"""TopicGrowth: further partitions for a topic, without a record lost or out of the order of its key (ADR 0060)."""
+"""TopicGrowth: adds partitions to a topic without losing a record or the order of a key (ADR 0060)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from classifeed_common.kafka.topics.topics import Topic
 _log = structlog.get_logger(__name__)
 
 _QUIET_S: Final = 10.0
-# Longer than producers of ours keep what they know of a topic (topic.metadata.refresh.interval.ms).
+# Longer than our producers keep the metadata of a topic (topic.metadata.refresh.interval.ms).
 _SETTLE_S: Final = 45.0
 _SHOWN: Final = 5
 _START_PRODUCERS_LATER: Final = "start no producer before this command has said that it is done"
@@ -27,13 +27,13 @@ Ends = dict[tuple[str, int], int]
 
 
 class TopicGrowth:
-    """Grows topics while nobody sends to them and every group has read all of them. Safe to repeat after any death.
+    """Grows topics that have no senders and are read to their end by every group. Safe to repeat after any crash.
 
     Args:
-        cluster: queries and changes the brokers.
-        database: of the service that reads the topics, with the positions of its groups.
-        quiet_s: how long no record may come, before anything is changed, in seconds.
-        settle_s: how long none may come after that: producers that were not stopped learn the new number, in seconds.
+        cluster: client of the brokers.
+        database: database of the service that reads the topics, with the positions of its groups.
+        quiet_s: seconds without a record that are required before a change.
+        settle_s: seconds without a record that are required after it: running producers learn the new number meanwhile.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class TopicGrowth:
         self._settle_s = settle_s
 
     async def grow(self, topic: Topic, groups: frozenset[str] = frozenset()) -> str:
-        """Give a topic the partitions that are declared, and return what was done, in words.
+        """Add the declared partitions to a topic, and return a description of the change.
 
         Args:
-            topic: as declared.
-            groups: groups of this service that read it, those included that have not begun yet.
+            topic: declaration.
+            groups: groups of this service that read it, including groups that have not begun yet.
 
         Raises:
-            FailedPrecondition: the topic is not there, has more partitions than declared, is still written to or not
-                yet read to its end; the message says by whom and how much. Or records came during the change.
+            FailedPrecondition: the topic is missing, has more partitions than declared, has senders, or is not read to
+                its end; the message names the groups and their lag. Or records came during the change.
             Unavailable: the brokers did not respond; repeat the command.
         """
         state = await self._state(topic)
@@ -66,7 +66,7 @@ class TopicGrowth:
         await self._check_read(topic.name, state, groups, before)
         await asyncio.sleep(self._quiet_s)
         await self._check_unmoved(before, f"topic {topic.name} is still written to", "nothing was changed")
-        # Read to the end again: the ends have not moved since, so this holds until somebody sends.
+        # All groups are still at the end: the ends have not moved since the check, so this holds until a sender starts.
         await self._cluster.grow(topic.name, topic.partitions)
         _log.info("topic.grown", topic=topic.name, partitions=topic.partitions, before=state.partitions)
         await asyncio.sleep(self._settle_s)
@@ -107,7 +107,7 @@ class TopicGrowth:
                     )
 
     async def _check_read(self, topic: str, state: TopicState, groups: frozenset[str], ends: Ends) -> None:
-        """See that every group stands at the end: by its stored position, or, without one, by its commit in Kafka."""
+        """Check that every group is at the end: by its stored position, or otherwise by its commit in Kafka."""
         stored = await self._positions.groups_of(topic)
         nexts = {group: {part: at.next for part, at in each.items()} for group, each in stored.items()}
         other_topic = [

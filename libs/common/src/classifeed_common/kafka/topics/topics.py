@@ -1,4 +1,4 @@
-"""Topics: what is declared of one, and where its dead letters go. The table of them is in `classifeed_domain`."""
+"""Topic: the declaration of a topic and of its dead letters. The table of topics is in `classifeed_domain`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DEAD_LETTERS_MS: Final = 30 * 24 * 60 * 60 * 1000
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One topic as declared: partitions, retention in milliseconds, compacted or not."""
+    """The declaration of a topic: partitions, retention in milliseconds, compacted or not."""
 
     name: str
     partitions: int
@@ -20,10 +20,10 @@ class Topic:
 
     @property
     def dead_letters(self) -> Topic:
-        """The topic of its dead letters: one partition, as they are few, and an operator reads them in one order."""
+        """The topic of its dead letters. One partition: there are few, and an operator reads them in order."""
         return Topic(dlq(self.name), partitions=1, retention_ms=_DEAD_LETTERS_MS)
 
 
 def dlq(topic: str) -> str:
-    """Return the name of the topic that takes the dead letters of `topic`."""
+    """Return the name of the dead letter topic of `topic`."""
     return topic + _DLQ_SUFFIX

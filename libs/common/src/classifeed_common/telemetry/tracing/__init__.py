@@ -1,4 +1,4 @@
-"""Traces: spans around calls, the trace context in metadata, headers and rows, and where finished spans go."""
+"""Tracing: spans of calls, propagation in metadata, headers and rows, and export."""
 
 from classifeed_common.telemetry.tracing.calls import CallSpan, client_span, start_server_span
 from classifeed_common.telemetry.tracing.carrying import (

@@ -31,7 +31,7 @@ class CallSpan:
 def start_server_span(method: str, metadata: Mapping[str, Any]) -> CallSpan:
     """Start the span of a call being handled, as a child of its caller's, and make it this task's current one.
 
-    It is not detached at the end: the task ends with its call, and a cancelled stream is closed from elsewhere.
+    It is never detached: the task ends with its call, and a cancelled stream is closed by another task.
     """
     parent = propagate.extract({key: value for key, value in metadata.items() if isinstance(value, str)})
     span = _tracer.start_span(method, context=parent, kind=SpanKind.SERVER, attributes=_attributes(method))
@@ -40,7 +40,7 @@ def start_server_span(method: str, metadata: Mapping[str, Any]) -> CallSpan:
 
 
 def client_span(method: str, carrier: MutableMapping[str, str]) -> CallSpan:
-    """Start the span of a call being made and put its context into the metadata; the caller ends it."""
+    """Start the span of an outgoing call, and put its context into the metadata; the caller ends the span."""
     span = _tracer.start_span(method, kind=SpanKind.CLIENT, attributes=_attributes(method))
     propagate.inject(carrier, context=trace.set_span_in_context(span))
     return CallSpan(span)

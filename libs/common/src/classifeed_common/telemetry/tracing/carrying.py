@@ -1,6 +1,7 @@
-"""The trace that work belongs to: taken along in headers and rows, and entered again on the other side.
+"""Propagation of traces through headers and rows.
 
-There it is always W3C Trace Context, whatever OTEL_PROPAGATORS says of calls: others read it, and it outlives settings.
+They always use W3C Trace Context, even if OTEL_PROPAGATORS selects another format for calls: other programs read it,
+and stored headers outlive settings.
 """
 
 from __future__ import annotations
@@ -22,29 +23,29 @@ _ids: Final = RandomIdGenerator()
 
 
 def kept_trace(context: Context | None = None) -> dict[str, str]:
-    """Return the headers of a trace (the current one unless given), to be kept in a row; empty outside of one."""
+    """Return the headers of a trace (default: the current one), to be stored in a row; empty outside a trace."""
     carrier: dict[str, str] = {}
     _w3c.inject(carrier, context)
     return carrier
 
 
 def context_of(kept: Mapping[str, str] | None) -> Context:
-    """Return the context that headers stand for; one without a trace where there are none, or none that can be read."""
+    """Return the context in headers; without readable headers, a context without a trace."""
     return _w3c.extract(kept, Context()) if kept else Context()
 
 
 def traceparent_of(context: Context) -> str:
-    """Return `context` as the W3C header `traceparent`; empty when it is in no trace."""
+    """Return `context` as the W3C header `traceparent`; empty outside a trace."""
     return kept_trace(context).get(_TRACEPARENT, "")
 
 
 def is_traced(context: Context) -> bool:
-    """Whether a context is in a trace."""
+    """Return whether a context is in a trace."""
     return trace.get_current_span(context).get_span_context().is_valid
 
 
 def unrecorded(context: Context) -> Context:
-    """Return a context of the same trace below which no spans are recorded: logs still name the trace."""
+    """Return a context of the same trace without recorded child spans; logs still name the trace."""
     found = trace.get_current_span(context).get_span_context()
     flags = TraceFlags(found.trace_flags & ~TraceFlags.SAMPLED)
     same = SpanContext(found.trace_id, found.span_id, found.is_remote, flags, found.trace_state)
@@ -53,7 +54,7 @@ def unrecorded(context: Context) -> Context:
 
 @contextmanager
 def entered(context: Context | None) -> Iterator[None]:
-    """Have what runs inside belong to a context's trace; None: to the current one."""
+    """Run a block in a context's trace; None: in the current one."""
     if context is None:
         yield
         return
@@ -66,21 +67,21 @@ def entered(context: Context | None) -> Iterator[None]:
 
 @contextmanager
 def untraced() -> Iterator[None]:
-    """Have calls made inside record no spans, on either side: for what is requested again and again."""
+    """Run a block whose calls record no spans, on either side: for frequent polling."""
     nobody = SpanContext(_ids.generate_trace_id(), _ids.generate_span_id(), is_remote=False)
     with entered(trace.set_span_in_context(NonRecordingSpan(nobody))):
         yield
 
 
 def describe_span(context: Context | None = None, **values: str | int) -> None:
-    """Say on a span what it is about, e.g. `seller="s1", task=7`; on the current one unless `context` has another."""
+    """Add attributes to a span, such as `seller="s1", task=7`; default: the current span."""
     span = trace.get_current_span(context)
     if span.is_recording():
         span.set_attributes({f"classifeed.{name}": value for name, value in values.items()})
 
 
 def trace_ids() -> tuple[str, str] | None:
-    """Return (trace id, span id) in hexadecimal, or None outside of a trace."""
+    """Return (trace id, span id) in hexadecimal, or None outside a trace."""
     found = trace.get_current_span().get_span_context()
     if not found.is_valid:
         return None

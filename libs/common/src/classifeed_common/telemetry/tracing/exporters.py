@@ -1,4 +1,4 @@
-"""Where finished spans go: to a file, and to whom the OTEL_* variables name."""
+"""Exporters of spans: to a file, and to the collectors that the OTEL_* variables name."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ _log = structlog.get_logger("telemetry")
 
 _GROUP: Final = "opentelemetry_traces_exporter"
 _PROTOCOLS: Final = {"grpc": "otlp_proto_grpc", "http/protobuf": "otlp_proto_http"}
-# They write a line for each try of each batch; `ReportedExporter` writes one when it begins and one when it is over.
+# They log every attempt of each batch. `ReportedExporter` logs only the start and the end of a failure.
 _TALKATIVE: Final = ("opentelemetry.exporter.otlp.proto.grpc.exporter", "opentelemetry.sdk._shared_internal")
 _FIX: Final = "check the collector at OTEL_EXPORTER_OTLP_ENDPOINT; until it accepts them, spans are dropped"
 
 
 class TracingSettingsError(ValueError):
-    """An OTEL_* variable requests what there is not; the text says what there is."""
+    """An OTEL_* variable names something that does not exist; the message lists the choices."""
 
 
 class FileSpanExporter(SpanExporter):
-    """Appends finished spans to a file, one JSON object a line."""
+    """Appends finished spans to a file, one JSON object per line."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Write a batch with one write, so that processes can share the file."""
+        """Append a batch by one write, so that processes can share the file."""
         lines = "".join(span.to_json(indent=None) + "\n" for span in spans)
         try:
             with self._path.open("a", encoding="utf-8") as file:
@@ -44,7 +44,7 @@ class FileSpanExporter(SpanExporter):
 
 
 class ReportedExporter(SpanExporter):
-    """Hands spans to another exporter, and says in the log when that begins to fail and when it works again."""
+    """Passes spans to another exporter, and logs when its exports begin to fail and when they work again."""
 
     def __init__(self, name: str, inner: SpanExporter) -> None:
         self._name = name
@@ -52,10 +52,10 @@ class ReportedExporter(SpanExporter):
         self._dropped = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        """Export a batch; what fails is dropped."""
+        """Export a batch; spans of a failed batch are dropped."""
         try:
             result = self._inner.export(spans)
-        except Exception:  # noqa: BLE001 whatever it is, spans are not worth more than a line
+        except Exception:  # noqa: BLE001 after any error, spans are dropped and one line is logged
             result = SpanExportResult.FAILURE
         if result is SpanExportResult.SUCCESS:
             if self._dropped:
@@ -68,22 +68,22 @@ class ReportedExporter(SpanExporter):
         return result
 
     def shutdown(self) -> None:
-        """Give up what is under way."""
+        """Cancel the export under way."""
         self._inner.shutdown()
 
     def force_flush(self, timeout_millis: int = 30000) -> bool:
-        """Send what the other exporter holds."""
+        """Flush the other exporter."""
         return self._inner.force_flush(timeout_millis)
 
 
 def make_exporters(environment: Mapping[str, str] = os.environ) -> list[SpanExporter]:
-    """Return the exporters that OTEL_TRACES_EXPORTER names; they read their own OTEL_EXPORTER_* variables.
+    """Return the exporters that OTEL_TRACES_EXPORTER names; they read their OTEL_EXPORTER_* variables.
 
-    Unset it means `otlp` where OTEL_EXPORTER_OTLP_ENDPOINT (or …_TRACES_ENDPOINT) is set, else none: a process that
-    without a configured collector none is looked for.
+    The default is `otlp` if OTEL_EXPORTER_OTLP_ENDPOINT (or …_TRACES_ENDPOINT) is set, otherwise none: a process
+    without a configured collector does not search for one.
 
     Raises:
-        TracingSettingsError: it names an exporter, or a protocol, that is not installed.
+        TracingSettingsError: an exporter or a protocol is not installed.
     """
     exporters: list[SpanExporter] = []
     for name in _names(environment):

@@ -1,4 +1,4 @@
-"""Spans of messages in queues that are no Kafka: tables of ours."""
+"""Spans of messages in queues other than Kafka: our tables."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _KINDS = {"send": SpanKind.PRODUCER, "process": SpanKind.CONSUMER}
 def queue_spans(
     operation: Literal["send", "process"], queue: str, carried: Mapping[K, str]
 ) -> Iterator[dict[K, Context]]:
-    """Make a span for each message that brings a trace along, around what is done inside.
+    """Create a span for each message with a trace, for the duration of the block.
 
     Args:
-        operation: what is done with them.
+        operation: operation on the messages.
         queue: name of the queue.
-        carried: `traceparent` that a message came with; those that cannot be read are left out.
+        carried: `traceparent` of each message; unreadable ones are left out.
 
     Yields:
-        The context in which each message goes on.
+        The trace context of each message.
     """
     spans: list[trace.Span] = []
     contexts: dict[K, Context] = {}

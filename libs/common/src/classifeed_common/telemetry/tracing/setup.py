@@ -1,4 +1,4 @@
-"""Setting tracing up, once per process, by our settings and the OTEL_* variables (ADR 0046)."""
+"""Set-up of tracing, once per process, by our settings and the OTEL_* variables (ADR 0046)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tracing:
         self._exporters = exporters
 
     def shutdown(self, limit_s: float = _FLUSH_S) -> None:
-        """Send the last spans and end; what is not sent after `limit_s` is dropped, so that no collector holds us."""
+        """Send the last spans and end; after `limit_s` drop the rest, so that no collector delays the exit."""
         flushing = threading.Thread(target=self._provider.shutdown, name="telemetry-flush", daemon=True)
         flushing.start()
         flushing.join(limit_s)
@@ -35,18 +35,18 @@ class Tracing:
 
 
 def configure_tracing(service: str, *, environment: str = "dev", file: Path | None = None) -> Tracing:
-    """Set the process's tracer provider. Once per process; call `shutdown` at its end.
+    """Set the process's tracer provider. Call it once per process, and `shutdown` at its end.
 
-    Without an exporter spans are made, so that logs carry their trace ids, and dropped. The sampler, limits and batches
-    follow OTEL_TRACES_SAMPLER, OTEL_SPAN_* and OTEL_BSP_*; OTEL_SDK_DISABLED=true makes no spans at all.
+    Without an exporter, spans are created, so that logs have trace ids, and dropped. Sampler, limits and batches follow
+    OTEL_TRACES_SAMPLER, OTEL_SPAN_* and OTEL_BSP_*; OTEL_SDK_DISABLED=true creates no spans.
 
     Args:
-        service: `service.name`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES says otherwise.
-        environment: `deployment.environment.name`, unless OTEL_RESOURCE_ATTRIBUTES says otherwise.
-        file: gets the spans too, one JSON object a line.
+        service: `service.name`, unless OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES sets it.
+        environment: `deployment.environment.name`, unless OTEL_RESOURCE_ATTRIBUTES sets it.
+        file: additional file for the spans, one JSON object per line.
 
     Raises:
-        TracingSettingsError: an OTEL_* variable requests what there is not.
+        TracingSettingsError: an OTEL_* variable names something that does not exist.
     """
     own = {"service.name": service, "service.namespace": "classifeed", "deployment.environment.name": environment}
     resource = Resource.create(own).merge(OTELResourceDetector().detect())

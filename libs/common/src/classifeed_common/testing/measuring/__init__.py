@@ -1,1 +1,1 @@
-"""What code costs: memory of processes, and how long requests hold an event loop."""
+"""Measurements of cost: memory of processes, and how long requests block an event loop."""

@@ -1,7 +1,7 @@
-"""How long requests hold the event loop of a service that runs in the test's own process.
+"""Measure how long requests block the event loop of a service in the test's process.
 
-What counts is the CPU time of the loop's thread between two turns of a task that is always ready. Clients have threads
-of their own.
+The measure is the CPU time of the loop's thread between two turns of a task that is always ready. Clients run in other
+threads.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ T = TypeVar("T")
 _SEGMENT: Final = "%zz" * 500
 _FORM: Final = "application/x-www-form-urlencoded"
 LONGEST_S: Final = 0.2
-"""What `/health/live` may wait."""
+"""Longest delay allowed for `/health/live`, in seconds."""
 
 
 @contextlib.asynccontextmanager
 async def longest_hold() -> AsyncIterator[list[float]]:
-    """Give a list that holds, at the end, the longest CPU time in seconds that others took between two turns."""
+    """Provide a list with, at the end, the longest CPU time in seconds of other tasks between two turns."""
     longest = [0.0]
     ends = asyncio.Event()
 
@@ -45,7 +45,7 @@ async def longest_hold() -> AsyncIterator[list[float]]:
             longest[0] = max(longest[0], now - before)
             before = now
 
-    # A pass over all objects of the tests' own process takes longer than what is measured.
+    # A collection of all objects of the test process takes longer than the measured requests.
     gc.disable()
     beating = asyncio.create_task(beat())
     try:
@@ -57,20 +57,20 @@ async def longest_hold() -> AsyncIterator[list[float]]:
 
 
 def call(address: str, method: str, requests: Sequence[bytes], token: str = "", *, streams: bool = False) -> str:
-    """Send a call from this thread until its first response, and return the name of its code.
+    """Send a call from this thread, wait for its first response, and return the name of its code.
 
     Args:
-        address: of the service.
+        address: address of the service.
         method: full method.
-        requests: as they are on the wire.
+        requests: serialized requests.
         token: service token; empty: none.
-        streams: whether the method takes a stream.
+        streams: whether the method accepts a stream.
     """
     options = [("grpc.max_receive_message_length", 64 << 20), ("grpc.max_send_message_length", 64 << 20)]
     metadata = (("authorization", f"Bearer {token}"),) if token else ()
     with grpc.insecure_channel(address, options=options) as channel:
-        # A stream of one response is a response too.
-        made: Any = channel.stream_stream(method) if streams else channel.unary_stream(method)  # types want serializers
+        # unary_stream also reads a single response.
+        made: Any = channel.stream_stream(method) if streams else channel.unary_stream(method)  # types: serializers
         responses = made(iter(requests) if streams else requests[0], timeout=30, metadata=metadata)
         try:
             next(responses, None)
@@ -81,9 +81,9 @@ def call(address: str, method: str, requests: Sequence[bytes], token: str = "", 
 
 
 async def _least_hold(send: Callable[[], T]) -> tuple[float, T]:
-    """Return how long a request held the loop, in seconds, and what `send` returned in its thread.
+    """Return how long a request blocked the loop, in seconds, and the result of `send`, which runs in a thread.
 
-    Other processes make a core slower, so a request that held the loop for too long is sent again, twice at most.
+    Other processes slow a core down, so a request that blocked the loop for too long is repeated at most twice.
     """
     least_s = float("inf")
     for _ in range(3):
@@ -98,16 +98,16 @@ async def _least_hold(send: Callable[[], T]) -> tuple[float, T]:
 async def hold_of_call(
     address: str, method: str, requests: Sequence[bytes], token: str = "", *, streams: bool = False
 ) -> tuple[float, str]:
-    """Return how long a call held the loop, in seconds, and its code. Arguments as of `call`."""
+    """Return how long a call blocked the loop, in seconds, and its code. Arguments as for `call`."""
     return await _least_hold(lambda: call(address, method, requests, token, streams=streams))
 
 
 async def hold_of_request(address: str, request: Mapping[str, Any]) -> tuple[float, int]:
-    """Return how long a request over HTTP held the loop, in seconds, and its status.
+    """Return how long a request over HTTP blocked the loop, in seconds, and its status.
 
     Args:
-        address: of the service.
-        request: what `httpx.Client.request` takes.
+        address: address of the service.
+        request: arguments of `httpx.Client.request`.
     """
 
     def send() -> int:
@@ -126,18 +126,18 @@ async def holds_of_rpcs(
     values: Mapping[str, Any],
     token: Callable[[], str] = str,
 ) -> dict[str, tuple[float, str]]:
-    """Call every method of gRPC services with the largest requests that it takes, those of client streams excepted.
+    """Call every method of gRPC services with its largest requests, except for client streams.
 
     Args:
-        address: of the service.
-        services: full names.
-        policy: says how large a request may be.
-        texts: kinds of texts; each returns one of so many characters.
-        values: values of fields by their names, where the service takes certain ones only.
-        token: returns a service token.
+        address: address of the service.
+        services: full names of the services.
+        policy: policy with the request limits.
+        texts: kinds of texts; each is a function that returns a text of a given length.
+        values: values of fields by name, where the service accepts only certain ones.
+        token: function that returns a service token.
 
     Returns:
-        By method and kind, how long it held the loop, in seconds, and the code.
+        By method and kind: how long it blocked the loop, in seconds, and the code.
     """
     found: dict[str, tuple[float, str]] = {}
     for path, method in list_methods():
@@ -158,16 +158,16 @@ async def holds_of_rpcs(
 async def holds_of_routes(
     address: str, app: Starlette, *, size_bytes: int, headers: Mapping[str, str] | None = None
 ) -> dict[str, tuple[float, int]]:
-    """Send each route of a service long parameters, and bodies of a size that have many parts.
+    """Send each route of a service long parameters, and large bodies with many parts.
 
     Args:
-        address: of the service.
-        app: what the service serves, for its list of routes.
-        size_bytes: of a body.
-        headers: sent with each request.
+        address: address of the service.
+        app: application of the service, for its list of routes.
+        size_bytes: size of a body.
+        headers: headers of each request.
 
     Returns:
-        By method, path and kind, how long it held the loop, in seconds, and the status.
+        By method, path and kind: how long it blocked the loop, in seconds, and the status.
     """
     found: dict[str, tuple[float, int]] = {}
     for route in app.routes:
@@ -188,7 +188,7 @@ async def holds_of_routes(
 
 
 def large_bodies(size_bytes: int, *fields: str) -> Iterator[tuple[str, bytes]]:
-    """Yield bodies of a size that are hard to read as JSON, alone and as the value of each field of an object."""
+    """Yield bodies of a size that are expensive to parse as JSON, alone and as the value of each field of an object."""
     count = size_bytes // 2 - 64
     values = {
         "numbers": b"[" + b"0," * count + b"0]",
@@ -206,5 +206,5 @@ def large_bodies(size_bytes: int, *fields: str) -> Iterator[tuple[str, bytes]]:
 
 
 def too_long(found: Mapping[str, tuple[float, object]]) -> dict[str, tuple[float, object]]:
-    """Return what held the loop for longer than LONGEST_S."""
+    """Return the measurements above LONGEST_S."""
     return {name: took for name, took in found.items() if took[0] > LONGEST_S}

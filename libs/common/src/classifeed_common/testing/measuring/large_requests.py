@@ -1,4 +1,4 @@
-"""The largest requests that methods take, made from their descriptors and the rules in their protos."""
+"""The largest requests of methods, built from their descriptors and the rules in their protos."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ Text = Callable[[int], str]
 def largest_requests(
     descriptor: Descriptor, limit_bytes: int, *, text: Text, values: Mapping[str, Any]
 ) -> Iterator[tuple[str, Message]]:
-    """Yield requests that are as large as the rules and the limit allow: all items, fewer items with longer texts.
+    """Yield requests as large as the rules and the limit allow: with all items, or with fewer items and longer texts.
 
     Args:
-        descriptor: of the request.
-        limit_bytes: size on the wire.
-        text: returns a text of so many characters.
-        values: values of fields by their names, where the service takes certain ones only.
+        descriptor: descriptor of the request.
+        limit_bytes: largest serialized size.
+        text: function that returns a text of a given length.
+        values: values of fields by name, where the service accepts only certain ones.
     """
     seen: set[bytes] = set()
     for share in _SHARES:
@@ -58,7 +58,7 @@ def largest_requests(
 
 
 def requests_of_tiny_items(descriptor: Descriptor, limit_bytes: int) -> Iterator[tuple[str, bytes]]:
-    """Yield for each list in a request the largest request that has nothing but empty items of it."""
+    """Yield, for each list in a request, the largest request with only empty items in this list."""
     for path in _lists(descriptor, ()):
         field = path[-1]
         if field.type in (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES, FieldDescriptor.TYPE_MESSAGE):
@@ -98,7 +98,7 @@ def _lists(descriptor: Descriptor, above: tuple[FieldDescriptor, ...]) -> Iterat
 
 
 class _Filling:
-    """Fills a message with a share of the items that its lists may have, and texts of some characters."""
+    """Fills a message with a share of the allowed items of its lists, and texts of a given length."""
 
     def __init__(self, share: float, chars: int, text: Text, values: Mapping[str, Any], limit_bytes: int) -> None:
         self._share = share
@@ -142,7 +142,7 @@ class _Filling:
             return
         first = items.add()
         self.fill(first, depth + 1)
-        # A request that is too large anyway need not be made as a whole.
+        # A request that is too large anyway need not be built completely.
         for _ in range(min(count - 1, 2 * self._limit_bytes // max(first.ByteSize(), 1))):
             items.add().CopyFrom(first)
 

@@ -1,6 +1,6 @@
-"""Memory of a process, as Linux counts it.
+"""Memory of a process, as counted by Linux.
 
-Not `ru_maxrss`, which begins with the peak of the process that started this one.
+It does not use `ru_maxrss`, which starts with the peak of the parent process.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from pathlib import Path
 
 
 def resident_bytes(pid: int | str = "self") -> int:
-    """Return the memory that a process has now."""
+    """Return the present memory of a process in bytes."""
     return _read(pid, "VmRSS")
 
 
 def peak_bytes(pid: int | str = "self") -> int:
-    """Return the most memory that a process has had since it began, or since `forget_peak`."""
+    """Return the peak memory of a process in bytes since its start, or since `forget_peak`."""
     return _read(pid, "VmHWM")
 
 
 def forget_peak() -> None:
-    """Have the peak of this process begin with what it has now."""
+    """Reset the peak of this process to its present memory."""
     Path("/proc/self/clear_refs").write_text("5")
 
 

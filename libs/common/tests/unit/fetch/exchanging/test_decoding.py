@@ -51,7 +51,7 @@ def test_members_of_gzip_in_their_thousands_are_no_burden(monkeypatch: pytest.Mo
     many = gzip.compress(b"x") * 50_000
     assert b"".join(decoder.pieces(many)) == b"x" * 50_000
     assert decoder.is_whole()
-    assert handed_bytes < 1000 * len(many)  # each member copies what follows it: without bounds half of all, each time
+    assert handed_bytes < 1000 * len(many)  # each member copies the rest: bounded, it is small
 
 
 def test_a_member_may_begin_in_the_next_part() -> None:

@@ -1,4 +1,4 @@
-"""What of a poll is handled first."""
+"""The order in which records of one poll are handled."""
 
 from __future__ import annotations
 

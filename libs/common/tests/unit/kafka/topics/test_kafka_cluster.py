@@ -1,4 +1,4 @@
-"""Requests to the brokers that run beside each other, and a library that gives no response."""
+"""Concurrent requests to the brokers, and a library that gives no response."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from classifeed_common.kafka.topics.cluster import Cluster
 
 
 class Library:
-    """librdkafka as far as it matters here: requests of a client that was collected never get a response."""
+    """The relevant behaviour of librdkafka: requests of a collected client never get a response."""
 
     def __init__(self) -> None:
         self.clients: WeakSet[Any] = WeakSet()
@@ -48,7 +48,7 @@ class Library:
         self.client_class = Client
 
     def respond(self) -> None:
-        """Respond to the clients that are still there."""
+        """Respond to the clients that still exist."""
         gc.collect()
         for client in list(self.clients):
             for _, future in client.waiting:
@@ -66,7 +66,7 @@ async def test_a_request_gets_its_response_though_others_renew_the_client(librar
     cluster = Cluster("127.0.0.1:1", client_id="test")
     slow = asyncio.create_task(cluster.ends([("slow", 0)]))
     await asyncio.sleep(0)
-    library.faults = 3  # each has the client renewed
+    library.faults = 3  # each makes the cluster replace its client
     assert await cluster.ends([("moving", 0)]) == {("moving", 0): 7}
     library.respond()
     async with asyncio.timeout(10):
@@ -75,7 +75,7 @@ async def test_a_request_gets_its_response_though_others_renew_the_client(librar
 
 async def test_a_client_goes_with_its_cluster_not_with_the_next_collection(library: Library) -> None:
     cluster = Cluster("127.0.0.1:1", client_id="test")
-    assert not library.clients  # nothing connects before its first request
+    assert not library.clients  # no connection before the first request
     await cluster.ends([("moving", 0)])
     assert len(library.clients) == 1
     cluster.close()
@@ -93,7 +93,7 @@ async def test_no_response_at_all_is_a_fault(library: Library, monkeypatch: pyte
 
 
 async def test_partitions_whose_leaders_are_not_known_yet_are_waited_for(library: Library) -> None:
-    """Brokers give these codes side by side for the partitions of a topic that was created a moment ago."""
+    """Brokers return these codes for the partitions of a new topic."""
     library.codes = [KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.UNKNOWN_LEADER_EPOCH]
     library.faults = 4
     places = [("moving", 0), ("moving", 1)]

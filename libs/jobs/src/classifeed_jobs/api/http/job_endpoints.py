@@ -1,4 +1,4 @@
-"""What each route of the HTTP API does: translate and call."""
+"""Endpoints of jobs, queues and workers: they translate requests and call JobAdmin."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ async def trigger_jobs(services: ApiServices, request: ApiRequest) -> responses.
 
 
 async def get_job_status(services: ApiServices, request: ApiRequest) -> responses.JobStatus:
-    """Return how a job stands."""
+    """Return the status of a job."""
     return responses.JobStatus.model_validate(await services.admin.get(checked_job_id(request.path["job_id"])))
 
 
 async def cancel_job(services: ApiServices, request: ApiRequest) -> responses.CanceledJob:
-    """Request that a job stops."""
+    """Cancel a job."""
     job = await services.admin.cancel(checked_job_id(request.path["job_id"]), by=request.by)
     return responses.CanceledJob.model_validate(job)
 
@@ -42,7 +42,7 @@ async def retry_job(services: ApiServices, request: ApiRequest) -> responses.Job
 
 
 async def retry_jobs(services: ApiServices, request: ApiRequest) -> responses.RetriedJobs:
-    """Put all failed jobs that fit back into their queue."""
+    """Put all matching failed jobs back into their queue."""
     body: RetryBody = request.body
     retried = await services.admin.retry_failed(body.to_filter(), since=body.failed_since, by=request.by)
     return responses.RetriedJobs(retried=retried)
@@ -63,7 +63,7 @@ async def list_jobs(services: ApiServices, request: ApiRequest) -> responses.Job
 
 
 async def list_job_events(services: ApiServices, request: ApiRequest) -> responses.EventList:
-    """List what happened to a job, in order."""
+    """List the events of a job, in order."""
     query: EventsQuery = request.query
     events = await services.admin.list_events(
         checked_job_id(request.path["job_id"]), after=query.page_token or 0, limit=query.page_size + 1
@@ -76,19 +76,19 @@ async def list_job_events(services: ApiServices, request: ApiRequest) -> respons
 
 
 async def list_queues(services: ApiServices, _: ApiRequest) -> responses.QueueList:
-    """List the queues by name, with how they do."""
+    """List the queues by name, with their statistics."""
     return responses.QueueList(queues=[_queue(stats) for stats in await services.admin.queues()])
 
 
 async def pause_queue(services: ApiServices, request: ApiRequest) -> responses.QueueView:
-    """Start no more jobs of a queue; those that run go on."""
+    """Pause a queue; its running jobs continue."""
     queue = checked_queue(request.path["queue"])
     await services.admin.pause_queue(queue, by=request.by)
     return _queue(await services.admin.queue(queue))
 
 
 async def resume_queue(services: ApiServices, request: ApiRequest) -> responses.QueueView:
-    """Lets a paused queue go on."""
+    """Resume a paused queue."""
     queue = checked_queue(request.path["queue"])
     await services.admin.resume_queue(queue, by=request.by)
     return _queue(await services.admin.queue(queue))
@@ -109,18 +109,18 @@ async def list_workers(services: ApiServices, request: ApiRequest) -> responses.
 
 
 async def list_locks(services: ApiServices, _: ApiRequest) -> responses.LockList:
-    """List who holds which lock key, since when."""
+    """List the held lock keys, with their holders and times."""
     locks = await services.admin.list_locks(limit=MAX_LOCKS)
     return responses.LockList(locks=[responses.LockView.model_validate(lock) for lock in locks])
 
 
 async def get_health(_: ApiServices, __: ApiRequest) -> responses.Health:
-    """Responds; depends on nothing, the database least of all."""
+    """Return that the process responds. The database is not used."""
     return responses.Health(status="healthy")
 
 
 async def get_info(services: ApiServices, _: ApiRequest) -> responses.Info:
-    """Return what is running."""
+    """Return the name, version and environment of the service."""
     return services.info
 
 

@@ -1,4 +1,4 @@
-"""Metrics of the HTTP API of jobs, by the names that its contract gives them."""
+"""Metrics of the HTTP API of jobs, named as in its contract."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operations of the HTTP API of jobs work with, and which entries of a list are requested."""
+"""Services and query parameters of the operations of the HTTP API of jobs."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PageSize = Annotated[int, Field(ge=1, le=MAX_PAGE, description="Entries a page."
 
 @dataclass(frozen=True, slots=True)
 class ApiServices:
-    """What the operations work with."""
+    """Services that the endpoints use."""
 
     admin: JobAdmin
     info: Info
 
 
 class JobsQuery(FilterBody):
-    """Which jobs."""
+    """Filter and page of a list of jobs."""
 
     status: Status | None = Field(default=None, description="Only jobs with this status.")
     page_size: PageSize = DEFAULT_PAGE
@@ -38,7 +38,7 @@ class JobsQuery(FilterBody):
 
 
 class EventsQuery(BaseModel):
-    """Which page."""
+    """Page of a list of events."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -49,7 +49,7 @@ class EventsQuery(BaseModel):
 
 
 class SchedulesQuery(BaseModel):
-    """Which page."""
+    """Page of a list of schedules."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -58,7 +58,7 @@ class SchedulesQuery(BaseModel):
 
 
 class WorkersQuery(BaseModel):
-    """Which page."""
+    """Page of a list of workers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

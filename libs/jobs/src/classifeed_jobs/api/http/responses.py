@@ -23,37 +23,37 @@ Time = Annotated[
 
 
 class ResponseModel(BaseModel):
-    """Base of all responses: read from objects with fields of the same names."""
+    """Base of all responses, which are built from objects with the same attribute names."""
 
     model_config = ConfigDict(from_attributes=True, frozen=True)
 
 
 class TriggerResponse(ResponseModel):
-    """The job that has the request."""
+    """The job of a request."""
 
     job_id: UUID
     status: Status | None = Field(description="Null: the key's job is complete and was removed from the archive.")
     differs: list[Literal["queue", "task", "args", "lock_key"]] = Field(
-        default=[], description="Present when the idempotency key was used before: what differed in that request."
+        default=[], description="Present if the idempotency key was used before: fields that differ from that request."
     )
 
 
 class TriggerBatchResponse(ResponseModel):
-    """One for each job requested, in order."""
+    """Responses for the requested jobs, in order."""
 
     jobs: list[TriggerResponse]
 
 
 class JobStatus(ResponseModel):
-    """How a job stands."""
+    """The status of a job."""
 
     job_id: UUID
     task: str
     status: Status
     attempt: int = Field(description="Attempts so far, the current one included.")
-    started_at: Time | None = Field(description="First claimed by a worker; kept over retries.")
-    finished_at: Time | None = Field(description="Ended.")
-    heartbeat_at: Time | None = Field(description="Last sign of life of its worker; never before started_at.")
+    started_at: Time | None = Field(description="Time of its first claim by a worker; kept over retries.")
+    finished_at: Time | None = Field(description="Time of its completion.")
+    heartbeat_at: Time | None = Field(description="Last heartbeat of its worker; never before started_at.")
     error: str | None = Field(description="Error of the last failed attempt; success clears it.")
     progress: dict[str, Any] | None = Field(description="Last progress of its pipeline: processed, total, and more.")
 
@@ -69,13 +69,13 @@ class CanceledJob(ResponseModel):
 
 
 class RetriedJobs(ResponseModel):
-    """What a retry in bulk came to."""
+    """The result of a bulk retry."""
 
-    retried: int = Field(description="Jobs that are queued again.")
+    retried: int = Field(description="Number of requeued jobs.")
 
 
 class JobView(ResponseModel):
-    """All of a job."""
+    """A job with all its fields."""
 
     job_id: UUID
     queue: str
@@ -107,13 +107,13 @@ class JobList(ResponseModel):
     """A page of jobs, the newest first."""
 
     jobs: list[JobView]
-    next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
+    next_page_token: str | None = Field(description="The page_token of the next page; null on the last page.")
 
 
 class EventView(ResponseModel):
-    """One thing that happened to a job."""
+    """An event of a job."""
 
-    event_id: int = Field(description="Grows within the job.")
+    event_id: int = Field(description="Number of the event; it increases within the job.")
     kind: str = Field(description="queued, picked, retry, requeued, cancel_requested, succeeded, failed, canceled, …")
     at: Time
     attempt: int
@@ -129,19 +129,19 @@ class EventList(ResponseModel):
 
 
 class QueueView(ResponseModel):
-    """A queue as it stands."""
+    """The state of a queue."""
 
     queue: str
     paused: bool
     paused_at: Time | None
     paused_by: str | None
-    depth: int = Field(description="Jobs that wait, for any reason.")
+    depth: int = Field(description="Jobs that wait for any reason.")
     ready: int = Field(description="Jobs that could run now.")
     delayed: int = Field(description="Jobs that are not due yet.")
     parked: int = Field(description="Jobs that wait for their lock key.")
     running: int
-    oldest_age_s: float | None = Field(description="How long the oldest due job has waited, in seconds.")
-    succeeded_per_s: float = Field(description="Completions of this kind a second, over the last minute.")
+    oldest_age_s: float | None = Field(description="Seconds that the oldest due job has waited.")
+    succeeded_per_s: float = Field(description="Completions of this kind per second, over the last minute.")
     failed_per_s: float
     canceled_per_s: float
     failed_last_hour: int
@@ -164,8 +164,8 @@ class WorkerView(ResponseModel):
     worker_id: str
     queues: list[str]
     started_at: Time
-    renewed_at: Time = Field(description="When it renewed its lease last.")
-    running: int = Field(description="Jobs claimed by it.")
+    renewed_at: Time = Field(description="Last renewal of its lease.")
+    running: int = Field(description="Number of jobs that it has claimed.")
 
 
 class WorkerList(ResponseModel):
@@ -176,7 +176,7 @@ class WorkerList(ResponseModel):
 
 
 class LockView(ResponseModel):
-    """Who holds a lock key."""
+    """A held lock key and its holder."""
 
     lock_key: str
     job_id: UUID
@@ -186,13 +186,13 @@ class LockView(ResponseModel):
 
 
 class LockList(ResponseModel):
-    """The keys that are held, the longest held first; at most 1,000."""
+    """The held lock keys, the longest held first; at most 1,000."""
 
     locks: list[LockView]
 
 
 class ScheduleView(ResponseModel):
-    """A job that is enqueued at each slot of a clock, and how that goes."""
+    """A schedule, which enqueues a job at each slot, and its state."""
 
     name: str
     queue: str
@@ -202,18 +202,18 @@ class ScheduleView(ResponseModel):
     partition_key: str | None
     priority: int
     max_attempts: int | None
-    lease_ttl_sec: int | None = Field(description="Null: the service's.")
+    lease_ttl_sec: int | None = Field(description="Null: the service's default.")
     cron: str | None
     every_sec: int | None
     time_zone: str = Field(description="Time zone in which cron is evaluated.")
-    missed: Missed = Field(description="What happens to missed slots.")
+    missed: Missed = Field(description="Treatment of missed slots.")
     grace_sec: int
-    overlap: Overlap = Field(description="What a slot does while the last job is not complete.")
+    overlap: Overlap = Field(description="Treatment of a slot while the last job is not complete.")
     paused: bool
     paused_at: Time | None
     paused_by: str | None
-    next_slot: Time | None = Field(description="Null while it is paused.")
-    last_slot: Time | None = Field(description="The slot of the last job enqueued for it; null: none yet.")
+    next_slot: Time | None = Field(description="Time of the next slot; null while the schedule is paused.")
+    last_slot: Time | None = Field(description="Slot of the last enqueued job; null if there is none yet.")
     last_job_id: UUID | None
 
 
@@ -221,17 +221,17 @@ class ScheduleList(ResponseModel):
     """A page of schedules, by name."""
 
     schedules: list[ScheduleView]
-    next_page_token: str | None = Field(description="Give it as page_token for the next page; null on the last one.")
+    next_page_token: str | None = Field(description="The page_token of the next page; null on the last page.")
 
 
 class Health(ResponseModel):
-    """The process responds."""
+    """Health of the process: it responds."""
 
     status: Literal["healthy"] = "healthy"
 
 
 class Info(ResponseModel):
-    """What is running."""
+    """Name, version and environment of the service."""
 
     service: str
     version: str

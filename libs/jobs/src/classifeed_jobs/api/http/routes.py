@@ -28,13 +28,13 @@ _PATH_SCHEMAS: Final[Mapping[str, Mapping[str, Any]]] = {
 
 
 def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, policy: Policy) -> list[BaseRoute]:
-    """Return the routes for the jobs of a service; its `/health` takes the place of the standard one.
+    """Return the routes for the jobs of a service. Their `/health` replaces the standard one.
 
     Args:
-        admin: the service's jobs.
-        info: the response of /info; its service is also whom tokens must be for.
-        keys: verify the tokens of callers; None: whoever reaches the port may do everything.
-        policy: who may do what.
+        admin: Administration of the service's jobs.
+        info: Response of /info; its service is also the audience of tokens.
+        keys: Keys that verify tokens of callers; None: every client of the port may call everything.
+        policy: Permissions of callers.
     """
     callers = CallerCheck(keys=keys, policy=policy, grpc_service="classifeed.jobs.v1.JobService", audience=info.service)
     description = ApiDescription(
@@ -47,6 +47,6 @@ def job_routes(admin: JobAdmin, *, info: Info, keys: KeyStore | None = None, pol
     middleware = ApiMiddleware(
         "jobs", "classifeed_jobs", ApiServices(admin, info), callers=callers, metrics=BY_CONTRACT
     )
-    # Whoever may see the jobs may read how to ask for them.
+    # A caller that may list jobs may also read the OpenAPI document.
     own = document_operation(OPERATIONS, description, callers, rpc="ListJobs")
     return operation_routes((*OPERATIONS, own), middleware)

@@ -1,4 +1,4 @@
-"""What each route of schedules does: translate and call."""
+"""Endpoints of schedules: they translate requests and call JobAdmin."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ async def list_schedules(services: ApiServices, request: ApiRequest) -> response
 
 
 async def get_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Return how a schedule stands."""
+    """Return a schedule and its state."""
     return _schedule(await services.admin.get_schedule(_name(request)))
 
 
 async def put_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Make or replaces a schedule. As long as its timing stays, no slot is skipped or run again; a pause stays too."""
+    """Create or replace a schedule. If its timing is unchanged, no slot is skipped or repeated. A pause is kept."""
     return _schedule(await services.admin.put_schedule(request.body.to_schedule(_name(request)), by=request.by))
 
 
 async def delete_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Remove a schedule, and return it as it was; its jobs stay."""
+    """Remove a schedule and return its last state. Its jobs are kept."""
     return _schedule(await services.admin.remove_schedule(_name(request), by=request.by))
 
 
 async def pause_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Make no jobs of a schedule until it is resumed; its slots meanwhile do not count as missed."""
+    """Pause a schedule: it creates no jobs until it is resumed, and its slots do not count as missed."""
     return _schedule(await services.admin.pause_schedule(_name(request), by=request.by))
 
 
 async def resume_schedule(services: ApiServices, request: ApiRequest) -> responses.ScheduleView:
-    """Lets a paused schedule go on with its next slot from now."""
+    """Resume a paused schedule at its next slot from now."""
     return _schedule(await services.admin.resume_schedule(_name(request), by=request.by))
 
 

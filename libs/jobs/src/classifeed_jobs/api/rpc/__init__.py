@@ -1,4 +1,4 @@
-"""The gRPC API: JobService for any service that has jobs."""
+"""The gRPC API: JobService, for every service that has jobs."""
 
 from classifeed_jobs.api.rpc.job_service import job_servicer
 

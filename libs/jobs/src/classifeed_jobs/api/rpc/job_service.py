@@ -11,7 +11,7 @@ from classifeed_jobs.api.rpc.schedules import ScheduleMethods
 
 
 def job_servicer(admin: JobAdmin) -> Servicer:
-    """Return JobService for the runner of a service: its jobs, its queues and its schedules."""
+    """Return the servicer of JobService for a service's jobs, queues and schedules."""
     return Servicer.join(
         add_JobServiceServicer_to_server, JobMethods(admin), QueueMethods(admin), ScheduleMethods(admin)
     )

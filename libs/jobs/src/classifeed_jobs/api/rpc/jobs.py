@@ -1,4 +1,4 @@
-"""The jobs of a service."""
+"""Methods of JobService for jobs."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ _WATCH_PERIOD_S: Final = 0.25
 
 
 class JobMethods:
-    """Jobs that callers enqueue are theirs by name: the journal and the audit log keep who."""
+    """Methods for jobs. The journal and the audit log record the caller's name."""
 
     def __init__(self, admin: JobAdmin) -> None:
         self._admin = admin
         self._draining = asyncio.Event()
 
     def drain(self) -> None:
-        """End the watches, so that nobody waits for them; whoever watched calls another replica."""
+        """End all watches, so that the shutdown does not wait for them; their callers call another replica."""
         self._draining.set()
 
     async def TriggerJob(self, request: TriggerJobRequest, context: Context) -> TriggerJobResponse:
@@ -90,7 +90,7 @@ class JobMethods:
         )
 
     async def WatchJob(self, request: WatchJobRequest, context: Context) -> AsyncIterator[job_pb2.Job]:
-        """Send the job at once, then at each change, four times a second at most, until it has ended.
+        """Send the job immediately and at each change until it is complete, at most four times a second.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -112,7 +112,7 @@ class JobMethods:
                 raise Unavailable("DRAINING", "The service is stopping; the job continues. Watch it again.")
 
     async def CancelJob(self, request: CancelJobRequest, context: Context) -> job_pb2.Job:
-        """Request that a job stops.
+        """Cancel a job.
 
         Raises:
             NotFound: JOB_NOT_FOUND.
@@ -129,7 +129,7 @@ class JobMethods:
         return messages.job_message(await self._admin.retry(checked_job_id(request.job_id), by=caller_name()))
 
     async def RetryJobs(self, request: RetryJobsRequest, context: Context) -> RetryJobsResponse:
-        """Enqueue again all failed jobs that fit."""
+        """Enqueue all matching failed jobs again."""
         since = time_of(request.failed_since, "failed_since") if request.HasField("failed_since") else None
         body = checked(RetryBody, {"queue": request.queue, "task": request.task or None, "failed_since": since})
         retried = await self._admin.retry_failed(body.to_filter(), since=body.failed_since, by=caller_name())

@@ -1,4 +1,4 @@
-"""Jobs, events, queues and locks as messages, and requested jobs out of them."""
+"""Conversion of jobs, events, queues, workers and locks to messages, and of messages to requests."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _COUNTS: Final = ("processed", "total")
 
 
 def status_number(status: str | None) -> job_pb2.JobStatus:
-    """Return the number of a status; of None: unspecified."""
+    """Return the enum value of a status; None becomes unspecified."""
     return cast(job_pb2.JobStatus, job_pb2.JobStatus.Value(f"JOB_STATUS_{(status or 'unspecified').upper()}"))
 
 
 def status_name(number: job_pb2.JobStatus) -> str | None:
-    """Return the engine's name of a status; of unspecified: None."""
+    """Return the engine's name of a status; unspecified becomes None."""
     if number == job_pb2.JOB_STATUS_UNSPECIFIED:
         return None
     return job_pb2.JobStatus.Name(number).removeprefix("JOB_STATUS_").lower()
 
 
 def job_body_of(request: TriggerJobRequest) -> dict[str, Any]:
-    """Return the values of an AskedJob; what is not set is left out."""
+    """Return the values of a JobBody, without fields that are not set."""
     values = run_request(request)
     values |= {name: getattr(request, name) for name in _OPTIONAL_TEXTS if getattr(request, name)}
     if request.HasField("available_time"):
@@ -49,7 +49,7 @@ def trigger_response(enqueued: EnqueuedJob) -> TriggerJobResponse:
 
 
 def job_message(job: Job) -> job_pb2.Job:
-    """Return a job."""
+    """Return a job as a message."""
     return job_pb2.Job(
         job_id=str(job.job_id),
         queue=job.queue,
@@ -83,7 +83,7 @@ def job_message(job: Job) -> job_pb2.Job:
 
 
 def without_heartbeat(job: job_pb2.Job) -> bytes:
-    """Return what a watcher is to hear of: that a worker lives is no change."""
+    """Return the serialized job without its heartbeat: a heartbeat alone is not a change for watchers."""
     looks = job_pb2.Job()
     looks.CopyFrom(job)
     looks.ClearField("heartbeat_time")
@@ -91,7 +91,7 @@ def without_heartbeat(job: job_pb2.Job) -> bytes:
 
 
 def event_message(job_id: UUID, event: JobEvent) -> job_pb2.JobEvent:
-    """Return a line of a job's journal."""
+    """Return an event of a job's journal as a message."""
     return job_pb2.JobEvent(
         job_id=str(job_id),
         event_id=event.event_id,
@@ -105,7 +105,7 @@ def event_message(job_id: UUID, event: JobEvent) -> job_pb2.JobEvent:
 
 
 def queue_message(stats: QueueStats) -> job_pb2.Queue:
-    """Return a queue, of its figures over the last minute."""
+    """Return a queue as a message, with statistics over the last minute."""
     limits = stats.limits
     ended_per_s = stats.succeeded_per_s + stats.failed_per_s + stats.canceled_per_s
     return job_pb2.Queue(
@@ -127,7 +127,7 @@ def queue_message(stats: QueueStats) -> job_pb2.Queue:
 
 
 def worker_message(worker: WorkerProcess) -> job_pb2.Worker:
-    """Return a worker process."""
+    """Return a worker process as a message."""
     return job_pb2.Worker(
         worker_id=worker.worker_id,
         queues=worker.queues,
@@ -138,7 +138,7 @@ def worker_message(worker: WorkerProcess) -> job_pb2.Worker:
 
 
 def lock_message(lock: HeldLock) -> job_pb2.Lock:
-    """Return a held key."""
+    """Return a held lock key as a message."""
     return job_pb2.Lock(
         lock_key=lock.lock_key,
         job_id=str(lock.job_id),
@@ -158,5 +158,5 @@ def _progress(progress: Mapping[str, Any] | None) -> job_pb2.JobProgress | None:
 
 
 def _count(value: Any) -> int:
-    """Return a count that a message can hold; 0 for anything else."""
+    """Return a count that fits an int64; 0 for other values."""
     return value if isinstance(value, int) and -_INT64 <= value < _INT64 else 0

@@ -1,4 +1,4 @@
-"""What the families of methods of JobService have in common."""
+"""Helpers that the methods of JobService share."""
 
 from __future__ import annotations
 
@@ -12,6 +12,6 @@ Context: TypeAlias = grpc.aio.ServicerContext[Any, Any]
 
 
 def caller_name() -> str:
-    """Return who calls."""
+    """Return the name of the current call's caller; "-" outside of a call."""
     call = current_call()
     return call.caller if call is not None else "-"

@@ -1,4 +1,4 @@
-"""The queues of a service, and its lock keys."""
+"""Methods of JobService for queues, workers and lock keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from classifeed_jobs.api.rpc.methods import Context, caller_name
 
 
 class QueueMethods:
-    """How queues do, and who holds which lock key."""
+    """Methods for queues, workers and lock keys."""
 
     def __init__(self, admin: JobAdmin) -> None:
         self._admin = admin
@@ -35,13 +35,13 @@ class QueueMethods:
         return ListQueuesResponse(queues=[messages.queue_message(stats) for stats in await self._admin.queues()])
 
     async def PauseQueue(self, request: PauseQueueRequest, context: Context) -> job_pb2.Queue:
-        """Start no more jobs of a queue."""
+        """Pause a queue; its running jobs continue."""
         queue = checked_queue(request.queue)
         await self._admin.pause_queue(queue, by=caller_name())
         return messages.queue_message(await self._admin.queue(queue))
 
     async def ResumeQueue(self, request: ResumeQueueRequest, context: Context) -> job_pb2.Queue:
-        """Lets a paused queue go on."""
+        """Resume a paused queue."""
         queue = checked_queue(request.queue)
         await self._admin.resume_queue(queue, by=caller_name())
         return messages.queue_message(await self._admin.queue(queue))
@@ -64,11 +64,11 @@ class QueueMethods:
         )
 
     async def GetLocks(self, request: GetLocksRequest, context: Context) -> GetLocksResponse:
-        """Return who holds which lock key, the longest held first."""
+        """Return the holder of each lock key, the longest held first."""
         locks = await self._admin.list_locks(limit=MAX_LOCKS)
         return GetLocksResponse(locks=[messages.lock_message(lock) for lock in locks])
 
 
 def _limits_of(request: SetQueueLimitsRequest) -> dict[str, Any]:
-    """Return the values of a LimitsBody; 0 is no limit."""
+    """Return the values of a LimitsBody; 0 means no limit."""
     return {name: getattr(request, name) or None for name in LimitsBody.model_fields}

@@ -1,4 +1,4 @@
-"""Schedules as messages, and requested schedules out of them."""
+"""Conversion of schedules to messages, and of messages to requests."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _OVERLAP = "OVERLAP_"
 
 
 def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
-    """Return the values of an AskedSchedule; what is not set is left out."""
+    """Return the values of a ScheduleBody, without fields that are not set."""
     values = run_request(request)
     if (timing := request.WhichOneof("timing")) is not None:
         values[timing] = getattr(request, timing)
@@ -30,7 +30,7 @@ def schedule_of(request: PutScheduleRequest) -> dict[str, Any]:
 
 
 def schedule_message(state: ScheduleState) -> schedule_pb2.Schedule:
-    """Return a schedule as it stands."""
+    """Return a schedule and its state as a message."""
     schedule = state.schedule
     missed = schedule_pb2.MissedSlots.Value(f"{_PREFIX}{schedule.missed.upper()}")
     return schedule_pb2.Schedule(

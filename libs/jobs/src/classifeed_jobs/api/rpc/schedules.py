@@ -1,4 +1,4 @@
-"""The schedules of a service."""
+"""Methods of JobService for schedules."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from classifeed_jobs.api.schedule_requests import ScheduleBody, checked_schedule
 
 
 class ScheduleMethods:
-    """What is enqueued when."""
+    """Methods for schedules."""
 
     def __init__(self, admin: JobAdmin) -> None:
         self._admin = admin
@@ -45,12 +45,12 @@ class ScheduleMethods:
         return schedule_message(await self._admin.get_schedule(checked_schedule_name(request.name)))
 
     async def PutSchedule(self, request: PutScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Make or replaces a schedule."""
+        """Create or replace a schedule."""
         schedule = checked(ScheduleBody, schedule_of(request)).to_schedule(checked_schedule_name(request.name))
         return schedule_message(await self._admin.put_schedule(schedule, by=caller_name()))
 
     async def DeleteSchedule(self, request: DeleteScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Remove a schedule, and return it as it was.
+        """Remove a schedule and return its last state.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -59,7 +59,7 @@ class ScheduleMethods:
         return schedule_message(await self._admin.remove_schedule(name, by=caller_name()))
 
     async def PauseSchedule(self, request: PauseScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Make no jobs of a schedule until it is resumed.
+        """Pause a schedule: it creates no jobs until it is resumed.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.
@@ -68,7 +68,7 @@ class ScheduleMethods:
         return schedule_message(await self._admin.pause_schedule(name, by=caller_name()))
 
     async def ResumeSchedule(self, request: ResumeScheduleRequest, context: Context) -> schedule_pb2.Schedule:
-        """Lets a paused schedule go on.
+        """Resume a paused schedule.
 
         Raises:
             NotFound: SCHEDULE_NOT_FOUND.

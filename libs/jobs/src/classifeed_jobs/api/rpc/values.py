@@ -1,4 +1,4 @@
-"""JSON values and times as protobuf has them, and back."""
+"""Conversion of JSON values and times to protobuf types, and back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EXACT: Final = 2**53
 
 
 def run_request(request: Any) -> dict[str, Any]:
-    """Return the values of an AskedRun, from a request that has its fields; what is not set is left out."""
+    """Return the values of a RunRequest from a message with its fields, without fields that are not set."""
     values: dict[str, Any] = {"queue": request.queue, "task": request.task, "lock_key": request.lock_key}
     if request.partition_key:
         values["partition_key"] = request.partition_key
@@ -32,10 +32,10 @@ def run_request(request: Any) -> dict[str, Any]:
 
 
 def time_of(timestamp: Timestamp, field: str) -> datetime:
-    """Return a time.
+    """Return a timestamp as a datetime.
 
     Raises:
-        InvalidArgument: it is outside of what a Timestamp may hold.
+        InvalidArgument: The time is outside the range of a Timestamp.
     """
     try:
         return timestamp.ToDatetime(tzinfo=UTC)
@@ -44,7 +44,7 @@ def time_of(timestamp: Timestamp, field: str) -> datetime:
 
 
 def timestamp_of(time: datetime | None) -> Timestamp | None:
-    """Return a time as a message; of None: None."""
+    """Return a time as a message; None stays None."""
     if time is None:
         return None
     timestamp = Timestamp()
@@ -58,7 +58,7 @@ def struct_of(values: Mapping[str, Any]) -> Struct:
 
 
 def _whole(value: Any) -> Any:
-    """Return a Struct has no whole numbers: what is one stays one, so that args are the same over HTTP and gRPC."""
+    """Return a value with whole floats as integers: a Struct has only floats, but args must be the same over HTTP."""
     if isinstance(value, float) and value.is_integer() and abs(value) <= _EXACT:
         return int(value)
     if isinstance(value, list):
